@@ -27,7 +27,7 @@ import condense_cli
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
 from condense_cli.many.inputs import files_in
-from condense_cli.measuring import Plan, Unread, evaluate_file
+from condense_cli.measuring.evaluating import Plan, Unread, evaluate_file
 from condense_cli.quality.evaluation import Evaluated
 from condense_cli.quality.kept import beats, kept_by
 from condense_cli.report.estimate.typical import FILE, Typical

@@ -30,7 +30,7 @@ from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.written import render
 from condense_cli.many.inputs import files_in
-from condense_cli.measuring import configured
+from condense_cli.measuring.evaluating import configured
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.quality.recall import Recall, Score

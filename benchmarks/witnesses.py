@@ -27,7 +27,7 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
 from condense_cli.many.inputs import files_in
-from condense_cli.measuring import configured
+from condense_cli.measuring.evaluating import configured
 from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
 from condense_cli.quality.curves import settings_of

@@ -21,30 +21,28 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, restore
-    from .comparing import compare
+    from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, overrides_from, restore
     from .config.models import Configuration
-    from .config.overrides import overrides_from
     from .core.transcript import Transcript
-    from .estimating import estimate
     from .formats.convert.converting import Conversion
-    from .judging import judge_recorded
     from .live.conversation import Live
-    from .managing import CondensationManager, Managed
-    from .measuring import evaluate
+    from .live.managing import CondensationManager, Managed
+    from .measuring.comparing import compare
+    from .measuring.estimating import estimate
+    from .measuring.evaluating import evaluate
+    from .measuring.judging import judge_recorded
     from .passes.condensation import Condensation
     from .recaps.told import recap
     from .report.difference.facts import Diff
     from .rows.condenser import Condenser
 
 _HOMES = {
-    "compare": ".comparing",
-    "estimate": ".estimating",
-    "evaluate": ".measuring",
-    "judge_recorded": ".judging",
-    "overrides_from": ".config.overrides",
-    "CondensationManager": ".managing",
-    "Managed": ".managing",
+    "compare": ".measuring.comparing",
+    "estimate": ".measuring.estimating",
+    "evaluate": ".measuring.evaluating",
+    "judge_recorded": ".measuring.judging",
+    "CondensationManager": ".live.managing",
+    "Managed": ".live.managing",
     "Condenser": ".rows.condenser",
     "Conversion": ".formats.convert.converting",
     "Diff": ".report.difference.facts",

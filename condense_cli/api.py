@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +14,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from . import formats
-from .calling import SUMMARIZER, calls_of, summaries_for, with_calls
+from .calling import calls_of, summaries_for, with_calls
+from .config import overrides as flags
 from .config.loading import parse_configuration
 from .config.models import Configuration
-from .config.overrides import NO_OVERRIDES, Overrides, without_passes
+from .config.overrides import NO_OVERRIDES, Overrides
 from .config.preset_folders import DEFAULT_PRESET
 from .config.presets import load_preset
 from .config.user import UserConfiguration
+from .core import arguments as kinds
 from .core import json_text
-from .core.arguments import CALLABLE, COUNT, PATH, POSITIVE, PRESET, SELECTORS, TEXT, made_by, with_arguments
+from .core.arguments import made_by, with_arguments
 from .core.factor import Factor, factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName
 from .core.transcript import Container, Transcript
@@ -38,8 +39,8 @@ from .passes.offline import Offline
 from .passes.predicates import Predicate
 from .passes.summaries import Summarizer
 from .plugins import Installed, parse
-from .proven import REPORT, Gentler, checked, proven
-from .providers.manager import Manager, Sizing
+from .providers.manager import Sizing
+from .providers.proven import REPORT, checked, condensed
 from .providers.registry import Registry
 from .providers.window import WindowFlags, window_of
 from .report.costs.usage import beside_messages
@@ -52,15 +53,21 @@ if TYPE_CHECKING:
     from .report.difference.facts import Diff
 
 _FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
+overrides_from = with_arguments(
+    keep_recent=kinds.COUNT, only_tools=kinds.TEXTS, except_tools=kinds.TEXTS, range=kinds.TEXT, pins=kinds.TEXTS,
+    target_tokens=kinds.COUNT, target_percent=kinds.PERCENT, keep=kinds.TEXTS, cut=kinds.TEXTS,
+)(flags.overrides_from)  # fmt: skip
+"""`config.overrides.overrides_from`, which takes counts and shares as texts here: `60k`, `50%`."""
+
 _MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
 
 __all__ = [
     "Condensation", "Configuration", "Restoration", "Transcript",
-    "condense", "convert", "diff", "dump", "dump_messages", "load", "loads", "restore",
+    "condense", "convert", "diff", "dump", "dump_messages", "load", "loads", "overrides_from", "restore",
 ]  # fmt: skip
 
 
-@with_arguments(path=PATH, format=TEXT)
+@with_arguments(path=kinds.PATH, format=kinds.TEXT)
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
     """Transcript in a file, which may be compressed (gzip, Zstandard); the format is recognised from its content.
 
@@ -70,7 +77,7 @@ def load(path: str | Path, *, format: str | None = None, lenient: bool = False) 
     return parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
 
 
-@with_arguments(format=TEXT)
+@with_arguments(format=kinds.TEXT)
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
     """Transcript in the bytes of a file, compressed or not, in its text, or in a list of messages as an API takes them.
 
@@ -95,20 +102,20 @@ def _as_json(value: Any) -> Any:
 
 
 @with_arguments(
-    preset=PRESET,
-    target_tokens=COUNT,
-    model=TEXT,
-    summarizer=SUMMARIZER,
-    clock=CALLABLE,
+    preset=kinds.PRESET,
+    target_tokens=kinds.COUNT,
+    model=kinds.TEXT,
+    summarizer=kinds.SUMMARIZER,
+    clock=kinds.CALLABLE,
     overrides=made_by("Overrides", "overrides_from() makes them."),
     registry=made_by("Registry", "Give a condense_cli.providers.registry.Registry."),
-    context_window=POSITIVE,
+    context_window=kinds.POSITIVE,
     sizing=made_by("Sizing", "Give a condense_cli.providers.manager.Sizing."),
     factor=_FACTOR,
-    profile=TEXT,
-    max_summary_tokens=COUNT,
-    selectors=SELECTORS,
-    on_pass=CALLABLE,
+    profile=kinds.TEXT,
+    max_summary_tokens=kinds.COUNT,
+    selectors=kinds.SELECTORS,
+    on_pass=kinds.CALLABLE,
 )
 def condense(
     transcript: Transcript,
@@ -171,8 +178,6 @@ def condense(
     factor = factor or factor_of(transcript, counter)
     installed = Installed()
     registry = registry or Registry(installed=installed)
-    if overrides.lossless_only:
-        configuration = without_passes(configuration)
     context = Context(
         count=counter,
         summarizer=summarizer or Offline(counter),
@@ -186,20 +191,14 @@ def condense(
     )
     sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
 
-    def run(gentler: Gentler, context: Context = context) -> Condensation:
-        result = Manager(registry).condense(transcript, gentler.applied(configuration), context, sizing)
-        if slim and result.is_needed:
-            return replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
-        return result
-
-    def proven_run(context: Context = context) -> Condensation:
-        return proven(partial(run, context=context)) if proves else run(Gentler(), context)
+    def run(context: Context) -> Condensation:
+        return condensed(transcript, configuration, context, registry, sizing, slim=slim, proves=proves)
 
     if calls is None:
-        return proven_run()
+        return run(context)
     with summaries_for(configuration, counter, calls) as summaries:
         summaries.begin(transcript, counter)
-        return with_calls(proven_run(replace(context, summarizer=summaries)), summaries)
+        return with_calls(run(replace(context, summarizer=summaries)), summaries)
 
 
 def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
@@ -305,7 +304,7 @@ def a_transcript(given: Any) -> Transcript:
     )
 
 
-@with_arguments(to=TEXT)
+@with_arguments(to=kinds.TEXT)
 def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
     """The conversation as messages of an API, whatever format it was read from.
 

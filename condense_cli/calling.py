@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from .config.limits import Limits, limits_in
-from .core.arguments import having
 from .errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
@@ -61,9 +60,6 @@ class Calls(Struct, frozen=True):
         day = datetime.now().astimezone().strftime("%Y-%m-%d")
         accounts = None if lasting == Spendable() else Accounts(cache_path().with_name(FILE_NAME), day, lasting)
         return Budget(limits.max_cost, limits.max_summary_tokens, accounts)
-
-
-SUMMARIZER: Final = having("summarize", "Give an object with summarize(tasks, messages).")
 
 
 def calls_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from typer.core import TyperCommand
 
@@ -43,22 +43,21 @@ _MEANT: Final = {
 """Other words for commands."""
 
 
-def in_groups(groups: Groups) -> type[TyperCommand]:
-    """The class of a command whose help page has its options in groups; those in none of them come last."""
+class InGroups(TyperCommand):
+    """A command whose help page has its options in `groups`; those in none of them come last."""
 
-    class Page(TyperCommand):
-        def format_options(self, ctx: Any, formatter: Any) -> None:
-            records = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
-            arguments = [param.name for param in self.get_params(ctx) if param.param_type_name == "argument"]
-            named = {name for names in groups.values() for name in names}
-            rest = tuple(name for name in records if name not in named and name not in arguments)
-            for title, names in {"Arguments": arguments, **groups, "Other options": rest}.items():
-                shown = [record for name in names if (record := records.get(name))]
-                if shown:
-                    with formatter.section(title):
-                        formatter.write_dl(shown)
+    groups: ClassVar[Groups] = {}
 
-    return Page
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        records = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
+        arguments = [param.name for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        named = {name for names in self.groups.values() for name in names}
+        rest = tuple(name for name in records if name not in named and name not in arguments)
+        for title, names in {"Arguments": arguments, **self.groups, "Other options": rest}.items():
+            shown = [record for name in names if (record := records.get(name))]
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
 
 
 def instead_of(name: str, known: Collection[str]) -> str:

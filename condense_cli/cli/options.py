@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
 from ..core.brief import quoted
 from ..core.numbers import count_in, percent_in
-from ..errors import CondenseError, UsageError
-
-if TYPE_CHECKING:
-    from ..config.overrides import Overrides
+from ..errors import CondenseError
 
 FORMAT_NAMES: Final = (
     "anthropic",
@@ -304,43 +301,3 @@ Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anyt
 AllowPartial = Annotated[
     bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
 ]
-
-
-def check_targets(target_tokens: int | None, target_percent: float | None) -> None:
-    """Raises UsageError for two targets, and for a percentage that is none."""
-    if target_tokens is not None and target_percent is not None:
-        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
-    if target_percent is not None and not 0 < target_percent < 100:
-        raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
-
-
-def overrides_of(
-    keep_recent: int | None,
-    only_tools: list[str] | None,
-    except_tools: list[str] | None,
-    range: str | None,
-    pin: list[str] | None,
-    target_tokens: int | None = None,
-    target_percent: float | None = None,
-    *,
-    lossless_only: bool = False,
-    drop_thinking: bool = False,
-    keep: list[str] | None = None,
-    cut: list[str] | None = None,
-) -> Overrides:
-    """The shared flags as one checked value. Raises UsageError."""
-    from ..config.overrides import overrides_from
-
-    return overrides_from(
-        keep_recent=keep_recent,
-        only_tools=only_tools or (),
-        except_tools=except_tools or (),
-        range=range,
-        pins=pin or (),
-        target_tokens=target_tokens,
-        target_percent=target_percent,
-        lossless_only=lossless_only,
-        drop_thinking=drop_thinking,
-        keep=keep or (),
-        cut=cut or (),
-    )

@@ -16,7 +16,6 @@ from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
-from ..core.arguments import COUNT, PERCENT, TEXT, TEXTS, with_arguments
 from ..core.brief import quoted
 from ..core.patterns import PatternError, searcher
 from ..core.selectors import OfLast, SelectorError, parse_selector
@@ -56,17 +55,6 @@ class Overrides(Struct, frozen=True):
 NO_OVERRIDES: Final = Overrides()
 
 
-@with_arguments(
-    keep_recent=COUNT,
-    only_tools=TEXTS,
-    except_tools=TEXTS,
-    range=TEXT,
-    pins=TEXTS,
-    target_tokens=COUNT,
-    target_percent=PERCENT,
-    keep=TEXTS,
-    cut=TEXTS,
-)
 def overrides_from(
     *,
     keep_recent: int | None = None,
@@ -81,11 +69,11 @@ def overrides_from(
     keep: Sequence[str] = (),
     cut: Sequence[str] = (),
 ) -> Overrides:
-    """Flags as they are typed, checked. Counts and shares may be texts: `60k`, `50%`. Raises UsageError."""
+    """The flags of a run, checked. Raises UsageError."""
     for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
         if any(not glob.strip() for glob in globs):
             raise UsageError(f"{flag} needs the name of a tool.", "A * stands for any characters: 'mcp__*'.")
-    assert not isinstance(target_tokens, str)  # Of 60k and 50% the decorator makes numbers.
+    assert not isinstance(target_tokens, str)  # Of 60k and 50% the API, and options, make numbers.
     assert not isinstance(target_percent, str)
     for pin in pins:
         _check_pin(pin)

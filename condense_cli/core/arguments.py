@@ -77,6 +77,7 @@ SELECTORS: Final = Expected(
     "Give a dict from names to functions of a message and a block.",
 )
 CALLABLE: Final = Expected(callable, "Give a function.")
+SUMMARIZER: Final = having("summarize", "Give an object with summarize(tasks, messages).")
 
 
 def with_arguments(**kinds: Expected) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:

@@ -12,9 +12,19 @@ import msgspec
 from msgspec import Struct
 
 from .. import __version__, api
-from ..calling import SUMMARIZER
 from ..config.models import Configuration
-from ..core.arguments import COUNT, NUMBER, POSITIVE, PRESET, TEXT, Expected, having, is_number, with_arguments
+from ..core.arguments import (
+    COUNT,
+    NUMBER,
+    POSITIVE,
+    PRESET,
+    SUMMARIZER,
+    TEXT,
+    Expected,
+    having,
+    is_number,
+    with_arguments,
+)
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
 from .breakpoints import BESIDE, marks_in, with_breakpoints

@@ -59,7 +59,7 @@ class Draft:
         self._saved: dict[Positions, int] = {}
         self._all_saved = 0
         self._plain = sum(map(count.message, self._messages))
-        self._joining = Joining.of(transcript)
+        self._transcript = transcript
 
     @property
     def messages(self) -> list[Message]:
@@ -230,7 +230,7 @@ class Draft:
         for position, message in new.items():
             messages[position] = message
             self._plain += sum(map(self.count.block, message.blocks))
-        joined = self._joining.joined(messages, had_blocks, pass_id)
+        joined = Joining.of(self._transcript).joined(messages, had_blocks, pass_id)
         self._messages = joined.messages
         self.has_moved |= joined.has_moved
         self._plain -= MESSAGE_TOKENS * len(joined.receipts)

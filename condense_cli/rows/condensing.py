@@ -85,23 +85,14 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
         tally.refuse(line, str(result.error))
         if data is None:
             return None
-    transcript = result.before
-    shown = result.factor.shown
-    before, after = result.shown_before, result.shown_after
-    tally.tokens_before += before
-    tally.tokens_after += after
-    tally.bare_before += result.tokens_before
-    tally.bare_after += result.tokens_after
-    tally.lossless_saved += shown(result.lossless_saved)
-    tally.estimated += shown(estimated_tokens(transcript))
-    tally.messages_before += len(transcript.messages)
-    tally.messages_after += len(result.transcript.messages)
-    tally.formats[transcript.format] += 1
-    tally.tokens_before_of[transcript.model or ""] += before
-    tally.tokens_after_of[transcript.model or ""] += after
+    transcript, factor = result.before, result.factor
+    tally.weigh(transcript, factor, result.tokens_before)
+    tally.shrink(transcript, factor, result.tokens_after, len(result.transcript.messages))
+    tally.lossless_saved += factor.shown(result.lossless_saved)
+    tally.estimated += factor.shown(estimated_tokens(transcript))
     tally.not_summarized += sum(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
     tally.missed += result.is_target_missed
     tally.fallen_back += result.metrics is not None and result.metrics.fallback is not None
     tally.changed += data is not None
-    tally.note(line, before, after)
+    tally.note(line, result.shown_before, result.shown_after)
     return data

@@ -66,16 +66,8 @@ def tallied_parts(
     transcript: Transcript, parts: Sequence[Part], most: int, tally: Tally, bare: int, factor: Factor
 ) -> list[bytes] | None:
     """Count what became of a row of so many bare tokens. Gives the rows in its place, None where it stays."""
-    after = sum(part.tokens for part in parts)
-    tally.tokens_before += factor.shown(bare)
-    tally.tokens_after += factor.shown(after)
-    tally.bare_before += bare
-    tally.bare_after += after
-    tally.messages_before += len(transcript.messages)
-    tally.messages_after += sum(part.messages for part in parts)
-    tally.formats[transcript.format] += 1
-    tally.tokens_before_of[transcript.model or ""] += factor.shown(bare)
-    tally.tokens_after_of[transcript.model or ""] += factor.shown(after)
+    tally.weigh(transcript, factor, bare)
+    tally.shrink(transcript, factor, sum(part.tokens for part in parts), sum(part.messages for part in parts))
     tally.missed += any(factor.shown(part.tokens) > most for part in parts)
     if len(parts) == 1:
         return None

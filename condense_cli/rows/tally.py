@@ -8,6 +8,9 @@ from typing import Final, Self
 
 from msgspec import Struct, field
 
+from ..core.factor import Factor
+from ..core.transcript import Transcript
+
 TOLD: Final = 100
 """Problems that are told one by one; of the others only the number is."""
 
@@ -32,21 +35,7 @@ class Shrunk(Struct, frozen=True, order=True):
     after: int
 
 
-class Summable(Struct):
-    """Figures that add up, field by field."""
-
-    def add(self, other: Self) -> None:
-        for name in self.__struct_fields__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if isinstance(mine, Counter):
-                mine.update(theirs)
-            elif isinstance(mine, list):
-                mine.extend(theirs[: TOLD - len(mine)])
-            else:
-                setattr(self, name, mine + theirs)
-
-
-class Tally(Summable):
+class Tally(Struct):
     """`rows` are lines that are not blank, `added` those that others were split into, `bad` those whose conversation
     could not be read, condensed or written.
 
@@ -80,9 +69,32 @@ class Tally(Summable):
     shrunk: list[Shrunk] = field(default_factory=list)
 
     def add(self, other: Self) -> None:
+        """Add what came of other rows, figure by figure."""
         shrunk = nlargest(SHOWN, (*self.shrunk, *other.shrunk))
-        super().add(other)
+        for name in self.__struct_fields__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter):
+                mine.update(theirs)
+            elif isinstance(mine, list):
+                mine.extend(theirs[: TOLD - len(mine)])
+            else:
+                setattr(self, name, mine + theirs)
         self.shrunk = shrunk
+
+    def weigh(self, transcript: Transcript, factor: Factor, bare: int) -> None:
+        """Count a conversation of so many bare tokens as it was."""
+        self.formats[transcript.format] += 1
+        self.messages_before += len(transcript.messages)
+        self.bare_before += bare
+        self.tokens_before += factor.shown(bare)
+        self.tokens_before_of[transcript.model or ""] += factor.shown(bare)
+
+    def shrink(self, transcript: Transcript, factor: Factor, bare: int, messages: int) -> None:
+        """Count what is left of it."""
+        self.messages_after += messages
+        self.bare_after += bare
+        self.tokens_after += factor.shown(bare)
+        self.tokens_after_of[transcript.model or ""] += factor.shown(bare)
 
     def note(self, line: int, before: int, after: int) -> None:
         """Remember a row if it is one of those that lost the most."""

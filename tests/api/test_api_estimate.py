@@ -10,11 +10,12 @@ import pytest
 from build import anthropic, conversation
 from msgspec.structs import replace
 
-from condense_cli import api, estimating, formats
+from condense_cli import api, formats
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError, UsageError
+from condense_cli.measuring import estimating
 from condense_cli.money.windows import signs_of
 from condense_cli.passes.context import Context
 from condense_cli.plugins import Installed

@@ -11,19 +11,21 @@ import pytest
 from build import LONG, anthropic, assistant, claude_line, conversation, read_turn, session, user
 from summarizers import Short
 
-from condense_cli import api, estimating
+from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.overrides import NO_OVERRIDES, overrides_from
 from condense_cli.core.factor import Factor, Known
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
+from condense_cli.measuring import estimating
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
-from condense_cli.proven import Gentler
 from condense_cli.providers import manager
+from condense_cli.providers import proven as proving
 from condense_cli.providers.manager import Sizing
+from condense_cli.providers.proven import Gentler
 
 LINES = b'{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n'
 TWICE = Factor(2.0, Known.TABLE, 0.1)
@@ -230,7 +232,7 @@ def test_a_result_is_proven_unless_that_is_not_wanted(proves: bool, monkeypatch:
         found: Condensation = run(asked[-1])
         return found
 
-    monkeypatch.setattr(api, "proven", proven)
+    monkeypatch.setattr(proving, "proven", proven)
     assert api.condense(talk(), preset="speed", proves=proves).changes
     assert len(asked) == proves
     api.condense(talk(), preset="speed")

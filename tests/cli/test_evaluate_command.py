@@ -15,7 +15,7 @@ from looked_up import work
 
 from condense_cli.cli.evaluating.options import AGAINST, RECALLS, WITNESSES
 from condense_cli.errors import ExitStatus
-from condense_cli.measuring import KNOWN_WAYS
+from condense_cli.measuring.evaluating import KNOWN_WAYS
 from condense_cli.quality import recall
 from condense_cli.quality.cases import SMALLEST
 from condense_cli.quality.evaluation import BUDGETS, CUTS

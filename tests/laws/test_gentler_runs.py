@@ -9,12 +9,13 @@ import pytest
 from build import anthropic, assistant, call, conversation, result, text, user
 from msgspec.structs import replace
 
-from condense_cli import api, formats, proven
+from condense_cli import api, formats
 from condense_cli.config.loading import parse_configuration
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError
 from condense_cli.passes.condensation import Condensation, Proof
-from condense_cli.proven import Gentler, RunFault, checked, fault_of
+from condense_cli.providers import proven
+from condense_cli.providers.proven import Gentler, RunFault, checked, fault_of
 
 
 @pytest.fixture

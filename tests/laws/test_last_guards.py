@@ -10,10 +10,11 @@ from helpers import DATA, condense
 from msgspec.structs import replace
 from test_imitations import GO_BETWEEN, imitating
 
-from condense_cli import api, formats, proven
+from condense_cli import api, formats
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError, ExitStatus
 from condense_cli.passes.condensation import Condensation
+from condense_cli.providers import proven
 
 
 def result() -> Condensation:

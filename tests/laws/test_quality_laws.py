@@ -18,7 +18,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
-from condense_cli.measuring import KNOWN_WAYS
+from condense_cli.measuring.evaluating import KNOWN_WAYS
 from condense_cli.quality.cases import Case, cases_of
 from condense_cli.quality.recall import Questions, Recall
 from condense_cli.quality.witnesses.measures import WITNESSES, measure

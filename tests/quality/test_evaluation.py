@@ -16,7 +16,7 @@ from condense_cli.core.exchanges import cut_before
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
+from condense_cli.measuring.evaluating import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
 from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Evaluated, Point, evaluate

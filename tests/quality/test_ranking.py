@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from condense_cli import api
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.errors import ExitStatus
-from condense_cli.measuring import evaluate
+from condense_cli.measuring.evaluating import evaluate
 from condense_cli.report.estimate.ranking import Ranked, beaten, in_order, recommended
 from condense_cli.report.estimate.typical import typical
 

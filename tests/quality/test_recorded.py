@@ -19,8 +19,8 @@ from condense_cli.core.tokens import Counter
 from condense_cli.errors import BrokenOutputError
 from condense_cli.formats.compacted import Kind, compactions
 from condense_cli.formats.stretches import stretches
-from condense_cli.judging import judge_recorded
-from condense_cli.measuring import Plan
+from condense_cli.measuring.evaluating import Plan
+from condense_cli.measuring.judging import judge_recorded
 from condense_cli.quality import recorded
 from condense_cli.quality.recall import Score
 from condense_cli.quality.recorded import CLIENT, After, Judged, NotJudged

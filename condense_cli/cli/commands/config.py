@@ -13,25 +13,9 @@ from ...core.plurals import plural
 from ...errors import ConfigurationError, ExitStatus
 from ...report.text.visible import visible
 from ..console import exits, say, write_text
-from ..options import (
-    Cut,
-    DropThinking,
-    ExceptTools,
-    Keep,
-    KeepRecent,
-    LosslessOnly,
-    NoConfig,
-    OnlyTools,
-    Pins,
-    Preset,
-    Range,
-    TargetPercent,
-    TargetTokens,
-    check_targets,
-    overrides_of,
-)
-from ..running.options import Configuring
-from ..running.providing import Assignments, Provider, checked, registry_of_user, settings_with
+from ..grouped import grouped
+from ..running.options import Choosing, Configuring
+from ..running.providing import checked, registry_of_user, settings_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,25 +138,10 @@ def _say(found: Checked) -> None:
 
 
 @config_app.command("show")
+@grouped
 def show(
-    preset: Preset = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration instead.")
-    ] = None,
-    no_config: NoConfig = False,
-    provider: Provider = None,
-    assignments: Assignments = None,
-    keep: Keep = None,
-    cut: Cut = None,
-    keep_recent: KeepRecent = None,
-    only_tools: OnlyTools = None,
-    except_tools: ExceptTools = None,
-    range: Range = None,
-    pin: Pins = None,
-    target_tokens: TargetTokens = None,
-    target_percent: TargetPercent = None,
-    lossless_only: LosslessOnly = False,
-    drop_thinking: DropThinking = False,
+    configuring: Configuring,
+    choosing: Choosing,
     compiled: Annotated[
         bool,
         typer.Option(
@@ -201,22 +170,9 @@ def show(
         from ...report.lists.settings import as_report, as_yaml
         from ...report.run.facts import to_json
 
-        check_targets(target_tokens, target_percent)
-        overrides = overrides_of(
-            keep_recent,
-            only_tools,
-            except_tools,
-            range,
-            pin,
-            target_tokens,
-            target_percent,
-            lossless_only=lossless_only,
-            drop_thinking=drop_thinking,
-            keep=keep,
-            cut=cut,
-        )
+        overrides = choosing.overrides(with_target=True)
         registry = registry_of_user()
-        settings = settings_with(Configuring(preset, config, no_config, provider, assignments), registry)
+        settings = settings_with(configuring, registry)
         passes = None
         if compiled:
             used = registry.get(settings.configuration.provider)

@@ -24,10 +24,10 @@ from ..options import (
     Session,
     TargetPercent,
     TargetTokens,
-    check_targets,
     complete_preset,
 )
 from ..reading import input_file, name_of, read_transcript
+from ..running.options import check_targets
 from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from ..running.several import check_rows
 
@@ -223,7 +223,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
         warnings |= dict.fromkeys(told.warnings)
     kept = None
     if measuring.quality:
-        from ...measuring import kept_here
+        from ...measuring.evaluating import kept_here
 
         configured = [(name, ways.registry.configured(configuration)) for name, configuration in ways.configurations]
         share = None if target is None else target / max(1, before)

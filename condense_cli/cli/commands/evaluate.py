@@ -104,8 +104,8 @@ def evaluate(
             raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
         names = evaluate_recorded.sessions_here() if everything else input_files(transcripts, session)
         check_page(printing.html, printing.plot, names)
-        from ...judging import BESIDE
-        from ...measuring import Plan, Unread, evaluate_files
+        from ...measuring.evaluating import Plan, Unread, evaluate_files
+        from ...measuring.judging import BESIDE
         from ...quality.evaluation import Evaluated
         from ...report.evaluation import facts
         from ...report.run.facts import to_json

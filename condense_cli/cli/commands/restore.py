@@ -63,12 +63,12 @@ def restore(
         if kind is not None:
             from ..rows import restore as rows_restore
 
-            tally, found = rows_restore.restore_rows(file, kind, "-" if writes_stdout else output)
+            found = rows_restore.restore_rows(file, kind, "-" if writes_stdout else output)
             if json:
-                write_text(facts.to_json(rows_restore.as_facts(tally, found, name_of(file))))
+                write_text(facts.to_json(rows_restore.as_facts(found, name_of(file))))
             elif not quiet:
-                _show(found, writes_stdout, output, rows_restore.said(tally, name_of(file)))
-            raise SystemExit(int(rows_restore.status_of(tally, found, lenient=lenient)))
+                _show(found, writes_stdout, output, rows_restore.said(found, name_of(file)))
+            raise SystemExit(int(rows_restore.status_of(found, lenient=lenient)))
         transcript = read_transcript(file, format, lenient)
         if writes_stdout or output is not None:
             formats.check_writable(transcript)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ..console import exits
 from ..grouped import grouped
-from ..help_pages import in_groups
-from ..options import check_targets, overrides_of
+from ..help_pages import InGroups
 from ..reading import LATEST, input_file, say_origin
 from ..running import converting
 from ..running.needing import check_thresholds
-from ..running.options import HELP_GROUPS, Configuring, Doing, Reading, RunOptions, Showing, Spending, Writing
+from ..running.options import HELP_GROUPS, Choosing, Configuring, Doing, Reading, RunOptions, Showing, Spending, Writing
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -31,12 +30,20 @@ EXAMPLES = (
     "condense run sessions/ extra.jsonl --out-dir small -j 4"
 )
 
-Command = in_groups(HELP_GROUPS)
+
+class Command(InGroups):
+    groups = HELP_GROUPS
 
 
 @grouped
 def run(
-    reading: Reading, configuring: Configuring, doing: Doing, spending: Spending, writing: Writing, showing: Showing
+    reading: Reading,
+    configuring: Configuring,
+    choosing: Choosing,
+    doing: Doing,
+    spending: Spending,
+    writing: Writing,
+    showing: Showing,
 ) -> None:
     """Condense a transcript.
 
@@ -45,16 +52,11 @@ def run(
     condense undo takes that back. Several files, or folders, go to --out-dir; run again, it continues where it stopped.
     """
     with exits():
-        check_targets(doing.target_tokens, doing.target_percent)
         if not (doing.threshold is None and doing.above is None):
             check_thresholds(doing.threshold, doing.above, if_needed=doing.if_needed)
         if writing.to_format is not None:
             converting.check(writing.to_format, writing)
-        overrides = overrides_of(
-            doing.keep_recent, doing.only_tools, doing.except_tools, doing.range, doing.pin,
-            lossless_only=doing.lossless_only, drop_thinking=doing.drop_thinking,
-            keep=doing.keep, cut=doing.cut,
-        )  # fmt: skip
+        overrides = choosing.overrides(with_target=False)
 
         # Imported step by step: a wrong flag is told at once, and a run needs the modules of its own kind alone.
         from ..running.several import (
@@ -67,10 +69,10 @@ def run(
             of_one,
         )
 
-        options = RunOptions(reading, configuring, doing, spending, writing, showing)
+        options = RunOptions(reading, configuring, choosing, doing, spending, writing, showing)
         files = reading.files or []
         are_several = is_several(files, writing.out_dir)
-        check_split(doing)
+        check_split(doing, choosing)
         check_engine(writing.engine, are_several=are_several)
         if are_several:
             check_several(files, reading, writing, showing)

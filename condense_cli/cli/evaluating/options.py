@@ -20,7 +20,7 @@ from ..options import (
 from ..running.providing import complete_provider
 
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
-"""The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
+"""The names of `measuring.evaluating.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
 RECALLS: Final = ("facts", "edits", "files")
 WITNESSES: Final = (

@@ -11,7 +11,7 @@ from ..console import console, write_text
 from .page import write_page
 
 if TYPE_CHECKING:
-    from ...measuring import Plan
+    from ...measuring.evaluating import Plan
     from ...report.evaluation.recorded import Recorded
     from .options import Printing
 
@@ -41,8 +41,8 @@ def check_without_effect(given: dict[str, bool]) -> None:
 
 def run(names: list[str], plan: Plan, *, jobs: int, printing: Printing, progress: Progress) -> ExitStatus:
     """Judge and print. Raises OutputError where the page cannot be written."""
-    from ...judging import judge_files
-    from ...measuring import Unread
+    from ...measuring.evaluating import Unread
+    from ...measuring.judging import judge_files
     from ...report.evaluation.recorded import build
     from ...report.run.facts import to_json
 

@@ -19,7 +19,7 @@ from ...rows import facts
 from ...rows.reading import opened
 from ...storage.files import STDIO
 from ...storage.processes import usable_processors
-from ..console import console, write_text
+from ..console import console, print_lines, write_text
 from ..reading import name_of
 from ..running.work import Treatment, Work
 from .condensing import RowsTask, condense_rows
@@ -100,14 +100,13 @@ def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
     columns = ("preset", "tokens after", "saved", "rows changed", *(("read once",) if _has_prices(reports) else ()))
     screen.print(fitted_table(columns, rows, tuple(range(1, len(columns))), screen.width, flexible=0))
     screen.print()
-    for line in bad_rows(first.problems, first.rows.bad, name):
-        screen.print(visible(line), style="red", soft_wrap=True)
+    print_lines(bad_rows(first.problems, first.rows.bad, name), "red")
     if first.tokens.count == "o200k":
-        screen.print(of_several("o200k"), style="dim", soft_wrap=True)
+        print_lines([of_several("o200k")], "dim")
     elif not first.tokens.exact:
-        screen.print(f"Counted with {first.tokens.encoding}, an estimate.", style="dim", soft_wrap=True)
+        print_lines([f"Counted with {first.tokens.encoding}, an estimate."], "dim")
     if not _has_prices(reports):
-        screen.print("What reading costs is unknown: name the model with --model.", style="dim", soft_wrap=True)
+        print_lines(["What reading costs is unknown: name the model with --model."], "dim")
     for line in dict.fromkeys(line for each in reports for line in each.warnings):
         screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=not screen.is_terminal)
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ...core.factor import CountName
 from ...core.plurals import plural
@@ -17,16 +16,13 @@ from ...report.inspection.terminal import with_bars
 from ...report.run import facts
 from ...report.text.shares import Share, ToolShare, percent, tool_shares
 from ...report.text.tokens import of_several
-from ...report.text.visible import visible
-from ...rows.condensing import Counters
-from ...rows.surveys import Contents, LargeRow, Look, survey, weigh_row
-from ...rows.tally import Problem, Tally
-from ..console import console, write_text
+from ...rows.surveys import Contents, LargeRow, survey, weighing
+from ...rows.tally import Problem
+from ..console import console, print_lines, write_text
 from ..reading import name_of
 from .running import bad_rows
 
 if TYPE_CHECKING:
-    from ...core.transcript import Transcript
     from ...rows.row import RowKind
 
 
@@ -57,48 +53,37 @@ def inspect_rows(
     file: str, kind: RowKind, *, model: str | None, counter: CounterName, how: CountName, top: int, json: bool
 ) -> None:
     """Show what fills the rows. Raises CondenseError."""
-    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model, counter, how))
-    inspection = _inspection(tally, found, name_of(file), top, counter, how)
+    found = survey(file, name_of(file), kind, Contents, partial(weighing, model, counter, how))
+    inspection = _inspection(found, name_of(file), top, counter, how)
     if json:
         write_text(facts.to_json(inspection))
     else:
         _show(inspection)
 
 
-def _weighing(model: str | None, counter: CounterName, how: CountName, tally: Tally, found: Contents) -> Look:
-    counters = Counters(counter)
-
-    def weigh(transcript: Transcript, line: int) -> None:
-        weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters, how)
-
-    return weigh
-
-
-def _inspection(
-    tally: Tally, found: Contents, source: str, top: int, counter: CounterName, how: CountName
-) -> RowsInspection:
+def _inspection(found: Contents, source: str, top: int, counter: CounterName, how: CountName) -> RowsInspection:
     def share(name: str) -> Share:
         tokens = found.content_types[name]
-        return Share(name, tokens, percent(tokens, found.tokens), found.blocks[name])
+        return Share(name, tokens, percent(tokens, found.tokens_before), found.blocks[name])
 
-    read = tally.rows - tally.bad
+    read = found.rows - found.bad
     return RowsInspection(
         version=facts.SHAPE,
         input=source,
         format="rows",
-        formats=dict(sorted(tally.formats.items())),
-        rows=tally.rows,
-        bad=tally.bad,
-        messages=tally.messages_before,
-        tokens=found.tokens,
+        formats=dict(sorted(found.formats.items())),
+        rows=found.rows,
+        bad=found.bad,
+        messages=found.messages_before,
+        tokens=found.tokens_before,
         constants=found.constants,
-        estimated=tally.estimated,
-        bytes=tally.bytes_before,
-        tokens_per_row=round(found.tokens / read) if read else 0,
+        estimated=found.estimated,
+        bytes=found.bytes_before,
+        tokens_per_row=round(found.tokens_before / read) if read else 0,
         content_types=[share(name) for name in CONTENT_TYPES if found.blocks[name]],
-        tools=tool_shares(found.calls, found.parameters, found.results, found.tokens)[:top],
+        tools=tool_shares(found.calls, found.parameters, found.results, found.tokens_before)[:top],
         largest_rows=found.largest[:top],
-        problems=tally.problems,
+        problems=found.problems,
         counter=counter,
         count=how,
     )
@@ -131,8 +116,7 @@ def _show(found: RowsInspection) -> None:
         bars = [each.tokens for each in found.largest_rows]
         screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
     screen.print()
-    screen.print(of_several(found.count), style="dim", soft_wrap=True)
+    print_lines([of_several(found.count)], "dim")
     if found.bad:
         screen.print()
-    for line in bad_rows(found.problems, found.bad, found.input):
-        screen.print(visible(line), style="red", soft_wrap=True)
+    print_lines(bad_rows(found.problems, found.bad, found.input), "red")

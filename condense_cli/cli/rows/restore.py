@@ -7,8 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 from ...core.plurals import plural
 from ...errors import ExitStatus
-from ...rows.surveys import Look, Restored, restore_row, survey
-from ...rows.tally import Tally
+from ...rows.surveys import Restored, restoring, survey
 from ..reading import name_of
 from .condensing import StandardOutput
 from .running import bad_rows
@@ -17,39 +16,35 @@ if TYPE_CHECKING:
     from ...rows.row import RowKind
 
 
-def restore_rows(file: str, kind: RowKind, output: str | None) -> tuple[Tally, Restored]:
+def restore_rows(file: str, kind: RowKind, output: str | None) -> Restored:
     """Undo the references of every row; written to a file, to standard output for "-", or nowhere."""
     target: Path | IO[bytes] | None = None
     if output is not None:
         target = StandardOutput() if output == "-" else Path(output)
-    return survey(file, name_of(file), kind, Restored, _restoring, target)
+    return survey(file, name_of(file), kind, Restored, restoring, target)
 
 
-def _restoring(tally: Tally, found: Restored) -> Look:
-    return lambda transcript, line: restore_row(transcript, tally, found)
-
-
-def as_facts(tally: Tally, found: Restored, source: str) -> dict[str, object]:
+def as_facts(found: Restored, source: str) -> dict[str, object]:
     from ...report.run import facts
 
     return {
         "version": facts.SHAPE,
         "input": source,
-        "rows": {"total": tally.rows, "changed": tally.changed, "bad": tally.bad},
+        "rows": {"total": found.rows, "changed": found.changed, "bad": found.bad},
         "resolved": found.resolved,
         "unresolved": found.unresolved,
         "elsewhere": found.elsewhere,
         "left_out": found.gaps,
-        "problems": tally.problems,
+        "problems": found.problems,
     }
 
 
-def said(tally: Tally, name: str) -> list[str]:
+def said(found: Restored, name: str) -> list[str]:
     """What comes before the counts of references."""
-    rows = f"{plural(tally.rows, 'row')}, {tally.changed:,} restored"
-    return [rows + (f", {tally.bad:,} bad" if tally.bad else "") + ".", *bad_rows(tally.problems, tally.bad, name)]
+    rows = f"{plural(found.rows, 'row')}, {found.changed:,} restored"
+    return [rows + (f", {found.bad:,} bad" if found.bad else "") + ".", *bad_rows(found.problems, found.bad, name)]
 
 
-def status_of(tally: Tally, found: Restored, *, lenient: bool) -> ExitStatus:
-    has_bad = tally.bad and not lenient
+def status_of(found: Restored, *, lenient: bool) -> ExitStatus:
+    has_bad = found.bad and not lenient
     return ExitStatus.INPUT if found.unresolved or found.elsewhere or has_bad else ExitStatus.DONE

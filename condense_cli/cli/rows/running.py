@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 from ...core.plurals import plural
 from ...errors import ExitStatus
 from ...report.run.summaries import sentences
-from ...report.text.visible import visible
 from ...rows import facts
 from ...storage.processes import usable_processors
-from ..console import console, say
+from ..console import console, print_lines, print_warnings, say
 from ..reading import name_of
 from ..running.destination import Destination
 from ..running.output import is_silent, tell_report
@@ -48,7 +47,7 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
         more = facts.details(outcome.tally, time.perf_counter() - started) if showing.verbose else []
         if showing.cost or showing.verbose:
             more = [*facts.prices_of(report), *more]
-        tell_report(showing, report, lambda: _show(report, name_of(file), to, more))
+        tell_report(showing, lambda: report, lambda: _show(report, name_of(file), to, more))
     if showing.quiet and not treatment.lenient:  # They are why the status is not 0.
         for line in bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file)):
             say(f"condense: {line}")
@@ -89,17 +88,14 @@ def _show(report: facts.RowsReport, name: str, to: Destination, more: Sequence[s
         for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
             say(f"condense: {line}")
         return
-    screen = console()
-    for number, line in enumerate(lines):
-        screen.print(visible(line), style="bold" if number == 0 else None, soft_wrap=True)
-    for line in bad:
-        screen.print(visible(line), style="red", soft_wrap=True)
-    for line in report.warnings:
-        screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=True)
+    print_lines(lines[:1], "bold")
+    print_lines(lines[1:])
+    print_lines(bad, "red")
+    print_warnings(report.warnings)
     if report.output is not None:
-        screen.print(f"Written: {visible(report.output)}", style="bold", soft_wrap=True)
+        print_lines([f"Written: {report.output}"], "bold")
     elif not to.dry_run:
-        screen.print("Nothing was written; add -o FILE to write the condensed rows.", style="dim", soft_wrap=True)
+        print_lines(["Nothing was written; add -o FILE to write the condensed rows."], "dim")
 
 
 def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:

@@ -15,10 +15,9 @@ from ...many.inputs import Input, find_inputs
 from ...many.record import NAME, add_entry, read_record
 from ...report.costs.text import digits, dollars
 from ...report.text.tokens import of_several
-from ...report.text.visible import visible
 from ...storage.files import check_no_links, make_folder
 from ...storage.processes import in_order, usable_processors
-from ..console import console, say
+from ..console import console, print_lines, print_warnings, say
 from .on_ray import SEVERAL, on_ray
 from .one_of_many import Job, rules_of, work_on
 from .output import tell_report
@@ -27,8 +26,6 @@ from .work import Treatment
 from .workers import Spread, done_to_each, may_call
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ...core.factor import CountName
     from .options import RunOptions, Writing
 
@@ -59,7 +56,7 @@ def run_many(
         warnings=told.warnings,
     )
     below = {str(each.path): str(each.below) for each in inputs}
-    tell_report(showing, report, lambda: _show(report, below, treatment.work.count))
+    tell_report(showing, lambda: report, lambda: _show(report, below, treatment.work.count))
     if showing.quiet:  # A status that is not 0 needs a reason, as where one file is run.
         for line in _first(_reasons([each for each in results if each.exit_status], below)):
             say(f"condense: {line.removeprefix('* ')}")
@@ -132,12 +129,18 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
     if rows:
         table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
         screen.print(table)
-        screen.print(of_several(how), style="dim", soft_wrap=True)
-    for line in _first(_reasons(report.files, below)):
-        screen.print(visible(line), style="red", soft_wrap=True)
-    for line in _first(f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings):
-        screen.print(visible(line), style="yellow", soft_wrap=True)
-    _show_notes(report, below, screen)
+        print_lines([of_several(how)], "dim")
+    print_lines(_first(_reasons(report.files, below)), "red")
+    warnings = (f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings)
+    print_lines(_first(warnings), "yellow")
+    print_lines(_left_alone(report, below), "dim")
+    if report.spent != "0":
+        print_lines([f"Summaries cost {dollars(report.spent)}."])
+    print_warnings(report.warnings)
+    if report.out_dir is None:
+        print_lines(["Nothing was written; --out-dir DIR writes the files there."], "dim")
+    elif totals.failed + totals.passed_over < totals.files:
+        print_lines([f"Written below {report.out_dir}"], "bold")
 
 
 def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str]:
@@ -169,22 +172,13 @@ def _first(lines: Iterable[str]) -> Iterator[str]:
         yield f"… and {len(told) - _SHOWN:,} more; --json lists all"
 
 
-def _show_notes(report: facts.ManyReport, below: dict[str, str], screen: Console) -> None:
+def _left_alone(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str]:
     totals = report.totals
     if totals.passed_over:
         files = plural(totals.passed_over, "other file")
         names = [below[each.input] for each in report.files if each.status is facts.Status.PASSED_OVER]
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        said = f"Passed over: {files}, no transcript that can be written ({', '.join(names[:_NAMED])}{more})."
-        screen.print(visible(said), style="dim", soft_wrap=True)
+        yield f"Passed over: {files}, no transcript that can be written ({', '.join(names[:_NAMED])}{more})."
     if totals.up_to_date:
         files = plural(totals.up_to_date, "file is", "files are")
-        screen.print(f"{files} up to date from an earlier run and left alone.", style="dim", soft_wrap=True)
-    if report.spent != "0":
-        screen.print(f"Summaries cost {dollars(report.spent)}.", soft_wrap=True)
-    for warning in report.warnings:
-        screen.print(visible(f"Warning: {warning}"), style="yellow", soft_wrap=True)
-    if report.out_dir is None:
-        screen.print("Nothing was written; --out-dir DIR writes the files there.", style="dim", soft_wrap=True)
-    elif totals.failed + totals.passed_over < totals.files:
-        screen.print(f"Written below {visible(report.out_dir)}", style="bold", soft_wrap=True)
+        yield f"{files} up to date from an earlier run and left alone."

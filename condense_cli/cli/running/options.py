@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from ...errors import UsageError
 from ..options import (
     AllowCalls,
     AllowPartial,
@@ -47,6 +48,9 @@ from .log import LogJson
 from .needing import Above, ContextWindow, IfNeeded, Threshold
 from .providing import Assignments, Provider
 
+if TYPE_CHECKING:
+    from ...config.overrides import Overrides
+
 
 class Reading(NamedTuple):
     """What to read."""
@@ -69,11 +73,9 @@ class Configuring(NamedTuple):
     assignments: Assignments = None
 
 
-class Doing(NamedTuple):
-    """What is done besides, or otherwise, than the configuration says."""
+class Choosing(NamedTuple):
+    """What goes and what stays, on top of what the configuration says."""
 
-    target_tokens: TargetTokens = None
-    target_percent: TargetPercent = None
     keep: Keep = None
     cut: Cut = None
     keep_recent: KeepRecent = None
@@ -81,7 +83,42 @@ class Doing(NamedTuple):
     except_tools: ExceptTools = None
     range: Range = None
     pin: Pins = None
+    target_tokens: TargetTokens = None
+    target_percent: TargetPercent = None
     lossless_only: LosslessOnly = False
+    drop_thinking: DropThinking = False
+
+    def overrides(self, *, with_target: bool) -> Overrides:
+        """The flags as one checked value, without the target where each conversation has its own. Raises UsageError."""
+        from ...config.overrides import overrides_from
+
+        check_targets(self.target_tokens, self.target_percent)
+        return overrides_from(
+            keep_recent=self.keep_recent,
+            only_tools=self.only_tools or (),
+            except_tools=self.except_tools or (),
+            range=self.range,
+            pins=self.pin or (),
+            target_tokens=self.target_tokens if with_target else None,
+            target_percent=self.target_percent if with_target else None,
+            lossless_only=self.lossless_only,
+            drop_thinking=self.drop_thinking,
+            keep=self.keep or (),
+            cut=self.cut or (),
+        )
+
+
+def check_targets(tokens: int | None, percent: float | None) -> None:
+    """Raises UsageError for two targets, and for a percentage that is none."""
+    if tokens is not None and percent is not None:
+        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
+    if percent is not None and not 0 < percent < 100:
+        raise UsageError(f"--target-percent must be more than 0 and less than 100, not {percent:g}.")
+
+
+class Doing(NamedTuple):
+    """How it is done, and whether it is done at all."""
+
     slim: Annotated[
         bool,
         typer.Option(
@@ -90,7 +127,6 @@ class Doing(NamedTuple):
             "condense restore does not bring it back.",
         ),
     ] = False
-    drop_thinking: DropThinking = False
     split: Annotated[
         bool,
         typer.Option("--split", help="Of rows: several of at most --target-tokens for a trajectory that is longer."),
@@ -176,6 +212,7 @@ class RunOptions(NamedTuple):
 
     reading: Reading
     configuring: Configuring
+    choosing: Choosing
     doing: Doing
     spending: Spending
     writing: Writing

@@ -20,13 +20,16 @@ def is_silent(showing: Showing) -> bool:
     return showing.quiet and not (showing.json or showing.log_json or any(file is not None for file in files))
 
 
-def tell_report(showing: Showing, report: Struct, show: Callable[[], None]) -> None:
-    """Write the report as JSON where that was asked for; `show` is how people see it. Raises OutputError."""
+def tell_report(showing: Showing, report: Callable[[], Struct], show: Callable[[], None]) -> None:
+    """Write the report as JSON where that was asked for; `show` is how people see it. Raises OutputError.
+
+    `report` gives it, and is not called where nobody asked.
+    """
     if showing.report is not None:
         from ...storage.files import write_bytes
 
-        write_bytes(showing.report, to_json(report).encode())
+        write_bytes(showing.report, to_json(report()).encode())
     if showing.json:
-        write_text(to_json(report))
+        write_text(to_json(report()))
     elif not showing.quiet:
         show()

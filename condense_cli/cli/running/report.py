@@ -2,91 +2,208 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
-from ..console import console, print_paged, say
+from msgspec import Struct
+
+from ...core.tokens import Counter, Encoding, encoding_for
+from ...passes.condensation import Condensation
+from ...report.run import facts
+from ...report.run.shortcomings import warnings_of
+from ...report.text.visible import visible
+from ..console import console, print_paged, say, tell
+from ..reading import name_of
+from .destination import Delivery, Destination, Where, proposal
+from .options import Showing
+from .summarizing import SummaryUse
+from .work import Output, Treatment
 
 if TYPE_CHECKING:
-    from decimal import Decimal
+    from pathlib import Path
 
-    from ...core.tokens import Counter
-    from ...passes.condensation import Condensation
-    from ...report.run.facts import Cost, Report
-    from .destination import Destination
-    from .options import Showing
-
-
-def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
-    """What the run means in money. Only where it is shown: the prices take longer to load than a small run takes."""
-    from datetime import UTC, datetime
-
-    from ...report.costs.facts import PriceSource, cost_of
-    from ...report.costs.usage import overhead_of
-
-    overhead, _ = overhead_of(result.before, counter, result.factor, overhead_tokens)
-    return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), summaries)
+_MORE: Final = "--diff shows every change, --explain says why, --html FILE makes a page of them."
+_LEAST: Final = 10
+_MOST: Final = 90
+"""Percent of the tokens: below, a target keeps little more than rules do, and above there is little to choose."""
 
 
-def shows_money(result: Condensation, to: Destination) -> bool:
-    """Whether the report says what the run means in money though nobody asked: not where a script would wait for it."""
-    is_smaller = result.tokens_after < result.tokens_before
-    return to.reports_to_terminal and is_smaller and result.before.model is not None
+class Ran(Struct, frozen=True, dict=True):
+    """A transcript after the run: what came of it, what was written, and what is told of the summaries.
+
+    What is said of it is worked out when it is asked for: a script sees one line of the report.
+    """
+
+    file: str
+    treatment: Treatment
+    showing: Showing
+    to: Destination
+    result: Condensation
+    count: Counter
+    output: Output
+    written: Delivery
+    told: SummaryUse
+
+    @property
+    def encoding(self) -> Encoding:
+        return encoding_for(self.result.before.model, self.count.counter)
+
+    @property
+    def is_cost_asked(self) -> bool:
+        return self.showing.cost or self.showing.verbose or bool(self.told.cost)
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether a line is all that is told: not on a terminal, nor where more of the report was asked for."""
+        return self.to.is_in_a_script and not (self.showing.verbose or self.showing.explain or self.showing.diff)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        return [*warnings_of(self.result, self.encoding), *self._warnings_besides()]
+
+    def _warnings_besides(self) -> Iterator[str]:
+        """What there is to warn of besides what the passes did."""
+        yield from self.output.warnings
+        is_converted = self.treatment.to is not None
+        if self.output.data is not None and not is_converted and self.result.transcript.has_new_summary:
+            from ...report.run.slimming import growth
+
+            yield from growth(self.result.transcript, len(self.output.data))
+        yield from self.written.warnings
+        yield from self.told.warnings
+        if self.result.error is not None:
+            yield str(self.result.error)
+
+    @cached_property
+    def cost(self) -> facts.Cost | None:
+        """What the run means in money; None where nobody asked, and a script would wait for it.
+
+        The prices take longer to load than a small run takes.
+        """
+        showing, result = self.showing, self.result
+        is_smaller = result.tokens_after < result.tokens_before
+        is_seen = self.to.reports_to_terminal and is_smaller and result.before.model is not None
+        is_wanted = showing.json or showing.report is not None or showing.html is not None
+        if not (is_wanted or self.is_cost_asked or (is_seen and not showing.quiet)):
+            return None
+        from datetime import UTC, datetime
+
+        from ...report.costs.facts import PriceSource, cost_of
+        from ...report.costs.usage import overhead_of
+
+        overhead, _ = overhead_of(result.before, self.count, result.factor, self.treatment.work.overhead_tokens)
+        return cost_of(
+            result, self.count, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), self.told.cost
+        )
+
+    @cached_property
+    def report(self) -> facts.Report:
+        return facts.build(
+            self.result,
+            count=self.count,
+            encoding=self.encoding,
+            source=name_of(self.file),
+            output=self.written.output,
+            configuration=self.treatment.name,
+            size_after=None if self.output.data is None else len(self.output.data),
+            explain=self.showing.explain,
+            cost=self.cost,
+            slim=self.treatment.work.slim,
+            overhead_tokens=self.treatment.work.overhead_tokens,
+            summaries=self.told.used,
+            backup=self.written.backup,
+            new_session=self.written.new_session,
+            warnings=self.warnings,
+        )
 
 
-def show_run(
-    result: Condensation,
-    report: Report,
-    counter: Counter,
-    to: Destination,
-    showing: Showing,
-    is_cost_asked: bool,
-) -> None:
-    """All of it on a terminal, a line on standard error in a script, where --log-json wants that for itself."""
-    verbose, explain, diff = showing.verbose, showing.explain, showing.diff
-    is_brief = to.is_in_a_script and not (verbose or explain or diff)
-    if showing.log_json and (is_brief or to.writes_stdout):
+def write_page(path: Path, ran: Ran) -> None:
+    """Write the page of the run. Raises OutputError."""
+    from ...report.page.run import run_page
+    from ...storage.files import write_bytes
+
+    write_bytes(path, run_page(ran.result, ran.report, ran.count).encode())
+
+
+def show(ran: Ran) -> None:
+    """The report for people, and what to do next where nothing was written."""
+    result, showing, to = ran.result, ran.showing, ran.to
+    if not result.is_needed and not showing.log_json:
+        for warning in ran.warnings:
+            say(f"condense: {warning}")
         return
-    unit = unit_of(report)
-    if is_brief:
-        from ...report.run.facts import summary
+    if not (showing.log_json and (ran.is_brief or to.writes_stdout)):  # Its line is all on standard error then.
+        if ran.is_brief:
+            for line in _brief(ran):
+                say(f"condense: {line}")
+        else:
+            _show_all(ran)
+    for line in ran.written.said:
+        tell(line)
+    if showing.html is not None:
+        (say if to.writes_stdout else tell)(f"Page: {visible(str(showing.html))}")
+    if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:
+        how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
+        more = () if showing.diff or showing.explain or showing.verbose else (_MORE,)
+        for line in (how, *more, *_better(result)):
+            console().print(line, style="dim", soft_wrap=True)
 
-        say(f"condense: {summary(report)}")
-        if report.slim:
-            from ...report.run.slimming import slim_line
 
-            say(f"condense: {slim_line(report, report.slim, unit)}")
-        if report.summaries:
-            from ...report.run.summaries import sentences
+def _brief(ran: Ran) -> Iterator[str]:
+    """A line for whoever reads the messages of a script, and what comes on top of it."""
+    result = ran.result
+    yield str(facts.headline(result, ran.encoding, ran.treatment.name))
+    if ran.treatment.work.slim:
+        from ...report.run.slimming import slim_line
 
-            for sentence in sentences(report.summaries):
-                say(f"condense: {sentence}")
-        if report.cost.prices is not None:
-            from ...report.costs.text import cost_figures
+        yield slim_line(ran.report, unit_of(ran.report))
+    if ran.told.used:
+        from ...report.run.summaries import sentences
 
-            say(f"condense: {cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))}")
-        for warning in report.warnings:
-            say(f"condense: warning: {warning}")
-        return
+        yield from sentences(ran.told.used)
+    if ran.cost is not None and ran.cost.prices is not None:
+        from ...report.costs.text import cost_figures
+
+        is_changed = result.shown_before != result.shown_after
+        yield cost_figures(ran.cost, result.before.model, is_changed=is_changed)
+    for warning in ran.warnings:
+        yield f"warning: {warning}"
+
+
+def _show_all(ran: Ran) -> None:
     from ...report.run import terminal
 
-    width = console(stderr=to.writes_stdout).width
+    showing, to = ran.showing, ran.to
     shown = terminal.render_run(
-        result,
-        report,
-        counter,
-        width,
-        verbose=verbose,
-        diff=diff,
-        explain=explain,
-        is_cost_asked=is_cost_asked,
-        unit=unit,
+        ran.result,
+        ran.report,
+        ran.count,
+        console(stderr=to.writes_stdout).width,
+        verbose=showing.verbose,
+        diff=showing.diff,
+        explain=showing.explain,
+        is_cost_asked=ran.is_cost_asked,
+        unit=unit_of(ran.report),
     )
     print_paged(shown, stderr=to.writes_stdout)
 
 
-def unit_of(report: Report) -> str:
+def unit_of(report: facts.Report) -> str:
     """What the sizes of the report are in. Those of a compressed file are not its size on disk, and are called so."""
     from ...storage.compressed import suffix_of
 
     is_packed = suffix_of(report.input) or suffix_of(report.output or "")
     return "unpacked bytes" if is_packed else "bytes"
+
+
+def _better(result: Condensation) -> Iterator[str]:
+    """What keeps more in as many tokens: passes that pick lines for a target, where there was none."""
+    from ...passes.modes.shortening import EXTRACT
+    from ...passes.receipts import NO_TARGET
+    from ...report.text.shares import percent
+
+    share = round(percent(result.tokens_after, result.tokens_before))
+    is_picked = any(receipt.operation == EXTRACT for receipt in result.changes)
+    if not is_picked and any(receipt.reason == NO_TARGET for receipt in result.passes) and _LEAST <= share <= _MOST:
+        yield f"Tip: --target-percent {share} usually keeps more useful content at this size."

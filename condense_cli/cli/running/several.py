@@ -9,7 +9,7 @@ from ...errors import UsageError
 from ..reading import name_of
 
 if TYPE_CHECKING:
-    from .options import Doing, Reading, Showing, Writing
+    from .options import Choosing, Doing, Reading, Showing, Writing
 
 
 def is_several(files: list[str], out_dir: Path | None) -> bool:
@@ -27,9 +27,9 @@ def of_one_file(showing: Showing) -> dict[str, object]:
     return of_one(showing) | {"--cost": showing.cost, "-v": showing.verbose}
 
 
-def check_split(doing: Doing) -> None:
+def check_split(doing: Doing, choosing: Choosing) -> None:
     """Raises UsageError for rows to be split where nothing says how large one may be."""
-    if doing.split and doing.target_tokens is None:
+    if doing.split and choosing.target_tokens is None:
         raise UsageError("--split needs a size.", "Name the most that a row may have with --target-tokens 32k.")
 
 

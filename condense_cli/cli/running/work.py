@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...api import condense, convert, dump
 from ...calling import Calls, OnDemand
 from ...config.models import Configuration
 from ...config.overrides import NO_OVERRIDES, Overrides, without_passes
@@ -19,9 +18,11 @@ from ...core.factor import CountName, Factor, factor_as
 from ...errors import ExitStatus, UsageError
 from ...formats import format_named
 from ...money.windows import signs_of
+from ...passes.context import Context
 from ...passes.limits import target_of
 from ...plugins import Installed
 from ...providers.manager import Sizing
+from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
 from ...providers.window import Window, WindowFlags, window_of
 from ...report.costs.usage import beside_messages
@@ -89,8 +90,8 @@ def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, 
         configuration,
         registry.given,
         overrides=overrides,
-        target_tokens=doing.target_tokens,
-        target_percent=doing.target_percent,
+        target_tokens=options.choosing.target_tokens,
+        target_percent=options.choosing.target_percent,
         model=doing.model,
         slim=doing.slim,
         if_needed=doing.if_needed,
@@ -154,10 +155,12 @@ class Output(Struct, frozen=True):
 def output_of(result: Condensation, to: str | None) -> Output:
     """The result in its own format, or as messages of the API in `--to`. Raises BrokenOutputError."""
     if to is not None:
+        from ...api import convert
+
         conversion = convert(result, to)
         return Output(conversion.data, conversion.notes)
     is_writable = format_named(result.transcript.format).is_writable
-    return Output(dump(result) if is_writable else None)
+    return Output(checked(result) if is_writable else None)
 
 
 class Worker:
@@ -172,7 +175,8 @@ class Worker:
         clock: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._work, self._calls, self._summaries, self._clock = work, calls, summaries, clock
-        self._registry = registry or Registry(work.providers, installed=Installed())
+        self._installed = Installed()
+        self._registry = registry or Registry(work.providers, installed=self._installed)
         self._user = cache(_user)
 
     def __call__(
@@ -192,20 +196,21 @@ class Worker:
         target = work.target_tokens
         if work.target_percent is not None:
             target = int(factor.shown(count.transcript(transcript)) * work.target_percent / 100)
-        return condense(
-            transcript,
-            work.configuration,
-            target_tokens=target,
-            counter=count,
-            summarizer=self._summaries,
-            clock=self._clock,
-            slim=work.slim,
-            overrides=work.overrides,
-            registry=self._registry,
-            sizing=self._sizing(transcript, count, factor),
+        configuration = work.configuration
+        if target is not None:
+            configuration = replace(configuration, target_tokens=target, target_reduction_percent=None)
+        context = Context(
+            count,
+            self._summaries,
+            self._clock,
+            work.overrides,
+            stop_at_target=target is not None,
+            selectors=self._installed.selector,
             factor=factor,
             on_pass=on_pass,
         )
+        sizing = self._sizing(transcript, count, factor)
+        return condensed(transcript, configuration, context, self._registry, sizing, slim=work.slim)
 
     def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:
         """How it is decided. Prices are loaded, and the user's file is read, when something asks for the window."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
-Doing = Callable[[Treatment, OnDemand, Piece], Result]
+ToEach = Callable[[Treatment, OnDemand, Piece], Result]
 """What is done to a piece, with the summarizer that it may use. It and the pieces travel to other processes."""
 
 
@@ -41,7 +41,7 @@ def may_call(calls: Calls) -> bool:
 
 
 def done_to_each(
-    do: Doing[Piece, Result],
+    do: ToEach[Piece, Result],
     treatment: Treatment,
     pieces: Iterable[Piece],
     jobs: int,
@@ -67,7 +67,7 @@ def done_to_each(
             yield result, told
 
 
-def apart(do: Doing[Piece, Result], treatment: Treatment, piece: Piece) -> tuple[Result, SummaryUse]:
+def apart(do: ToEach[Piece, Result], treatment: Treatment, piece: Piece) -> tuple[Result, SummaryUse]:
     """In a process of its own, where no model is ever called."""
     with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
         return do(treatment, summaries, piece), summary_use(summaries)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -43,6 +43,11 @@ def savings_of(condensation: Condensation, saved: int) -> list[Saving]:
         for ((content, operation), (number, _)), tokens in zip(totals.items(), shown, strict=True)
     ]
     return sorted(rows, key=lambda row: -row.tokens)
+
+
+def restorable_in(savings: Iterable[Saving]) -> int:
+    """The part of savings that references stand for."""
+    return sum(saving.tokens for saving in savings if saving.operation == REFER)
 
 
 def _shares(receipts: list[Receipt], by_references: int) -> Iterator[tuple[str, int]]:

@@ -14,15 +14,13 @@ from ...core.factor import Factor, Known
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ...core.transcript import Transcript
 from ...passes.condensation import Condensation
-from ...passes.reconcile import REFER
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
 from ..text.labels import operation_label
 from ..text.shares import percent
-from .contents import Saving, savings_of
+from .contents import Saving, restorable_in, savings_of
 from .expected import Expected, expected_of
 from .explained import Explained, explained
-from .shortcomings import of_another, warnings_of
 from .slimming import Slim, slim_of
 
 SHAPE: Final = 2
@@ -215,7 +213,8 @@ def build(
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
     `slim` tells that display-only data was to be left out.
-    `backup` and `new_session` are what was written besides, `warnings` those of the writing.
+    `backup` and `new_session` are what was written besides, `warnings` what `shortcomings.warnings_of` and the
+    writing say.
     """
     before, after = condensation.before, condensation.transcript
     factor = condensation.factor
@@ -245,9 +244,9 @@ def build(
             after=condensation.shown_after,
             saved=saved,
             saved_percent=percent(saved, condensation.shown_before),
-            lossless_saved=sum(saving.tokens for saving in savings if saving.operation == REFER),
+            lossless_saved=restorable_in(savings),
             encoding=encoding.name,
-            exact=encoding.exact and not estimated_tokens(before),
+            exact=is_exact(before, encoding),
             overhead=overhead,
             overhead_source=overhead_source,
             estimated=Pair(factor.shown(estimated_tokens(before)), factor.shown(estimated_tokens(after))),
@@ -274,7 +273,7 @@ def build(
         savings=[replace(saving, operation=operation_label(saving.operation)) for saving in savings],
         references=references_after(condensation, count),
         summaries=list(summaries),
-        warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],
+        warnings=list(warnings),
         expected=expected_of(condensation.passes),
         slim=slim_of(after) if slim else None,
         changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
@@ -286,18 +285,46 @@ def estimated_tokens(transcript: Transcript) -> int:
     return sum(block.estimate for _, block in transcript.blocks())
 
 
-def summary(report: Report) -> str:
-    """The report in one line, for standard error when the transcript goes to standard output."""
-    tokens = report.tokens
-    word = tokens.counting.word(exact=tokens.exact)
-    known = f", {word}" if word else ""
-    restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
-    lines = [
-        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{part}{known}), "
-        f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
-        for part in (restorable, "")
-    ]
-    return next((line for line in lines if len(line) <= _SUMMARY), lines[-1])
+class Headline(msgspec.Struct, frozen=True):
+    """The report in a line: what a script is told, for which nothing else need be computed.
+
+    Tokens are the model's; `restorable` is the part of what was saved that references stand for. `known` says how the
+    figures are known, empty for exact ones.
+    """
+
+    before: int
+    after: int
+    restorable: int
+    known: str
+    messages: Pair
+    configuration: str
+
+    def __str__(self) -> str:
+        known = f", {self.known}" if self.known else ""
+        restorable = f", {self.restorable:,} restorable" if self.restorable > 0 else ""
+        share = percent(self.before - self.after, self.before)
+        lines = [
+            f"{self.before:,} → {self.after:,} tokens ({share:.1f} % saved{part}{known}), "
+            f"{self.messages.before:,} → {self.messages.after:,} messages, {self.configuration}"
+            for part in (restorable, "")
+        ]
+        return next((line for line in lines if len(line) <= _SUMMARY), lines[-1])
+
+
+def headline(condensation: Condensation, encoding: Encoding, configuration: str) -> Headline:
+    before, after = condensation.shown_before, condensation.shown_after
+    return Headline(
+        before,
+        after,
+        restorable_in(savings_of(condensation, before - after)) if condensation.lossless_saved > 0 else 0,
+        Counting.of(condensation.factor).word(exact=is_exact(condensation.before, encoding)),
+        Pair(len(condensation.before.messages), len(condensation.transcript.messages)),
+        configuration,
+    )
+
+
+def is_exact(transcript: Transcript, encoding: Encoding) -> bool:
+    return encoding.exact and not estimated_tokens(transcript)
 
 
 def to_json_line(value: Any) -> str:

@@ -18,11 +18,12 @@ from ...passes.summaries import SUMMARIZE
 from ..costs.usage import RECORDED, in_use
 
 
-def warnings_of(condensation: Condensation) -> list[str]:
+def warnings_of(condensation: Condensation, *encodings: Encoding) -> list[str]:
+    """Those of a run; `encodings` are what counted, where that is to be told."""
     found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
-    if not condensation.transcript.slimmed:
-        return found
-    return [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
+    if condensation.transcript.slimmed:
+        found = [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
+    return [*found, *of_another(*encodings)]
 
 
 def _already_invalid(condensation: Condensation) -> list[str]:

@@ -70,9 +70,10 @@ def kinds_text(slim: Slim) -> str:
     return ", ".join(f"{kind.bytes:,} {_NAMES[kind.name]}" for kind in slim.kinds)
 
 
-def slim_line(report: Report, slim: Slim, unit: str = "bytes") -> str:
+def slim_line(report: Report, unit: str = "bytes") -> str:
     """What became of the file besides the context, so that nobody takes one for the other."""
-    if not slim.bytes:
+    slim = report.slim
+    if slim is None or not slim.bytes:
         return f"--slim: nothing in this {report.format} file is there for display only."
     tokens = report.tokens
     context = "is unchanged" if not tokens.saved else "can be restored"

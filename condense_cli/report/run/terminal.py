@@ -83,7 +83,7 @@ def render_run(
         yield Text(expected_line(report.expected), style="dim")
     if report.slim:
         yield ""
-        yield Text(slim_line(report, report.slim, unit), style="dim")
+        yield Text(slim_line(report, unit), style="dim")
     if verbose:
         yield from _details(report, unit)
     else:

@@ -7,22 +7,22 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from . import api
-from .config.models import Configuration
-from .config.presets import load_preset
-from .core.arguments import CONFIGURATIONS, COUNTER, TEXTS, with_arguments
-from .core.factor import factor_of
-from .core.tokens import BUILT_IN, Counter, CounterName
-from .core.transcript import Transcript
-from .errors import CondenseError
-from .formats.compacted import compactions
-from .formats.stretches import stretches
-from .measuring import Plan, Unread
-from .quality.recorded import judge
-from .report.costs.facts import PriceSource
-from .report.costs.usage import overhead_of
-from .report.evaluation.recorded import RecordedFile, recorded_file
-from .storage.processes import in_order
+from .. import api
+from ..config.models import Configuration
+from ..config.presets import load_preset
+from ..core.arguments import CONFIGURATIONS, COUNTER, TEXTS, with_arguments
+from ..core.factor import factor_of
+from ..core.tokens import BUILT_IN, Counter, CounterName
+from ..core.transcript import Transcript
+from ..errors import CondenseError
+from ..formats.compacted import compactions
+from ..formats.stretches import stretches
+from ..quality.recorded import judge
+from ..report.costs.facts import PriceSource
+from ..report.costs.usage import overhead_of
+from ..report.evaluation.recorded import RecordedFile, recorded_file
+from ..storage.processes import in_order
+from .evaluating import Plan, Unread
 
 BESIDE: Final = ("balanced",)
 """Presets that stand beside the client where nothing is named."""

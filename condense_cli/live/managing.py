@@ -10,22 +10,22 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from . import api
-from .calling import SUMMARIZER, calls_of
-from .config.models import Configuration
-from .config.user import UserConfiguration
-from .core.arguments import COUNT, POSITIVE, PRESET, TEXT, made_by, with_arguments
-from .core.factor import factor_of
-from .core.tokens import Counter
-from .core.transcript import Transcript
-from .live.usage import tokens_of
-from .passes.condensation import Condensation, RunError
-from .passes.summaries import Summarizer
-from .plugins import Installed
-from .providers.decision import Decision
-from .providers.manager import Manager, Sizing
-from .providers.registry import Registered, Registry
-from .providers.window import WindowFlags, window_of
+from .. import api
+from ..calling import calls_of
+from ..config.models import Configuration
+from ..config.user import UserConfiguration
+from ..core.arguments import COUNT, POSITIVE, PRESET, SUMMARIZER, TEXT, made_by, with_arguments
+from ..core.factor import factor_of
+from ..core.tokens import Counter
+from ..core.transcript import Transcript
+from ..passes.condensation import Condensation, RunError
+from ..passes.summaries import Summarizer
+from ..plugins import Installed
+from ..providers.decision import Decision
+from ..providers.manager import Manager, Sizing
+from ..providers.registry import Registered, Registry
+from ..providers.window import WindowFlags, window_of
+from .usage import tokens_of
 
 _REPORTED: Final = "reported usage"
 _ESTIMATED: Final = "estimated"

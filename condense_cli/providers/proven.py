@@ -1,4 +1,4 @@
-"""Results that are proven: read back, they say what was meant, and no rule is broken that the input kept.
+"""A whole run, and its proof: read back, the result says what was meant, and breaks no rule that the input kept.
 
 Where one is not, which is a defect of this program, a gentler run helps whoever has the file: it leaves alone the
 messages where the result goes wrong, then writes no summaries, and in the end leaves all before the fault alone, so
@@ -13,13 +13,17 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from . import formats
-from .config.models import Configuration, IndexRange, Predicates
-from .config.overrides import without_summaries
-from .core.transcript import Transcript
-from .errors import BrokenOutputError
-from .formats.rereading import differences
-from .passes.condensation import Condensation, Proof
+from .. import formats
+from ..config.models import Configuration, IndexRange, Predicates
+from ..config.overrides import without_passes, without_summaries
+from ..core.transcript import Transcript
+from ..errors import BrokenOutputError
+from ..formats.rereading import differences
+from ..lossless.decode import decode
+from ..passes.condensation import Condensation, Proof
+from ..passes.context import Context
+from .manager import Manager, Sizing
+from .registry import Registry
 
 _MOST: Final = 5
 """Gentler runs. Each is a run of its own, but only a defect needs any."""
@@ -52,6 +56,34 @@ class RunFault(Struct, frozen=True):
     last: int
     line: int
     said: str
+
+
+def condensed(
+    transcript: Transcript,
+    configuration: Configuration,
+    context: Context,
+    registry: Registry,
+    sizing: Sizing,
+    *,
+    slim: bool = False,
+    proves: bool = True,
+) -> Condensation:
+    """What the configured provider makes of a transcript, unless `sizing` says that nothing need be done.
+
+    `slim` leaves out of the file, on top, what only a client shows. Raises CondenseError; an error inside the provider
+    is the result's.
+    """
+    if context.overrides.lossless_only:
+        configuration = without_passes(configuration)
+
+    def run(gentler: Gentler) -> Condensation:
+        result = Manager(registry).condense(transcript, gentler.applied(configuration), context, sizing)
+        if slim and result.is_needed:
+            shown = decode(transcript.messages).messages
+            return replace(result, transcript=formats.slim(result.transcript, shown))
+        return result
+
+    return proven(run) if proves else run(Gentler())
 
 
 def fault_of(result: Condensation | Transcript, data: bytes) -> RunFault | None:

@@ -11,26 +11,26 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from . import api
-from .config.models import Configuration
-from .config.preset_folders import preset_names
-from .config.presets import load_preset
-from .core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, with_arguments
-from .core.factor import Factor, factor_of
-from .core.tokens import BUILT_IN, Counter, CounterName
-from .core.transcript import Message, Transcript
-from .errors import CondenseError, UsageError
-from .passes.summaries import Summarizer
-from .quality.baselines import BASELINES
-from .quality.cases import SMALLEST, Case, Way
-from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
-from .quality.evaluation import evaluate as _evaluate
-from .quality.extraction import EXTRACTION
-from .quality.kept import kept_by
-from .quality.witnesses.measures import WITNESSES
-from .report.estimate.ranking import KeptFigures, KeptSource
-from .report.evaluation.facts import Measured, measured
-from .storage.processes import in_order
+from .. import api
+from ..config.models import Configuration
+from ..config.preset_folders import preset_names
+from ..config.presets import load_preset
+from ..core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, with_arguments
+from ..core.factor import Factor, factor_of
+from ..core.tokens import BUILT_IN, Counter, CounterName
+from ..core.transcript import Message, Transcript
+from ..errors import CondenseError, UsageError
+from ..passes.summaries import Summarizer
+from ..quality.baselines import BASELINES
+from ..quality.cases import SMALLEST, Case, Way
+from ..quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
+from ..quality.evaluation import evaluate as _evaluate
+from ..quality.extraction import EXTRACTION
+from ..quality.kept import kept_by
+from ..quality.witnesses.measures import WITNESSES
+from ..report.estimate.ranking import KeptFigures, KeptSource
+from ..report.evaluation.facts import Measured, measured
+from ..storage.processes import in_order
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
 """The ways that need no configuration, by the names that the command line and `evaluate` take."""

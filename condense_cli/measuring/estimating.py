@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from . import api
-from .config.preset_folders import preset_names
-from .config.presets import load_preset
-from .core.arguments import COUNT, COUNTER, TEXT, TEXTS, with_arguments
-from .core.factor import factor_of
-from .core.tokens import BUILT_IN, Counter, CounterName, encoding_for
-from .core.transcript import Transcript
-from .measuring import kept_here
-from .report.costs.facts import PriceSource
-from .report.costs.usage import overhead_of
-from .report.estimate import facts as facts
-from .report.estimate.typical import typical_of
+from .. import api
+from ..config.preset_folders import preset_names
+from ..config.presets import load_preset
+from ..core.arguments import COUNT, COUNTER, TEXT, TEXTS, with_arguments
+from ..core.factor import factor_of
+from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
+from ..core.transcript import Transcript
+from ..report.costs.facts import PriceSource
+from ..report.costs.usage import overhead_of
+from ..report.estimate import facts as facts
+from ..report.estimate.typical import typical_of
+from .evaluating import kept_here
 
 
 @with_arguments(presets=TEXTS, model=TEXT, overhead_tokens=COUNT, counter=COUNTER)

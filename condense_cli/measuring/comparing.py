@@ -11,21 +11,21 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from .api import a_transcript
-from .config.models import Configuration
-from .core.tokens import Counter
-from .core.transcript import Message, Transcript
-from .errors import CallFailedError, StoppedError
-from .llm.reasons import ANSWERED, HOPELESS, Cause
-from .llm.summarizer import Summaries, Used
-from .measuring import Plan, Unread, configured, evaluate_in_turn
-from .passes.offline import NAME as OFFLINE
-from .passes.summaries import Outcome, Summarizer, Task
-from .quality.cases import SMALLEST, Way
-from .quality.differences import Compared
-from .quality.differences import compare as differences
-from .quality.evaluation import CUTS, Evaluated, evaluate
-from .quality.recall import RECALLS
+from ..api import a_transcript
+from ..config.models import Configuration
+from ..core.tokens import Counter
+from ..core.transcript import Message, Transcript
+from ..errors import CallFailedError, StoppedError
+from ..llm.reasons import ANSWERED, HOPELESS, Cause
+from ..llm.summarizer import Summaries, Used
+from ..passes.offline import NAME as OFFLINE
+from ..passes.summaries import Outcome, Summarizer, Task
+from ..quality.cases import SMALLEST, Way
+from ..quality.differences import Compared
+from ..quality.differences import compare as differences
+from ..quality.evaluation import CUTS, Evaluated, evaluate
+from ..quality.recall import RECALLS
+from .evaluating import Plan, Unread, configured, evaluate_in_turn
 
 _STOPPING: Final = HOPELESS | {Cause.UNKNOWN_PROFILE}
 _GIVE_UP_AFTER: Final = 3
