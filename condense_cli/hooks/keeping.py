@@ -21,7 +21,7 @@ def answer(client: str, given: dict[str, Any]) -> str:
 
 
 def _is_kept(path: str) -> bool:
-    """Whether a snapshot holds just what the file does, by what `storage.backups` calls them, without importing that."""
+    """Whether a snapshot holds just what the file does. Knows their names as `storage.backups` does, which is large."""
     folder, name = os.path.split(os.path.realpath(path))
     with os.scandir(folder) as entries:
         snapshots = [
