@@ -116,6 +116,7 @@ def proxy(
         settings = Settings(
             token=secrets.token_urlsafe(16),
             hosts=server.names_of(address),
+            is_local=host in server.LOOPBACK,
             upstream=upstream,
             preset=preset,
             policy=policy,
