@@ -87,8 +87,8 @@ def test_rows_are_for_who_asks_by_the_name_of_this_machine(
 
 def test_rows_are_for_anybody_where_others_may_ask(model: Api) -> None:
     with proxied(model.url, is_local=False) as running:
-        given = {"json": {"messages": [user("Hi.")]}, "headers": {"Host": "gateway.lan"}}
-        assert ask(f"{running.url}/v1/compress", **given).status_code == 200
+        answer = ask(f"{running.url}/v1/compress", json={"messages": [user("Hi.")]}, headers={"Host": "gateway.lan"})
+        assert answer.status_code == 200
 
 
 # What went wrong may quote what was said.
