@@ -89,6 +89,46 @@ def test_settings_of_others_come_back_byte_for_byte(own_home: Path, indent: int 
     assert path.read_bytes() == text.encode()
 
 
+HAND_WRITTEN = """{ "model": "opus",
+  "permissions": {
+    "allow": ["Read", "Bash(ls:*)"],  "deny": [ ]},
+  "numbers": [1.10, 1e3, 12345678901234567890123, -0],
+\t"hooks": {
+    "Stop": [{ "hooks": [{ "type": "command",   "command": "say done" }] } ],
+    "PostToolUse": [
+      { "matcher": "Edit", "hooks": [ { "type": "command", "command": "ruff format" } ] }
+    ]
+  }
+  , "model": "\\u0073onnet"
+
+}
+"""
+
+
+# As a person wrote it: lists on one line, spaces anywhere, numbers spelled as they like, a key twice.
+@pytest.mark.parametrize(
+    "text", [HAND_WRITTEN, HAND_WRITTEN.replace("\n", "\r\n"), '{"a":[1,2]}', '{"hooks": {"X": []}}', " { } "]
+)
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_nothing_of_others_is_laid_out_anew(own_home: Path, text: str, name: str) -> None:
+    files = (".claude/settings.json", ".claude.json") if name == "claude-code" else (".codex/hooks.json",)
+    paths = [put(own_home / file, "") for file in files]
+    for path in paths:
+        path.write_bytes(text.encode())
+    condense("install", name, "--yes")
+    for path in paths:
+        after = path.read_bytes().decode()
+        assert (
+            json.loads(after).items()
+            > {key: json.loads(text)[key] for key in json.loads(text) if key != "hooks"}.items()
+        )
+        kept = [line for line in text.splitlines(keepends=True)[:5] if "say done" not in line]
+        assert all(line.rstrip("\r\n ,}]") in after for line in kept)
+    condense("install", name, "--remove", "--yes")
+    if text.strip(" {}"):
+        assert [path.read_bytes().decode() for path in paths] == [text] * len(paths)
+
+
 def test_a_status_line_of_others_stays(own_home: Path) -> None:
     line = {"type": "command", "command": "~/.claude/line.sh"}
     path = put(own_home / ".claude" / "settings.json", json.dumps({"statusLine": line}))
