@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,35 @@ def test_commands_are_absolute_and_known_again() -> None:
     assert is_ours("/usr/bin/python3 -P -m condense_cli hook codex stop")
     assert not is_ours("condense run --hook")
     assert not is_ours(None)
+
+
+# What a user made of it is theirs.
+@pytest.mark.parametrize(
+    "command",
+    [
+        "~/line.sh; /a/condense hook claude-code status-line",
+        "/a/condense hook codex stop && say done",
+        "cat | /a/condense hook codex stop",
+        "/a/not-condense hook codex stop",
+        "echo 'condense hook codex stop'",
+        "/a/condense hook codex 'stop",
+    ],
+)
+def test_a_command_with_ours_in_it_is_none_of_ours(command: str) -> None:
+    assert not is_ours(command)
+    settings = {"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}
+    assert without_hooks(with_hooks(settings, "codex")) == settings
+
+
+# Without a script of ours beside it, Python runs the package.
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_what_python_runs_is_taken_out_as_well(client: str, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = own_home / "python3"
+    monkeypatch.setattr(sys, "executable", str(python))
+    condense("install", client, "--yes")
+    assert str(python) in "".join(path.read_text() for path in own_home.rglob("*.*") if path.is_file())
+    condense("install", client, "--remove", "--yes")
+    assert [path for path in own_home.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize(
