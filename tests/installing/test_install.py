@@ -189,9 +189,16 @@ def test_a_link_to_settings_elsewhere_stays_a_link(own_home: Path) -> None:
     real = put(own_home / "dotfiles" / "claude.json", "{}\n")
     (own_home / ".claude").mkdir()
     (own_home / ".claude" / "settings.json").symlink_to(real)
-    condense("install", "claude-code", "--yes")
+    assert f"settings.json → {real}" in condense("install", "claude-code", "--yes").text
     assert (own_home / ".claude" / "settings.json").is_symlink()
     assert commands(json.loads(real.read_text()))
+
+
+def test_settings_that_are_read_only_stay(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(own_home / ".claude" / "settings.json", "{}\n")
+    monkeypatch.setattr("os.access", lambda found, mode: Path(found) != path)  # Root may write whatever is read-only.
+    ran = condense("install", "claude-code", "--yes")
+    assert (ran.status, "read-only" in ran.message, path.read_text()) == (1, True, "{}\n")
 
 
 def test_a_project_has_settings_of_its_own(own_home: Path, tmp_path: Path) -> None:
