@@ -67,7 +67,7 @@ def search(
             lines.append(f"#{short_hash(block.text)} {_name(message, block, calls)}")
             lines += _around(block.text.split("\n"), shown, min(max(context, 0), _MOST_CONTEXT))
     if not found:
-        return f"No line of the session has {text!r} in it."
+        return f"No line of the session has {cut(text, _LONGEST_LINE)!r} in it."
     more = f", of which {_HITS} are shown" if found > _HITS else ""
     return page("\n".join([f"{plural(found, 'line')}{more}; show prints a whole text by its #number.", *lines]))
 

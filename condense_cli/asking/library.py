@@ -51,6 +51,8 @@ class Library:
             choice = choose(wanted or LATEST, self._places, self._folder)
             if choice.is_elsewhere:  # Who asks for the session that goes on means none of another project.
                 raise UnreadableError("This project has no session yet.", "Another one is named by its id.")
+            if not self._is_inside(choice.file.path):
+                raise UnreadableError("The file of that session is a link that leads out of the session folders.")
             return self._open(choice.file.path)
         if wanted and wanted != LATEST and not Path(self._file).stem.endswith(wanted):
             raise UsageError("This server is for one session alone.", "Leave the session out.")
@@ -72,7 +74,15 @@ class Library:
             return []
         folder = os.path.dirname(path)
         files = [file.path for file in find(self._places).files]
-        return [each for each in files if each != path and os.path.dirname(each) == folder][:_SIBLINGS]
+        beside = [each for each in files if each != path and os.path.dirname(each) == folder]
+        return [*filter(self._is_inside, beside)][:_SIBLINGS]
+
+    def _is_inside(self, path: str) -> bool:
+        """Whether a session's file is in the folders of clients; these themselves may be links of the user's."""
+        if not os.path.islink(path):
+            return True
+        target = Path(os.path.realpath(path))
+        return any(target.is_relative_to(os.path.realpath(place.folder)) for place in self._places)
 
     def _open(self, path: str) -> Session:
         status = os.stat(path)

@@ -16,6 +16,7 @@ from ..config.user import UserConfiguration
 from ..errors import CondenseError
 from . import answers, figures
 from .library import Library
+from .pages import MOST, cut
 
 _INSTRUCTIONS: Final = (
     "Reads agent sessions on this machine; changes nothing. Use `show` when a text has a marker such as "
@@ -43,8 +44,8 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
             with one_at_a_time:
                 try:
                     return answer()
-                except CondenseError as error:
-                    return f"{error.message} {error.hint}".rstrip()
+                except CondenseError as error:  # It may quote what was asked for.
+                    return cut(f"{error.message} {error.hint}".rstrip(), MOST)
                 except OSError as error:
                     return f"The session cannot be read: {error.strerror}."
 

@@ -115,6 +115,9 @@ class Choice:
         self._chosen_in = [0] * len(candidates.stretches)
         self.covered = covered
         self._taken: list[tuple[Sequence[int], int]] = []
+        # Asked for at every look at a unit.
+        self._values, self._keys, self._weights = candidates.values, candidates.keys, candidates.weights
+        self._starts, self._stops = candidates.starts, candidates.stops
         for number, stretch in enumerate(candidates.stretches):
             self._stretch_of.extend(repeat(number, stretch.stop - stretch.start))
             if not stretch.vanishes:
@@ -141,19 +144,19 @@ class Choice:
                 break  # What adds nothing, such as a blank line, is chosen only to close a gap; so is all that follows.
             if self.kept[unit]:
                 continue
-            ratio = self._ratio(unit)
+            value, cost = self._looked_at(unit)
+            ratio = value / cost if cost > 1 else value
             if ratio < least or not ratio:
                 continue
             if ratio < before * _SAME:
                 queue.push(ratio, unit)
                 continue
-            added = self._with_ends(unit)
-            cost = self._cost(added)
             if self.spent + cost > budget:
                 self._too_large.append(unit)
                 continue
+            added = self._with_ends(unit)
             self._take(added, cost)
-            for end in (added[0], added[-1]):
+            for end in added if len(added) == 1 else (added[0], added[-1]):
                 self._close_gap(end, -1)
                 self._close_gap(end, 1)
 
@@ -174,23 +177,26 @@ class Choice:
 
     def _ratio(self, unit: int) -> float:
         """What the unit adds for each token."""
-        value = self.all.values[unit]
-        weights, covered = self.all.weights, self.covered
-        for key in self.all.keys[unit]:
+        value, cost = self._looked_at(unit)
+        return value / cost if cost > 1 else value
+
+    def _looked_at(self, unit: int) -> tuple[float, int]:
+        """What the unit adds, and its tokens with those of its line's ends; what adds nothing costs nothing."""
+        value, weights, covered = self._values[unit], self._weights, self.covered
+        for key in self._keys[unit]:
             times = covered[key]
             if not times:
                 value += weights[key]
             elif times < 3:
                 value += weights[key] * AGAIN**times
         if not value:
-            return 0.0
-        if self.all.stops[unit] - self.all.starts[unit] == 1:
-            return value / max(1, self._cost_of_one(unit, 0))
-        return value / max(1, self._cost(self._with_ends(unit)))
+            return 0.0, 0
+        is_whole_line = self._stops[unit] - self._starts[unit] == 1
+        return value, self._cost_of_one(unit, 0) if is_whole_line else self._cost(self._with_ends(unit))
 
     def _with_ends(self, unit: int) -> Sequence[int]:
         """The unit, and of a line in pieces its two ends."""
-        start, stop = self.all.starts[unit], self.all.stops[unit]
+        start, stop = self._starts[unit], self._stops[unit]
         if stop - start == 1:
             return (unit,)
         return sorted({end for end in (start, unit, stop - 1) if not self.kept[end]})
@@ -210,10 +216,13 @@ class Choice:
     def _cost_of_one(self, unit: int, others: int) -> int:
         number = self._stretch_of[unit]
         stretch = self.all.stretches[number]
-        gaps, kept, inside = stretch.gaps, self.kept, unit - stretch.start
-        markers = (inside in gaps or (inside > 0 and not kept[unit - 1])) + (
-            inside + 1 in gaps or (unit + 1 < stretch.stop and not kept[unit + 1])
-        )
+        kept, start = self.kept, stretch.start
+        is_after_gap = unit > start and not kept[unit - 1]
+        is_before_gap = unit + 1 < stretch.stop and not kept[unit + 1]
+        if gaps := stretch.gaps:
+            is_after_gap = is_after_gap or unit - start in gaps
+            is_before_gap = is_before_gap or unit - start + 1 in gaps
+        markers = is_after_gap + is_before_gap
         cost = self.all.tokens[unit]
         if stretch.vanishes and not self._chosen_in[number] and not others:
             return cost + stretch.opening + markers * self.all.marker

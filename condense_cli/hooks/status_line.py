@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,6 +13,8 @@ from .notes import notes_of, remember
 _SEPARATOR: Final = " · "
 _LEAST: Final = 1_000
 """Tokens: less is not worth a word."""
+_MOST: Final = 1e9
+"""Of tokens, percent and seconds: more is a mistake, as what is no number is."""
 
 
 def answer(client: str, given: dict[str, Any]) -> str:
@@ -23,7 +26,7 @@ def _parts(client: str, given: dict[str, Any]) -> Iterator[str]:
     size, used = _number(window, "context_window_size"), _number(window, "total_input_tokens")
     if size:
         percent = window.get("used_percentage")
-        share = percent if isinstance(percent, int | float) else 100 * used / size
+        share = percent if isinstance(percent, int | float) and 0 <= percent < _MOST else 100 * used / size
         yield f"{share:.0f}% of {_short(size)}"
     cache = _object(given, "prompt_cache")
     if isinstance(cache.get("warm"), bool):
@@ -33,7 +36,8 @@ def _parts(client: str, given: dict[str, Any]) -> Iterator[str]:
         return
     notes = notes_of(client, session)
     if size and notes.get("window") != size:
-        remember(client, session, window=size)
+        with contextlib.suppress(OSError):  # The line is worth showing without it.
+            remember(client, session, window=size)
     frees, measured = notes.get("frees"), notes.get("measured")
     # What was measured before a compaction is no longer so.
     if isinstance(frees, int) and frees >= _LEAST and isinstance(measured, int) and (not used or used >= measured // 2):
@@ -52,7 +56,9 @@ def _left(cache: dict[str, Any]) -> str:
     if not isinstance(ends, int | float):
         return ""
     seconds = (ends / 1_000 if ends > 1e11 else ends) - time.time()
-    return f" {seconds / 60:.0f} min" if seconds >= 60 else f" {seconds:.0f} s" if seconds > 0 else ""
+    if not 0 < seconds < _MOST:
+        return ""
+    return f" {seconds / 60:.0f} min" if seconds >= 60 else f" {seconds:.0f} s"
 
 
 def _object(given: dict[str, Any], key: str) -> dict[str, Any]:
@@ -62,7 +68,7 @@ def _object(given: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _number(given: dict[str, Any], key: str) -> int:
     found = given.get(key)
-    return int(found) if isinstance(found, int | float) and found > 0 else 0
+    return int(found) if isinstance(found, int | float) and 0 < found < _MOST else 0
 
 
 def _short(tokens: int) -> str:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 _FIRST: Final = 256 * 1024
 _MOST: Final = 16 * 1024 * 1024
 """Bytes of the end that are read; more of them only where the last answer is not among these."""
+
+_USES: Final = (b'"usage"', b'"compact_boundary"', b'"token_count"', b'"compacted"')
+_MESSAGES: Final = (b'"user"', b'"assistant"')
+"""What is in the records that are looked for; hardly any other has to be read."""
+
+_WAITS: Final = 15
+_SECONDS: Final = 0.02
 
 
 class Use(NamedTuple):
@@ -26,7 +34,7 @@ def use_of(client: str, path: str) -> Use | None:
     size = os.path.getsize(path)
     take = _FIRST
     while True:
-        for record in _records_from_end(path, size, take):
+        for record in _records_from_end(path, size, take, _USES):
             found = read(record)
             if found is not None:
                 return found if found.tokens else None
@@ -35,15 +43,29 @@ def use_of(client: str, path: str) -> Use | None:
         take *= 8
 
 
-def _records_from_end(path: str, size: int, take: int) -> Iterator[dict[str, Any]]:
+def wait_for_answer(path: str) -> None:
+    """Until the newest message in a file of Claude Code is an answer, or for a moment.
+
+    Claude Code 2.1.330 tells of the end of a turn just before, or after, it writes down the last answer.
+    """
+    for _ in range(_WAITS):
+        records = _records_from_end(path, os.path.getsize(path), _FIRST, _MESSAGES)
+        kinds = (record.get("type") for record in records if not record.get("isSidechain"))
+        if next((kind for kind in kinds if kind in ("user", "assistant")), "assistant") == "assistant":
+            return
+        time.sleep(_SECONDS)
+
+
+def _records_from_end(path: str, size: int, take: int, marks: Sequence[bytes]) -> Iterator[dict[str, Any]]:
+    """Records with one of these marks in them, the last one first."""
     with open(path, "rb") as file:
         file.seek(max(0, size - take))
         lines = file.read(take).splitlines()
     for line in reversed(lines if take >= size else lines[1:]):
-        if b'"usage"' in line or b'"compact_boundary"' in line or b'"token_count"' in line or b'"compacted"' in line:
+        if any(mark in line for mark in marks):
             try:
                 record = json.loads(line)
-            except ValueError:  # The client is writing it.
+            except (ValueError, RecursionError):  # The client is writing it.
                 continue
             if isinstance(record, dict):
                 yield record

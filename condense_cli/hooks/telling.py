@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .events import message, session_of, transcript_of
 from .notes import Notes, notes_of, remember
-from .tails import Use, use_of
+from .tails import Use, use_of, wait_for_answer
 
 THRESHOLDS: Final = (60, 75, 90)
 """Percent of the window."""
@@ -29,6 +29,8 @@ _STEP: Final = 10
 def answer(client: str, given: dict[str, Any]) -> str:
     """The word, or nothing. What condensing would free is measured beside it, for the next time."""
     session, path = session_of(given), transcript_of(given)
+    if path and client == "claude-code":
+        wait_for_answer(path)
     use = use_of(client, path) if path else None
     if use is None:
         return ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from .commands import hook_command, is_ours, program, runs
+from .commands import hook_command, is_our_server, is_ours, program, runs
 from .hook_entries import problems_of, with_hooks, without_hooks
 from .json_settings import Settings, edit_of, part, settings_in
 from .plan import Edit, Plan
@@ -87,15 +87,10 @@ def _server(target: Target, wanted: Settings | None) -> Edit:
     text, before = settings_in(path)
     servers = _servers(before, target)
     found = servers.get(SERVER)
-    if found == wanted or (found is not None and not _is_our_server(found)):
+    if found == wanted or (found is not None and not is_our_server(found)):
         return edit_of(path, text, before, before)
     others = {name: server for name, server in servers.items() if name != SERVER}
     return edit_of(path, text, before, _with_servers(before, target, others | ({SERVER: wanted} if wanted else {})))
-
-
-def _is_our_server(server: Any) -> bool:
-    arguments = server.get("args") if isinstance(server, dict) else None
-    return isinstance(arguments, list) and arguments[-1:] == ["mcp"] and "condense" in str(server.get("command"))
 
 
 def _servers(state: Settings, target: Target) -> Settings:

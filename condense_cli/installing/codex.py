@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .codex_trust import untrusted
-from .commands import program
+from .commands import is_our_server, program
 from .hook_entries import commands_in, problems_of, with_hooks, without_hooks
 from .json_settings import edit_of, settings_in
 from .plan import Edit, Plan, read
@@ -92,7 +92,7 @@ def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> Edit:
     text = read(path)
     found = _servers(tables_in(path, text)).get(SERVER)
     known: dict[str, Any] = found if isinstance(found, dict) else {}
-    is_ours = known.get("args", [])[-1:] == ["mcp"] and "condense" in str(known.get("command"))
+    is_ours = is_our_server(found)
     if (found is not None and not is_ours) or (found is None and wanted is None):
         return Edit(path, text, text)
     if is_ours and wanted is not None and all(known.get(key) == value for key, value in wanted.items()):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-_OURS: Final = re.compile(r"(?:\bcondense(?:\.exe)?|-m condense_cli)['\"]? hook (?:claude-code|codex) [a-z-]+")
+_NAME: Final = re.compile(r"(?:^|[/\\])condense(?:\.exe)?$")
 
 
 def program() -> list[str]:
@@ -32,14 +32,34 @@ def line_of(words: Sequence[str]) -> str:
 
 
 def is_ours(command: object) -> bool:
-    """Whether an entry of a client's settings runs our hook, of this installation or of an earlier one."""
-    return isinstance(command, str) and _OURS.search(command) is not None
+    """Whether an entry of a client's settings runs our hook and nothing else, of this or an earlier installation."""
+    words = _words(command)
+    return words[-3:-1] in (["hook", "claude-code"], ["hook", "codex"]) and _is_condense(words[:-3])
+
+
+def is_our_server(entry: object) -> bool:
+    """Whether an entry of a client's servers starts ours."""
+    arguments = entry.get("args") if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or not isinstance(arguments, list) or arguments[-1:] != ["mcp"]:
+        return False
+    return _is_condense([str(entry.get("command")), *arguments[:-1]])
+
+
+def _is_condense(words: Sequence[object]) -> bool:
+    if len(words) == 1:
+        return _NAME.search(str(words[0])) is not None
+    return list(words[1:]) in (["-P", "-m", "condense_cli"], ["-m", "condense_cli"])
+
+
+def _words(command: object) -> list[str]:
+    try:
+        words = shlex.split(command, posix=sys.platform != "win32") if isinstance(command, str) else []
+    except ValueError:
+        return []
+    return [word.strip('"') for word in words]
 
 
 def runs(command: str) -> bool:
     """Whether the program of a command line is there."""
-    try:
-        words = shlex.split(command, posix=sys.platform != "win32")
-    except ValueError:
-        return False
-    return bool(words) and Path(words[0].strip('"')).is_file()
+    words = _words(command)
+    return bool(words) and Path(words[0]).is_file()

@@ -1,17 +1,15 @@
-"""Settings in a JSON file: read, changed in places of ours, and written as they were written before."""
+"""Settings in a JSON file: read, and changed in places of ours."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from ..errors import UnreadableError
+from .json_edits import Layout, rewritten
 from .plan import Edit, read
-
-_INDENT: Final = re.compile(r"\{\r?\n([ \t]+)\"")
 
 Settings = dict[str, Any]
 T = TypeVar("T", dict[str, Any], list[Any])
@@ -51,17 +49,14 @@ def edit_of(path: Path, text: str | None, before: Settings, after: Settings) -> 
         return Edit(path, text, text)
     if not after:
         return Edit(path, text, None)
-    return Edit(path, text, _written(after, text or ""))
+    return Edit(path, text, _written(text or "", before, after))
 
 
-def _written(settings: Settings, like: str) -> str:
-    """JSON in the style of a text: its indentation, its line ends."""
-    found = _INDENT.search(like)
-    indent: str | int | None = found[1] if found else (None if like.strip() and "\n" not in like.strip() else 2)
-    separators = (",", ":") if indent is None and '": ' not in like else (", ", ": ") if indent is None else (",", ": ")
-    # A text that spells characters by their numbers goes on to; half of a pair can be spelled in no other way.
-    ensure_ascii = "\\u" in like and (like.isascii() or "\\ud" in like.lower())
-    written = json.dumps(settings, indent=indent, separators=separators, ensure_ascii=ensure_ascii)
-    if not like or like.endswith("\n"):
-        written += "\n"
-    return written.replace("\n", "\r\n") if "\r\n" in like else written
+def _written(text: str, before: Settings, after: Settings) -> str:
+    """A text with other settings, everything else in it as it was."""
+    if text.strip():
+        written = rewritten(text, before, after)
+        if json.loads(written) == after:
+            return written
+    layout = Layout.of(text)
+    return layout.dump(after) + (layout.line_end if not text or text.endswith("\n") else "")

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..errors import OutputError, UnreadableError
-from ..storage.files import output_errors, write_bytes
+from ..storage.files import check_replaceable, output_errors, write_bytes
 
 
 class Edit(Struct, frozen=True):
@@ -27,7 +27,8 @@ class Edit(Struct, frozen=True):
     def shown(self) -> Iterator[str]:
         """The lines that go and come, with a few around."""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
-        yield f"{self.path}{' (new)' if self.before is None else ' (removed)' if self.after is None else ''}"
+        where = f"{self.path} → {os.path.realpath(self.path)}" if self.path.is_symlink() else str(self.path)
+        yield f"{where}{' (new)' if self.before is None else ' (removed)' if self.after is None else ''}"
         for line in list(difflib.unified_diff(before, after, n=2, lineterm=""))[2:]:
             yield f"  {line}" if not line.startswith("@@") else "  …"
 
@@ -37,6 +38,7 @@ class Edit(Struct, frozen=True):
         if read(target) != self.before:
             raise OutputError(f"{self.path} changed just now.", "Nothing was written to it. Try again.")
         with output_errors(self.path):
+            check_replaceable(target)
             if self.after is None:
                 target.unlink()
                 return

@@ -33,7 +33,7 @@ _decode: Final = msgspec.json.Decoder(_Said).decode
 
 
 class _Unpacker(Protocol):
-    def decompress(self, data: bytes, /) -> bytes: ...
+    def decompress(self, data: bytes, /, max_length: int) -> bytes: ...
 
 
 class UsageReader:
@@ -93,7 +93,10 @@ class UsageReader:
             return piece
         if self._unpacker is None:
             self._unpacker = _unpacker(self._encoding)
-        return self._unpacker.decompress(piece)
+        plain = self._unpacker.decompress(piece, max_length=_LONGEST)
+        if len(plain) == _LONGEST:
+            raise ValueError("a piece of a stream that unpacks to more than any answer")
+        return plain
 
     def _read(self, line: bytes) -> None:
         if _NAMED not in line:

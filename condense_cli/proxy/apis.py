@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Final
 
 from msgspec import Struct
@@ -49,6 +49,17 @@ def check_upstream(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise UsageError(f"{url!r} is no address of an API.", "Give it like https://api.anthropic.com.")
     return url.rstrip("/")
+
+
+def check_other(upstream: str | None, own: Set[str]) -> None:
+    """Raises UsageError where requests would go to one of the proxy's `own` names, and so round and round."""
+    from urllib.parse import urlsplit
+
+    if upstream is not None and urlsplit(upstream).netloc.rpartition("@")[2].lower() in own:
+        raise UsageError(
+            f"{upstream} is this proxy itself.",
+            "Name the API with --upstream; clients may be set to the proxy by their settings or ANTHROPIC_BASE_URL.",
+        )
 
 
 def usual_upstream(path: str, headers: Mapping[str, str]) -> str:

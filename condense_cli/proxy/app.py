@@ -6,7 +6,7 @@ import hmac
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
 
@@ -31,7 +31,7 @@ from .compress import Compressed, Order, compressed, order_of, unchanged
 from .conversations import Conversation, Conversations
 from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
-from .headers import OFF, sent_on
+from .headers import OFF, names_this_machine, sent_on
 from .record import Decided, Record
 from .settings import Settings
 from .states import SharedState
@@ -80,7 +80,10 @@ class Proxy:
 
     async def _exchange(self, request: Request, api: Api, data: bytes) -> _Exchange | None:
         """What becomes of a conversation; None where there is none that can be read."""
-        found = self.conversations.of(data, request.headers.get("content-encoding", ""), api, request.headers)
+        try:
+            found = self.conversations.of(data, request.headers.get("content-encoding", ""), api, request.headers)
+        except (ValueError, RecursionError):
+            return None  # The API will say what it thinks of it.
         if found is None:
             return None
         conversation, messages, body = found
@@ -158,6 +161,8 @@ class Proxy:
 
     async def compress(self, request: Request) -> Response:
         """Rows in, as many rows out."""
+        if self.settings.is_local and not names_this_machine(request.headers.get("host", "")):
+            return refusal(403, "permission_error", "ask for it as 127.0.0.1 or localhost.")
         _, data = await _read(request)
         if data is None:
             return refusal(413, "invalid_request_error", f"the body has more than {LARGEST:,} bytes.")
@@ -203,7 +208,8 @@ def application(proxy: Proxy) -> Starlette:
 
 def _warm(settings: Settings) -> None:
     """Import what a decision needs while nobody waits for one."""
-    _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
+    with suppress(Exception):  # The first decision will tell.
+        _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
 
 
 def _live(settings: Settings, state: State, format: str, life: float) -> Live:

@@ -28,18 +28,25 @@ class Started(Struct, frozen=True):
     upstream: str | None
 
 
-def started(command: Sequence[str], proxy: str, environment: Mapping[str, str], home: Path) -> Started:
-    """The command with the proxy's address. Only the user's own settings are read. Raises UsageError."""
+def started(command: Sequence[str], proxy: str, environment: Mapping[str, str], home: Path, folder: Path) -> Started:
+    """The command with the proxy's address. Only the user's own settings are read. Raises UsageError.
+
+    `folder` is this run's own: settings that were given as a file go on as one, as they may hold keys.
+    """
     name = Path(command[0]).name
     env = {**environment, **_past_proxies(environment)}
     if name.startswith("claude"):
-        settings, rest = _without_settings(command[1:])
+        settings, is_file, rest = _without_settings(command[1:])
         own = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
         set_to = _text(settings, "env", _ANTHROPIC_URL) or _text(_json(own), "env", _ANTHROPIC_URL)
-        given = settings.get("env")
-        settings["env"] = {**(given if isinstance(given, dict) else {}), _ANTHROPIC_URL: proxy}
-        arguments = [command[0], _SETTINGS, json.dumps(settings), *rest]
-        return Started(arguments, env, set_to or environment.get(_ANTHROPIC_URL) or ANTHROPIC)
+        variables = settings.get("env")
+        settings["env"] = {**(variables if isinstance(variables, dict) else {}), _ANTHROPIC_URL: proxy}
+        given = json.dumps(settings)
+        if is_file:
+            given = str(_written(folder / "settings.json", given))
+        return Started(
+            [command[0], _SETTINGS, given, *rest], env, set_to or environment.get(_ANTHROPIC_URL) or ANTHROPIC
+        )
     if name.startswith("codex"):
         named, rest = _without_address(command[1:])
         own = Path(environment.get("CODEX_HOME") or home / ".codex") / "config.toml"
@@ -51,16 +58,16 @@ def started(command: Sequence[str], proxy: str, environment: Mapping[str, str], 
     return Started([*command], env | addresses, None)
 
 
-def _without_settings(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """The settings that the user gave to Claude Code, and the other arguments. Raises UsageError."""
+def _without_settings(arguments: Sequence[str]) -> tuple[dict[str, Any], bool, list[str]]:
+    """The settings that the user gave to Claude Code, whether in a file, and the other arguments. Raises UsageError."""
     rest = [*arguments]
     end = rest.index("--") if "--" in rest else len(rest)
     for position, argument in enumerate(rest[:end]):
         flag, equals, value = argument.partition("=")
         if flag == _SETTINGS and (equals or position + 1 < end):
-            found = _given(value if equals else rest[position + 1])
-            return found, rest[:position] + rest[position + (1 if equals else 2) :]
-    return {}, rest
+            value = value if equals else rest[position + 1]
+            return *_given(value), rest[:position] + rest[position + (1 if equals else 2) :]
+    return {}, False, rest
 
 
 def _without_address(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -75,15 +82,22 @@ def _without_address(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, rest
 
 
-def _given(value: str) -> dict[str, Any]:
-    """Settings as JSON or as the path of a file. Raises UsageError."""
+def _given(value: str) -> tuple[dict[str, Any], bool]:
+    """Settings as JSON or as the path of a file, and whether it is that. Raises UsageError."""
+    is_file = not value.lstrip().startswith("{")
     try:
-        found = json.loads(value if value.lstrip().startswith("{") else Path(value).read_bytes())
+        found = json.loads(Path(value).read_bytes() if is_file else value)
     except (OSError, ValueError):
         found = None
     if not isinstance(found, dict):
         raise UsageError("The settings given to the client cannot be read.", "Give --settings a file, or JSON.")
-    return found
+    return found, is_file
+
+
+def _written(path: Path, text: str) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(text)
+    return path
 
 
 def _past_proxies(environment: Mapping[str, str]) -> dict[str, str]:

@@ -64,7 +64,10 @@ class Conversations:
     def of(
         self, data: bytes, encoding: str, api: Api, headers: Mapping[str, str]
     ) -> tuple[Conversation, Request, Body] | None:
-        """The conversation of a request, its messages and its body; None where there is none that can be read."""
+        """The conversation of a request, its messages and its body; None where there is none that can be read.
+
+        Raises ValueError where a message is none: text that is no UTF-8, a number of thousands of digits.
+        """
         names = tuple(filter(None, map(headers.get, _NAMES)))
         read = self._recent.read(data, encoding, api, names)
         if read is None:
@@ -72,12 +75,13 @@ class Conversations:
         body, known = read
         first = known[0] if known else Request(body.messages[:1]).known[0]
         key = (api.path, names, body.key, first.digest)
-        candidates = self._found.setdefault(key, [])
-        self._found.move_to_end(key)
+        candidates = self._found.get(key, [])
         # Most often it is the newest: what is known of its messages need not be found out again.
         if not known and candidates:
             known = candidates[-1].known
-        request = Request(body.messages, known, body.same)
+        request = Request(body.messages, known, body.same)  # From here on nothing is raised.
+        self._found[key] = candidates
+        self._found.move_to_end(key)
         self._recent.keep(data, names, body, request.known)
         continued = [each for each in candidates if request.agrees(each.known)]
         if continued:

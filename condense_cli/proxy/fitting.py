@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from asyncio import Future
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from ..live.decisions import Decision, Fitted, Kind
 from ..live.requests import Request
@@ -19,6 +22,8 @@ REFUSALS: Final = 2
 """So often the API may refuse what is sent in place of a conversation; from then on that goes on as it came."""
 
 _THREADS: Final = 64
+
+_ERROR: Final = re.compile(r"(\w+): .*", re.DOTALL)
 
 
 class Fits:
@@ -70,12 +75,18 @@ class Fits:
     async def _submitted(self, conversation: Conversation, work: Callable[[], Fitted], request: Request) -> Fitted:
         def safely() -> Fitted:
             try:
-                return work()
+                found = work()
             except Exception as error:  # Nothing is in the way: at worst the request goes on as it came.
-                failed = Decision(Kind.FAILED, f"{type(error).__name__}: {error}")
-                return Fitted(list(request.given), failed, 0, 0, 0)
+                found = Fitted(list(request.given), Decision(Kind.FAILED, type(error).__name__), 0, 0, 0)
+            return replace(found, decision=_without_content(found.decision))
 
         running: Future[Fitted] = asyncio.get_running_loop().run_in_executor(self._threads, safely)
         conversation.running = running
         # The thread goes on where the client leaves, and nobody else may touch the conversation meanwhile.
         return await asyncio.shield(running)
+
+
+def _without_content(decision: Decision) -> Decision:
+    """A decision that names the kind of an error alone: its words may quote what was said."""
+    error = _ERROR.fullmatch(decision.reason) if decision.kind is Kind.FAILED else None
+    return decision if error is None else replace(decision, reason=error[1])

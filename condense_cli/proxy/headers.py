@@ -25,6 +25,12 @@ READABLE: Final = (b"gzip", b"deflate", b"zstd", b"identity")
 """Packings of an answer in which its usage can be read."""
 
 
+def names_this_machine(host: str) -> bool:
+    """Whether a request asked for this machine by a name that no page of another site can have."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdecimal() else host) in ("127.0.0.1", "localhost", "[::1]")
+
+
 def sent_on(headers: Iterable[tuple[bytes, bytes]], *, length: int | None, reads: bool = False) -> Headers:
     """The headers of a request for the upstream.
 

@@ -23,11 +23,13 @@ AT_ONCE: Final = 2
 
 class Settings(Struct, frozen=True):
     """`upstream` is the API that all requests go to; None for the vendor that each is meant for. With `watches` nothing
-    is changed. `hosts` are the names by which the page may be asked for, and `token` is what it asks for.
+    is changed. `hosts` are the names by which the page may be asked for, and `token` is what it asks for. `is_local`:
+    nobody but this machine can reach it.
     Decisions take turns by `turn`."""
 
     token: str
     hosts: frozenset[str]
+    is_local: bool = True
     upstream: str | None = None
     preset: str | None = None
     configuration: Configuration | None = None

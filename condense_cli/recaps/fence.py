@@ -14,11 +14,13 @@ RECORD: Final = "record"
 
 _DIGITS: Final = 6
 _FRAMES: Final = re.compile(
-    r"<(?=/?(?:system-reminder|persisted-output|user_instructions|environment_context|command-(?:name|message|args)"
-    r"|local-command-\w+|task-notification|user-prompt-submit-hook)\b)",
+    r"<(?=\s*/?\s*(?:system-reminder|persisted-output|user_instructions|environment_context"
+    r"|command-(?:name|message|args)|local-command-\w+|task-notification|user-prompt-submit-hook"
+    rf"|(?:{WORDS}|{RECORD})-[0-9a-f]{{{_DIGITS}}})\b)",
     re.IGNORECASE,
 )
-"""How tags begin in which clients put what is theirs, such as a recap that a hook hands them."""
+"""How tags begin in which clients put what is theirs, such as a recap that a hook hands them; and those that look like
+a fence of another recap."""
 
 
 _OPENING: Final = re.compile(rf"<{RECORD}-([0-9a-f]{{{_DIGITS}}})>")

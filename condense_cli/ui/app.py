@@ -28,7 +28,7 @@ class CondenseApp(App[None]):
     #strip { height: 4; color: $primary; }
     #totals { text-style: bold; }
     #totals.old { text-style: dim; }
-    #messages { width: 2fr; min-width: 34; }
+    #messages { width: 2fr; min-width: 39; }
     #parts { width: 2fr; min-width: 34; }
     #form { width: 3fr; border-left: solid $panel; padding-left: 1; }
     #field { color: $text-muted; max-height: 3; }

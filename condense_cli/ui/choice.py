@@ -90,6 +90,11 @@ class History:
     def choice(self) -> Choice:
         return self._steps[-1].choice
 
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether something was chosen that nothing was written of."""
+        return len(self._steps) > 1 and self._steps[-1].take_back is None
+
     def do(self, choice: Choice, said: str) -> bool:
         """Take a step; whether it changes anything."""
         if choice == self.choice:

@@ -62,7 +62,7 @@ class Field(Struct, frozen=True):
                 wanted = "settings of its own" if not self.may_be_absent else "Enter adds it, Delete removes it"
             case other:
                 wanted = {"number": "a number", "text": "a text"}.get(other, "YAML in one line")
-        default = "" if self.kind == "section" or self.default is None else f"; by itself {in_line(self.default)}"
+        default = "" if self.kind == "section" or self.default is None else f"; default {in_line(self.default)}"
         return f"{self.about} ({wanted}{default})" if self.about else f"{wanted}{default}"
 
 

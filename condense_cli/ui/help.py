@@ -18,7 +18,7 @@ SESSION_KEYS: Final = (
     ("w", "write: a new session, in place, a file, or a configuration"),
     ("u r", "undo any step, what was written too; do it again"),
     ("i", "what fills the session"),
-    ("q escape", "back"),
+    ("q escape", "back; twice where what you chose is not written"),
 )
 EDITOR_KEYS: Final = (
     ("tab", "from the passes to the settings of one, and back"),

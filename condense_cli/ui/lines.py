@@ -101,7 +101,9 @@ def _label(blocks: Sequence[PageBlock]) -> str:
     """What tells a person which message it is: the first call, or how a text begins."""
     named = next((block for block in blocks if block.label), None)
     if named is not None:
-        return named.label
+        tool, _, rest = named.label.partition(" ")
+        # Paths begin alike, and the list is narrow; the whole is beside it.
+        return f"{tool} {rest.rpartition('/')[2] or rest}" if rest.startswith("/") else named.label
     return next((" ".join(block.text[:200].split()) for block in blocks if block.text.strip()), "")
 
 

@@ -53,6 +53,18 @@ def test_a_session_is_found_by_its_id_and_by_nothing_else(library: Library, tmp_
             library.session(wanted)
 
 
+# Whoever can put a link among the sessions shall not have any other file read by it.
+def test_a_link_that_leads_out_of_the_session_folders_is_no_session(library: Library, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.jsonl"
+    outside.write_bytes(as_lines(session()))
+    link = put(tmp_path, b"", "0b7e63aa-0000-4000-8000-000000000002")
+    link.unlink()
+    link.symlink_to(outside)
+    with pytest.raises(CondenseError, match="leads out"):
+        library.session(link.stem)
+    assert {each.path for each in library.originals(library.session(ID))} == {str(link.with_stem(ID))}
+
+
 def test_a_server_for_one_session_has_no_other(library: Library, tmp_path: Path) -> None:
     file = tmp_path / "session.jsonl"
     file.write_bytes(as_lines(session()))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from helpers import COMMAND, CUT, as_lines, condense, session, unharmed
 
+from condense_cli.asking.pages import MOST
 from condense_cli.core.markers import short_hash
 
 pytest.importorskip("mcp")
@@ -35,6 +36,10 @@ async def talk(folder: Path, file: Path) -> None:
         assert "one session alone" in await ask("show", what="0", session="another")
         assert "neither a hash nor a position" in await ask("show", what="../../etc/passwd")
         assert "window" in await ask("check")
+        for huge in ({"what": "x" * 90_000}, {"what": "0", "session": "x" * 90_000}):
+            assert len(await ask("show", **huge)) < MOST + 100
+        for pattern in ("x" * 90_000, "(((" * 3_000, "(a|a)" * 900):
+            assert len(await ask("search", text=pattern, is_pattern=True)) < MOST + 100
 
 
 def test_the_sdks_client_asks_a_session(tmp_path: Path) -> None:

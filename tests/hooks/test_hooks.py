@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from compacted_work import REQUEST, SUMMARY, before_in_claude, claude_summary
 from helpers import as_lines, condense, condense_process
 
-from condense_cli.hooks import main, measuring, notes, recalling, status_line, telling
+from condense_cli.hooks import keeping, main, measuring, notes, recalling, status_line, telling
+from condense_cli.storage.backups import backups_of, keep_snapshot
 
 SESSION = "0b7e63aa-0000-4000-8000-000000000001"
 CLIENT = "claude-code"
@@ -90,7 +92,10 @@ def test_codex_says_itself_how_large_its_window_is(tmp_path: Path) -> None:
         {"type": "assistant", "message": "usage"},
     ],
 )
-def test_only_answers_of_the_conversation_count(tmp_path: Path, record: dict[str, Any]) -> None:
+def test_only_answers_of_the_conversation_count(
+    tmp_path: Path, record: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
     path = tmp_path / "s.jsonl"
     assert said(session(path, answered(20_000), record)) == ""
     assert said(session(path, answered(130_000), record)).startswith("condense: 65%")
@@ -104,6 +109,22 @@ def test_what_was_in_use_before_a_compaction_is_not_in_use(tmp_path: Path) -> No
 def test_an_answer_far_from_the_end_is_found(tmp_path: Path) -> None:
     result = {"type": "user", "message": {"content": "x" * 3_000_000}}
     assert said(session(tmp_path / "s.jsonl", answered(130_000), result)).startswith("condense: 65%")
+
+
+# Claude Code writes the answer down at about the time at which it tells of the end of the turn.
+def test_an_answer_that_the_client_is_writing_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"type": "user", "message": {"role": "user", "content": "And now?"}}
+    path = session(tmp_path / "s.jsonl", answered(20_000), asked)
+    waits: list[float] = []
+
+    def go_on(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            session(path, answered(20_000), asked, answered(130_000), {"type": "system", "content": "user assistant"})
+
+    monkeypatch.setattr("time.sleep", go_on)
+    assert said(path).startswith("condense: 65%")
+    assert len(waits) == 2
 
 
 # The window that the client works with goes before the one that is listed.
@@ -254,20 +275,33 @@ def test_no_session_leads_out_of_the_folder(name: str, cache: Path) -> None:
 
 
 # A hundredth of a second matters at every turn: nothing of the engine is imported to find that there is nothing to do.
-def test_nothing_heavy_is_imported_when_there_is_nothing_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("event", ["stop", "pre-compact", "session-start", "status-line"])
+def test_nothing_heavy_is_imported_when_there_is_nothing_to_do(tmp_path: Path, event: str) -> None:
     path = session(tmp_path / "s.jsonl", answered(20_000))
-    code = """
+    keep_snapshot(path, now=datetime(2026, 11, 23, tzinfo=UTC))
+    code = f"""
 import sys
 from condense_cli.cli import main
-sys.argv = ["condense", "hook", "claude-code", "stop"]
+sys.argv = ["condense", "hook", "claude-code", "{event}"]
 main()
-print(*{name.split(".")[1] for name in sys.modules if name.startswith("condense_cli.")})
-print(*{"typer", "msgspec"} & {*sys.modules})
+print(*{{name.split(".")[1] for name in sys.modules if name.startswith("condense_cli.")}})
+print(*{{"typer", "msgspec", "subprocess", "hashlib"}} & {{*sys.modules}})
 """
     ran = subprocess.run(
         [sys.executable, "-c", code], input=json.dumps(at(path)), capture_output=True, text=True, check=True
     )
     assert sorted(ran.stdout.split()) == ["cli", "hooks"]
+
+
+# What was kept has other bytes now, as many as before.
+def test_a_session_that_was_rewritten_is_kept_anew(tmp_path: Path) -> None:
+    path = session(tmp_path / "s.jsonl", answered(20_000))
+    for data in (path.read_bytes(), path.read_bytes().swapcase()):
+        path.write_bytes(data)
+        for _ in range(2):
+            assert keeping.answer(CLIENT, at(path)) == ""
+        assert backups_of(path)[0].path.read_bytes() == data
+    assert len(backups_of(path)) == 2
 
 
 # The folder that a client runs a hook in belongs to a project.

@@ -33,7 +33,7 @@ def test_the_status_line_has_share_cache_and_what_would_be_freed(monkeypatch: py
 
 @pytest.mark.parametrize(
     ("expires", "left"),
-    [("2026-11-18T11:10:30Z", " 4 min"), (1_795_000_030_000, " 30 s"), (1, ""), ("soon", ""), (None, "")],
+    [("2026-11-18T11:10:30Z", " 4 min"), (1_795_000_030_000, " 30 s"), (1, ""), ("soon", ""), (None, ""), (1e300, "")],
 )
 def test_the_end_of_the_cache_is_read_in_the_ways_of_clients(
     monkeypatch: pytest.MonkeyPatch, expires: object, left: str
@@ -41,3 +41,16 @@ def test_the_end_of_the_cache_is_read_in_the_ways_of_clients(
     monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
     given = {"prompt_cache": {"warm": True, "expires_at": expires}}
     assert status_line.answer(CLIENT, given) == f"cache warm{left}"
+
+
+@pytest.mark.parametrize("odd", [float("inf"), float("nan"), -1, 1e300, "x", None])
+def test_what_is_no_number_is_left_out(odd: object) -> None:
+    window = {"total_input_tokens": odd, "context_window_size": 200_000, "used_percentage": odd}
+    assert status_line.answer(CLIENT, {"context_window": window}) == "0% of 200k"
+    assert status_line.answer(CLIENT, {"context_window": {"context_window_size": odd}}) == ""
+
+
+def test_the_line_is_there_where_nothing_can_be_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    window = {"total_input_tokens": 24_000, "context_window_size": 200_000}
+    assert status_line.answer(CLIENT, {"session_id": SESSION, "context_window": window}) == "12% of 200k"

@@ -4,51 +4,17 @@ from __future__ import annotations
 
 import json
 import shlex
-import tomllib
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from client_settings import commands, put
 from helpers import condense, condense_process, snapshot
 
 from condense_cli.hooks.notes import add_fault
 from condense_cli.installing import codex_trust
 from condense_cli.installing.commands import hook_command, is_ours, program, runs
 from condense_cli.installing.hook_entries import HOOKS, with_hooks, without_hooks
-
-OTHERS: dict[str, Any] = {
-    "model": "opus",
-    "hooks": {
-        "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}],
-        "PostToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "ruff format"}]}],
-    },
-    "permissions": {"allow": ["Bash(condense hook:*)"]},
-}
-TOML = '# mine\nmodel = "gpt-5.5"   # the best\n\n[mcp_servers.other]\ncommand = "other"\n'
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of its own, and no client that could be asked."""
-    own_home = tmp_path / "home"
-    own_home.mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(own_home))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    return own_home
-
-
-def put(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-def commands(settings: dict[str, Any]) -> list[str]:
-    groups = [group for groups in settings["hooks"].values() for group in groups]
-    return [each["command"] for group in groups for each in group["hooks"]]
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
@@ -71,86 +37,6 @@ def test_what_is_installed_once_is_installed_twice(client: str, own_home: Path) 
     condense("install", client, "--remove", "--yes")
     assert [path for path in own_home.rglob("*") if path.is_file()] == []
     assert "nothing of condense" in condense("install", client, "--remove", "--yes").text
-
-
-# With tabs and without a final line break, as somebody's editor left it.
-@pytest.mark.parametrize(("indent", "end"), [(2, "\n"), ("\t", ""), (4, "\r\n")])
-def test_settings_of_others_come_back_byte_for_byte(own_home: Path, indent: int | str, end: str) -> None:
-    text = json.dumps(OTHERS, indent=indent).replace("\n", "\r\n" if end == "\r\n" else "\n") + end
-    path = put(own_home / ".claude" / "settings.json", "")
-    path.write_bytes(text.encode())
-    condense("install", "claude-code", "--yes")
-    after = json.loads(path.read_bytes())
-    assert commands(after)[:2] == ["say done", hook_command("claude-code", "stop")]
-    assert {key: after[key] for key in ("model", "permissions")} == {
-        key: OTHERS[key] for key in ("model", "permissions")
-    }
-    condense("install", "claude-code", "--remove", "--yes")
-    assert path.read_bytes() == text.encode()
-
-
-def test_a_status_line_of_others_stays(own_home: Path) -> None:
-    line = {"type": "command", "command": "~/.claude/line.sh"}
-    path = put(own_home / ".claude" / "settings.json", json.dumps({"statusLine": line}))
-    assert "another status line" in condense("install", "claude-code", "--yes").text
-    assert json.loads(path.read_text())["statusLine"] == line
-    condense("install", "claude-code", "--remove", "--yes")
-    assert path.read_text() == json.dumps({"statusLine": line})
-
-
-def test_a_server_of_others_by_our_name_stays(own_home: Path) -> None:
-    state = json.dumps({"mcpServers": {"condense": {"command": "another", "args": []}}, "numStartups": 3})
-    path = put(own_home / ".claude.json", state)
-    toml = '[mcp_servers.condense]\ncommand = "another"\n'
-    config = put(own_home / ".codex" / "config.toml", toml)
-    for client in ("claude-code", "codex"):
-        condense("install", client, "--yes")
-        condense("install", client, "--remove", "--yes")
-    assert path.read_text() == state
-    assert config.read_text() == toml
-
-
-def test_a_configuration_of_codex_is_only_added_to(own_home: Path) -> None:
-    path = put(own_home / ".codex" / "config.toml", TOML)
-    condense("install", "codex", "--yes")
-    assert path.read_text().startswith(TOML)
-    assert tomllib.loads(path.read_text())["mcp_servers"]["condense"]["args"] == [*program()[1:], "mcp"]
-    # The client itself adds behind it, also inside our table.
-    path.write_text(path.read_text() + "[mcp_servers.condense.tools.show]\nenabled = true\n\n[hooks.state]\nx = 1\n")
-    condense("install", "codex", "--remove", "--yes")
-    assert path.read_text() == TOML + "[hooks.state]\nx = 1\n"
-
-
-def test_broken_settings_are_left_alone(own_home: Path) -> None:
-    path = put(own_home / ".claude" / "settings.json", '{"model": ')
-    ran = condense("install", "claude-code", "--yes")
-    assert ran.status == 3
-    assert "is no JSON" in ran.message
-    assert path.read_text() == '{"model": '
-    put(own_home / ".codex" / "config.toml", "a = ")
-    assert "is no TOML" in condense("install", "codex", "--yes").message
-    assert not (own_home / ".codex" / "hooks.json").exists()
-
-
-@pytest.mark.parametrize("name", ["J\u00f6rg", "\\u004a\\u00f6rg", "\\ud83d", "J\u00f6rg \\uD83D"])
-def test_characters_stay_as_they_are_spelled(own_home: Path, name: str) -> None:
-    text = f'{{\n  "name": "{name}"\n}}\n'
-    path = put(own_home / ".claude.json", text)
-    path.chmod(0o600)
-    condense("install", "claude-code", "--yes")
-    assert json.loads(path.read_text())["name"] == json.loads(text)["name"]
-    assert path.stat().st_mode & 0o777 == 0o600
-    condense("install", "claude-code", "--remove", "--yes")
-    assert json.loads(path.read_text()) == json.loads(text)
-
-
-def test_a_link_to_settings_elsewhere_stays_a_link(own_home: Path) -> None:
-    real = put(own_home / "dotfiles" / "claude.json", "{}\n")
-    (own_home / ".claude").mkdir()
-    (own_home / ".claude" / "settings.json").symlink_to(real)
-    condense("install", "claude-code", "--yes")
-    assert (own_home / ".claude" / "settings.json").is_symlink()
-    assert commands(json.loads(real.read_text()))
 
 
 def test_a_project_has_settings_of_its_own(own_home: Path, tmp_path: Path) -> None:
@@ -195,17 +81,6 @@ def test_an_older_installation_is_replaced_in_its_place() -> None:
     assert without_hooks(after) == {"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}
 
 
-def test_a_group_that_others_share_keeps_their_commands() -> None:
-    shared = {"hooks": {"Stop": [{"hooks": [{"command": "x"}, {"command": "/a/condense hook codex stop"}]}]}}
-    assert without_hooks(shared) == {"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}
-    assert commands(with_hooks(shared, "codex")).count("x") == 1
-
-
-@pytest.mark.parametrize("settings", [{"hooks": []}, {"hooks": {"Stop": None}}, {"hooks": {"Stop": [None, {}]}}, {}])
-def test_settings_of_odd_shapes_are_left_as_they_are(settings: dict[str, Any]) -> None:
-    assert without_hooks(settings) == settings
-
-
 def test_commands_are_absolute_and_known_again() -> None:
     for hook in HOOKS:
         command = hook_command("claude-code", hook.name)
@@ -218,22 +93,15 @@ def test_commands_are_absolute_and_known_again() -> None:
     assert not is_ours(None)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (".claude/settings.json", '{"hooks": ["mine"]}'),
-        (".claude/settings.json", '{"hooks": {"Stop": "mine"}}'),
-        (".claude.json", '{"mcpServers": ["mine"]}'),
-        (".claude/settings.json", '["mine"]'),
-    ],
-)
-def test_what_is_not_understood_is_not_written_over(own_home: Path, name: str, text: str) -> None:
-    path = put(own_home / name, text)
-    ran = condense("install", "claude-code", "--yes")
-    assert ran.status == 3
-    assert "Mend it first" in ran.message
-    assert path.read_text() == text
-    assert [each for each in own_home.rglob("*") if each.is_file()] == [path]
+# Without a script of ours beside it, Python runs the package.
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_what_python_runs_is_taken_out_as_well(client: str, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = own_home / "python3"
+    monkeypatch.setattr(sys, "executable", str(python))
+    condense("install", client, "--yes")
+    assert str(python) in "".join(path.read_text() for path in own_home.rglob("*.*") if path.is_file())
+    condense("install", client, "--remove", "--yes")
+    assert [path for path in own_home.rglob("*") if path.is_file()] == []
 
 
 def test_codex_says_itself_what_it_trusts(own_home: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +22,8 @@ from .upstream import api, get, said
 PROXY = "http://127.0.0.1:1"
 
 
-def start(*command: str, home: Path = Path("/nowhere"), **env: str) -> Started:
-    return started(command, PROXY, env, home)
+def start(*command: str, home: Path = Path("/nowhere"), folder: Path = Path("/nowhere"), **env: str) -> Started:
+    return started(command, PROXY, env, home, folder)
 
 
 def test_claude_gets_settings() -> None:
@@ -39,11 +40,18 @@ def test_settings_that_were_given_stay(tmp_path: Path, form: str) -> None:
     given = {"model": "opus", "env": {"A": "1", "ANTHROPIC_BASE_URL": "https://elsewhere"}}
     path = tmp_path / "settings.json"
     path.write_text(json.dumps(given))
+    (tmp_path / "run").mkdir()
     value = str(path) if form == "file" else json.dumps(given)
     arguments = [f"--settings={value}"] if form == "equals" else ["--settings", value]
-    found = start("claude", "-c", *arguments, "hi")
+    found = start("claude", "-c", *arguments, "hi", folder=tmp_path / "run")
     assert found.command[3:] == ["-c", "hi"]
-    assert json.loads(found.command[2]) == {"model": "opus", "env": {"A": "1", "ANTHROPIC_BASE_URL": PROXY}}
+    settings = found.command[2]
+    if form == "file":  # It may hold keys, and everybody on the machine sees the arguments of a program.
+        path = Path(settings)
+        assert path.parent == tmp_path / "run"
+        assert path.stat().st_mode & 0o077 == 0
+        settings = path.read_text()
+    assert json.loads(settings) == {"model": "opus", "env": {"A": "1", "ANTHROPIC_BASE_URL": PROXY}}
     assert found.upstream == "https://elsewhere"
 
 
@@ -126,6 +134,19 @@ def test_a_client_of_its_own(tmp_path: Path) -> None:
         )
     assert (ran.status, ran.json) == (7, usage)
     assert ran.stderr == "condense: 1 request in 1 conversation; saved 0 of 1,200 input tokens (0%).\n"
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "LOCALHOST", "user:key@localhost"])
+def test_a_client_that_is_set_to_this_proxy(tmp_path: Path, name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+    address = f"http://{name}:{port}/"
+    for arguments, env in (
+        (["--port", str(port), "--upstream", address], {}),
+        (["--port", str(port), "--", "claude"], {"ANTHROPIC_BASE_URL": address}),
+    ):
+        ran = condense("proxy", *arguments, env={"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), **env})
+        assert (ran.status, "is this proxy itself" in ran.stderr) == (2, True)
 
 
 # Alone it says where it is, serves, and ends with a summary when it is told to.

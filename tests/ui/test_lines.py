@@ -49,6 +49,19 @@ def test_many_messages_share_the_columns(width: int) -> None:
     assert max(found, key=lambda column: column.before) != Column(0, 0, False)
 
 
+# The paths of a project begin alike, and the list is narrow.
+def test_a_file_is_listed_by_its_name(tmp_path: Path) -> None:
+    calls = [
+        call("t0", "Read", file_path="/home/dev/a project/stock.py"),
+        call("t1", "LS", path="/"),
+        call("t2", "Bash", command="ls /x"),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(as_lines([user("Look."), assistant(calls), user([result(f"t{n}", "no") for n in range(3)])]))
+    shown = [line.text for _, line in place_lines(view_of(path, Choice("speed")), {1})]
+    assert [line.split()[-2:] for line in shown[2:5]] == [["Read", "stock.py"], ["LS", "/"], ["ls", "/x"]]
+
+
 def test_the_text_of_a_message_tells_every_line_s_fate_without_colours(file: Path) -> None:
     view = view_of(file, Choice("speed"))
     lines = [line.text for line in message_lines(view, Place(2), 60)]

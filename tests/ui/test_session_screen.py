@@ -129,6 +129,28 @@ def test_it_is_written_in_place_and_taken_back(file: Path, tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["session.jsonl"]
 
 
+# Escape is pressed once too often after every window.
+def test_what_was_chosen_is_not_left_by_one_key(file: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        await press(pilot, "space", "escape")
+        assert "not written" in said(pilot)
+        await press(pilot, "u", "r", "escape")
+        assert session_screen(pilot).is_attached
+        await press(pilot, "q")
+        assert not pilot.app.is_running
+
+    app = app_of(opened(file))
+    run(app, steps)
+
+    async def at_once(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        await press(pilot, "space", "u", "escape")
+        assert not pilot.app.is_running
+
+    run(app_of(opened(file)), at_once)
+
+
 def test_a_format_without_sessions_says_so(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)

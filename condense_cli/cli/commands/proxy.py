@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -103,7 +104,7 @@ def proxy(
         import secrets
 
         from ...live.conversation import KEEP_RECENT, Live
-        from ...proxy.apis import check_upstream
+        from ...proxy.apis import check_other, check_upstream
         from ...proxy.settings import Settings
 
         if upstream is not None:
@@ -112,21 +113,24 @@ def proxy(
         if host not in server.LOOPBACK:
             say(f"Warning: whoever reaches {host} can send requests through this proxy; keys are the sender's own.")
         listener = server.listening(host, port if port is not None else 0 if client else _PORT)
-        address = server.address_of(listener, host)
-        settings = Settings(
-            token=secrets.token_urlsafe(16),
-            hosts=server.names_of(address),
-            upstream=upstream,
-            preset=preset,
-            policy=policy,
-            keep_recent=keep_recent or KEEP_RECENT,
-            window=context_window,
-            watches=watch,
-        )
-        memory = _state(state, watches=watch)
-        if client:
-            raise SystemExit(_with_client(client, settings, memory, listener, address))
-        _alone(settings, memory, listener, address)
+        with closing(listener):
+            address = server.address_of(listener, host)
+            settings = Settings(
+                token=secrets.token_urlsafe(16),
+                hosts=server.names_of(address),
+                is_local=host in server.LOOPBACK,
+                upstream=upstream,
+                preset=preset,
+                policy=policy,
+                keep_recent=keep_recent or KEEP_RECENT,
+                window=context_window,
+                watches=watch,
+            )
+            check_other(upstream, settings.hosts)
+            memory = _state(state, watches=watch)
+            if client:
+                raise SystemExit(_with_client(client, settings, memory, listener, address))
+            _alone(settings, memory, listener, address)
 
 
 def _state(path: Path | None, *, watches: bool) -> State:
@@ -155,15 +159,19 @@ def _with_client(client: list[str], settings: Settings, memory: State, listener:
     """The client's exit status, once it has ended."""
     from msgspec.structs import replace
 
+    from ...proxy.apis import check_other
     from ...proxy.app import Proxy
     from ...proxy.clients import started
     from ...proxy.record import Record, summary
     from ...proxy.server import served
 
-    found = started(client, address, os.environ, Path(os.path.expanduser("~")))
-    proxy = Proxy(replace(settings, upstream=settings.upstream or found.upstream), memory, Record())
-    with served(proxy, listener):
-        status = _run(found)
+    with TemporaryDirectory(prefix="condense-") as folder:
+        found = started(client, address, os.environ, Path(os.path.expanduser("~")), Path(folder))
+        upstream = settings.upstream or found.upstream
+        check_other(upstream, settings.hosts)
+        proxy = Proxy(replace(settings, upstream=upstream), memory, Record())
+        with served(proxy, listener):
+            status = _run(found)
     say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
     return status
 

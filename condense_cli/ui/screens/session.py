@@ -70,6 +70,7 @@ class SessionScreen(Screen[None]):
         self._places: list[Place] = []
         self._expanded: set[int] = set()
         self._fault = ""
+        self._is_left = False
 
     def compose(self) -> ComposeResult:
         yield Static(id="about", markup=False)
@@ -128,7 +129,7 @@ class SessionScreen(Screen[None]):
         self.run_worker(done, thread=True)
 
     def _ask(self) -> None:
-        self._fault = ""
+        self._fault, self._is_left = "", False
         self.query_one("#choice", Static).update(visible(choice_text(self.history.choice)))
         self.query_one("#totals").add_class("old")
         self._background.ask(self.history.choice)
@@ -255,6 +256,10 @@ class SessionScreen(Screen[None]):
         self._ask()
 
     def action_leave(self) -> None:
+        if self.history.is_unwritten and not self._is_left:
+            self._is_left = True
+            self.say("What you chose is not written: w writes it, q once more leaves without.")
+            return
         self.app.pop_screen() if len(self.app.screen_stack) > 2 else self.app.exit()
 
     def action_keep(self) -> None:
