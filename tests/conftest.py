@@ -87,6 +87,19 @@ def machine(tmp_path: Path) -> Machine:
 
 
 @pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home in which nothing is installed, on a machine with no client that could be asked."""
+    own_home = tmp_path / "home"
+    own_home.mkdir()
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(own_home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return own_home
+
+
+@pytest.fixture
 def rows_file(tmp_path: Path) -> Path:
     import rowsets
 

@@ -16,6 +16,8 @@ from condense_cli.installing import codex_trust
 from condense_cli.installing.commands import hook_command, is_ours, program, runs
 from condense_cli.installing.hook_entries import HOOKS, with_hooks, without_hooks
 
+pytestmark = pytest.mark.usefixtures("own_home")
+
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 def test_nothing_is_written_before_it_was_shown_and_wanted(client: str, own_home: Path) -> None:

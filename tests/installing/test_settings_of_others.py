@@ -14,6 +14,8 @@ from helpers import condense
 from condense_cli.installing.commands import hook_command, is_ours, program
 from condense_cli.installing.hook_entries import with_hooks, without_hooks
 
+pytestmark = pytest.mark.usefixtures("own_home")
+
 OTHERS: dict[str, Any] = {
     "model": "opus",
     "hooks": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -285,7 +285,7 @@ def estimated_tokens(transcript: Transcript) -> int:
     return sum(block.estimate for _, block in transcript.blocks())
 
 
-class Headline(msgspec.Struct, frozen=True):
+class Headline(NamedTuple):
     """The report in a line: what a script is told, for which nothing else need be computed.
 
     Tokens are the model's; `restorable` is the part of what was saved that references stand for. `known` says how the
