@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from ..errors import UsageError
-from ..money.economics import NEVER, Rates, Rewrite, weigh
+from ..money.economics import NEVER, TURNS, Rates, Rewrite, weigh
 
 LEAST_OLDER: Final = 4_000
 """The model's tokens: with fewer between the frozen part and the newest turns a try is not worth its time."""
@@ -89,7 +89,7 @@ class Economic(Struct, frozen=True):
     One that `looks_back` takes a conversation to go on for as many requests as there were, where those are more.
     """
 
-    turns: int = 10
+    turns: int = TURNS
     looks_back: bool = False
     renews: bool = False
 
