@@ -86,7 +86,8 @@ class Policy(Protocol):
 class Economic(Struct, frozen=True):
     """Decide when that pays for itself within so many requests, or at once, as the cache is cold.
 
-    One that `looks_back` takes a conversation to go on for as many requests as there were, where those are more.
+    One that `looks_back` takes a conversation to go on for two thirds as many requests as there were, where those are
+    more.
     """
 
     turns: int = TURNS
@@ -102,7 +103,7 @@ class Economic(Struct, frozen=True):
         return outcome.is_enough and turns <= self.horizon(moment)
 
     def horizon(self, moment: Moment) -> int:
-        return max(self.turns, moment.turns) if self.looks_back else self.turns
+        return max(self.turns, moment.turns * 2 // 3) if self.looks_back else self.turns
 
 
 class Tokens(Struct, frozen=True):
