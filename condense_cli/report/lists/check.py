@@ -150,7 +150,7 @@ def _above(window: Window, origin: Callable[[str], str]) -> Above | None:
 
 
 def _pays(price: Price | None) -> Pays | None:
-    left = price and most_left(Rates.of(price))
+    left = None if price is None else most_left(Rates.of(price))
     return None if left is None else Pays(TURNS, round(float(100 * left), 1))
 
 
