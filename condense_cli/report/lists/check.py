@@ -60,8 +60,8 @@ class Pays(msgspec.Struct, frozen=True):
         if self.left_percent >= 100:
             return "Condensing pays for itself with the next request."
         return (
-            f"Condensing pays for itself within {self.turns} requests if it leaves at most {int(self.left_percent)}% of "
-            "what it rewrites, and at once when the provider's cache has expired."
+            f"Condensing pays for itself within {self.turns} requests if it leaves at most {int(self.left_percent)}% "
+            "of what it rewrites, and at once when the provider's cache has expired."
         )
 
 
