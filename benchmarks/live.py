@@ -25,6 +25,7 @@ from live_cache import REGIMES, Billed, Cache, Regime, Sizes, least_of
 from live_sessions import MARK, SECONDS, Session, requests_of, session
 
 from condense_cli import Live, api
+from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.policies import Moment, Outcome, Policy
 from condense_cli.quality.needs import Reading
 from condense_cli.quality.recall import Questions
@@ -183,7 +184,7 @@ def main() -> None:
     parser.add_argument("--regime", choices=REGIMES, default="anthropic")
     parser.add_argument("--model", help="whose prices Live reckons with, in place of the recorded model's")
     parser.add_argument("--preset", help="in place of what Live uses by itself")
-    parser.add_argument("--keep-recent", type=int, default=5)
+    parser.add_argument("--keep-recent", type=int, default=KEEP_RECENT)
     parser.add_argument("--recorded-times", action="store_true", help="as the file tells them, not 20 seconds apart")
     parser.add_argument("--every", type=int, default=3, help="ask what is needed at each so manieth request")
     parser.add_argument("-v", action="store_true", help="print each decision")

@@ -14,6 +14,8 @@ from live import WAYS
 from live_cache import REGIMES, Cache, Sizes
 from live_sessions import requests_of, session
 
+from condense_cli.live.conversation import KEEP_RECENT
+
 COLOURS = {
     "untouched": "#8b949e",
     "cleared, keep 10": "#d1242f",
@@ -28,7 +30,7 @@ BESIDE, SECONDS = 12_000, 20.0
 def costs(path: Path, name: str) -> list[float]:
     """The cost of all input so far after each request, in tokens at the input price."""
     recorded = session(path)
-    way = WAYS[name](recorded.model, None, 5, 300.0)
+    way = WAYS[name](recorded.model, None, KEEP_RECENT, 300.0)
     sizes, cache = Sizes(recorded.factor), Cache(REGIMES["anthropic"], BESIDE)
     each, used = [], 0
     for number, (_, request) in enumerate(requests_of(recorded.messages)):

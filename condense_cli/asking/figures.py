@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Final
 
 from ..config.models import Configuration
@@ -9,6 +10,7 @@ from ..config.user import UserConfiguration
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
+from ..money.prices import price_of
 from ..money.windows import signs_of
 from ..providers.decision import DecisionReason, decide
 from ..providers.window import window_of
@@ -66,6 +68,7 @@ def checked(transcript: Transcript, user: UserConfiguration, source: str) -> che
         encoding=encoding_for(transcript.model),
         factor=factor,
         estimated=estimated_tokens(transcript),
+        price=price_of(window.model, datetime.now(UTC), decision.sizes.used),
     )
 
 

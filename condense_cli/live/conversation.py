@@ -42,11 +42,11 @@ from .usage import tokens_of
 CACHE_LIFE: Final = 300.0
 """Seconds after which a provider's cache forgets what nobody asked for."""
 
-KEEP_RECENT: Final = 5
-"""Turns at the end that a decision leaves as they are."""
+KEEP_RECENT: Final = 2
+"""Messages at the end that a decision leaves as they are: all of them are written to the cache anew."""
 
 KEEP_READS: Final = 40
-"""Turns in which a file that was read and not edited yet is likely to be edited."""
+"""Messages within which a file that was read is likely to be edited."""
 
 _SMALL: Final = 8_000
 """Tokens that every window holds: below, nobody asks how large it is."""
@@ -72,14 +72,14 @@ class Live:
     """One conversation that goes on. Several may share a `state`.
 
     `configuration` or `preset` is as for `condense_cli.condense`; without either it is `balanced` with a `min_worth` of
-    0.4, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
+    0.8, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
-    has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole, and so do
-    files that were read in the last `keep_reads` turns and not edited since (40; none with a `configuration` or
-    `preset` of yours). `cache_life` are the seconds after which the provider's cache is cold; with 3,600 writing to it
-    is dearer. A `turn` is entered while a decision is worked out, so that many conversations take turns. With `raw`
-    frozen messages are `msgspec.Raw`, for callers that send JSON.
+    has to survive a restart, a `StateFile`, or None for memory. `keep_recent` messages at the end stay whole, and so
+    do files at work: what was read in the last `keep_reads` messages and not edited since, and what was written (40;
+    none with a `configuration` or `preset` of yours). `cache_life` are the seconds after which the
+    provider's cache is cold; with 3,600 writing to it is dearer. A `turn` is entered while a decision is worked out, so
+    that many conversations take turns. With `raw` frozen messages are `msgspec.Raw`, for callers that send JSON.
 
     `timeout` are the seconds that a request waits for a decision; one that takes longer is worked on beside the
     conversation, and taken with a later request. With `ahead`, 0.8 say, that begins at this part of each threshold, so

@@ -19,7 +19,7 @@ from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
 from ..passes.summaries import Summarizer
-from .open_reads import pins_of
+from .files_at_work import pins_of
 
 MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
@@ -41,8 +41,9 @@ class Frozen(Struct, frozen=True):
     tokens: int
 
 
-_WORTH: Final = 0.4
-"""What 1,000 tokens have to be worth to stay. Milder cuts do not always pay for the cache that they rewrite."""
+_WORTH: Final = 0.8
+"""What 1,000 tokens have to be worth to stay. Few hard cuts cost less than many mild ones, and lose less: each has to
+pay for the cache that it rewrites, and until it is made all is there."""
 
 
 def usual_configuration() -> Configuration:
@@ -60,7 +61,7 @@ def usual_configuration() -> Configuration:
 class Means(Struct, frozen=True):
     """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries.
 
-    A file that was read in the newest `keep_reads` turns, and not edited since, stays whole too.
+    So does what was read of files in the newest `keep_reads` messages, as `files_at_work` has it.
     """
 
     configuration: Configuration
@@ -97,7 +98,7 @@ def freeze(
     factor = factor_of(transcript, count)
     result = api.condense(
         transcript,
-        _within(means, transcript.messages, begin, cut),
+        _within(means, transcript.messages, begin, cut, has_to_fit=target is not None),
         counter=count,
         factor=factor,
         target_tokens=target,
@@ -128,10 +129,15 @@ def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -
     return position or None
 
 
-def _within(means: Means, messages: Sequence[Message], begin: int, end: int) -> Configuration:
-    """The configuration for messages[begin:end] alone: the others are pinned, and references lead back only."""
+def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, has_to_fit: bool) -> Configuration:
+    """The configuration for messages[begin:end] alone: the others are pinned, and references lead back only.
+
+    What `has_to_fit` may be nothing but files at work: then none of them has to stay.
+    """
     configuration = means.configuration
-    pins = [Predicates(range=IndexRange(start=end)), *pins_of(messages, begin, end, means.keep_reads)]
+    pins = [Predicates(range=IndexRange(start=end))]
+    if not has_to_fit:
+        pins += pins_of(messages, begin, end, means.keep_reads)
     if begin:
         pins.append(Predicates(range=IndexRange(start=0, end=begin)))
     prelude = replace(configuration.lossless_prelude, keep="earliest")

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from ..errors import UsageError
-from ..money.economics import NEVER, Rates, Rewrite, weigh
+from ..money.economics import NEVER, TURNS, Rates, Rewrite, weigh
 
 LEAST_OLDER: Final = 4_000
 """The model's tokens: with fewer between the frozen part and the newest turns a try is not worth its time."""
@@ -86,10 +86,11 @@ class Policy(Protocol):
 class Economic(Struct, frozen=True):
     """Decide when that pays for itself within so many requests, or at once, as the cache is cold.
 
-    One that `looks_back` takes a conversation to go on for as many requests as there were, where those are more.
+    One that `looks_back` takes a conversation to go on for two thirds as many requests as there were, where those are
+    more.
     """
 
-    turns: int = 10
+    turns: int = TURNS
     looks_back: bool = False
     renews: bool = False
 
@@ -102,7 +103,7 @@ class Economic(Struct, frozen=True):
         return outcome.is_enough and turns <= self.horizon(moment)
 
     def horizon(self, moment: Moment) -> int:
-        return max(self.turns, moment.turns) if self.looks_back else self.turns
+        return max(self.turns, moment.turns * 2 // 3) if self.looks_back else self.turns
 
 
 class Tokens(Struct, frozen=True):

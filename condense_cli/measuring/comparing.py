@@ -20,7 +20,7 @@ from ..llm.reasons import ANSWERED, HOPELESS, Cause
 from ..llm.summarizer import Summaries, Used
 from ..passes.offline import NAME as OFFLINE
 from ..passes.summaries import Outcome, Summarizer, Task
-from ..quality.cases import SMALLEST, Way
+from ..quality.cases import SMALLEST, Case, Way
 from ..quality.differences import Compared
 from ..quality.differences import compare as differences
 from ..quality.evaluation import CUTS, Evaluated, evaluate
@@ -37,6 +37,8 @@ class SummaryWriter(Summarizer, Protocol):
 
     @property
     def made(self) -> Summaries | None: ...
+
+    def begin(self, transcript: Transcript, count: Counter) -> None: ...
 
     def works_offline(self, profile: str | None) -> bool: ...
 
@@ -67,11 +69,12 @@ class Contender:
         return configured(self.name, self._configuration, self._writing)
 
     @contextmanager
-    def _writing(self, count: Counter) -> Iterator[Summarizer]:
-        """A summarizer for one run. Raises at its end where the run is no condensation that can be measured."""
+    def _writing(self, case: Case) -> Iterator[Summarizer]:
+        """A summarizer for one case. Raises at its end where the run is no condensation that can be measured."""
         if self.stopped:
             raise StoppedError(self.stopped)
-        with self._opening(count) as writer:
+        with self._opening(case.count) as writer:
+            writer.begin(case.before, case.count)  # A limit for each conversation has to know which it is.
             try:
                 yield writer if self._prompt is None else _Prompted(writer, self._prompt)
             finally:
@@ -159,5 +162,5 @@ def compare(
     return [one for other in others for one in differences(found, other, first, (*RECALLS, *witnesses))]
 
 
-def _given(writer: Summarizer | None, count: Counter) -> AbstractContextManager[Summarizer | None]:
+def _given(writer: Summarizer | None, case: Case) -> AbstractContextManager[Summarizer | None]:
     return nullcontext(writer)

@@ -67,12 +67,12 @@ class Unread(Struct, frozen=True):
 def configured(
     name: str,
     configuration: Configuration,
-    writing: Callable[[Counter], AbstractContextManager[Summarizer | None]] = lambda count: nullcontext(),
+    writing: Callable[[Case], AbstractContextManager[Summarizer | None]] = lambda case: nullcontext(),
 ) -> Way:
-    """A configuration as a way to condense. `writing` opens what writes the summaries of one run; none: offline."""
+    """A configuration as a way to condense. `writing` opens what writes the summaries of one case; none: offline."""
 
     def condensed(case: Case, target: int | None, factor: Factor | None) -> Sequence[Message]:
-        with writing(case.count) as summarizer:
+        with writing(case) as summarizer:
             return api.condense(
                 case.before,
                 configuration,

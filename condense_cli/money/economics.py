@@ -25,6 +25,9 @@ from .prices import Price
 NEVER: Final = Decimal("Infinity")
 """The break-even of what never pays for itself."""
 
+TURNS: Final = 10
+"""Requests within which condensing is to pay for itself, unless somebody says otherwise."""
+
 _NOTHING: Final = Decimal(0)
 
 
@@ -89,6 +92,17 @@ def weigh(rewrite: Rewrite, before: Rates, after: Rates | None = None, summaries
         return Economics(old_turn, new_turn, None, None)
     one_off = (after.write - after.read) * rewrite.new_suffix + summaries
     return Economics(old_turn, new_turn, one_off, _warm(one_off, saving))
+
+
+def most_left(rates: Rates, turns: int = TURNS) -> Decimal | None:
+    """The part S' / S of the suffix that may be left if that is to pay within so many turns: `weigh`, solved for it.
+
+    1 where it always pays, None where the price of writing is unknown.
+    """
+    if rates.write is None:
+        return None
+    dearer, saved = rates.write - rates.read, rates.read * turns
+    return Decimal(1) if dearer <= 0 else saved / (dearer + saved)
 
 
 def _warm(one_off: Decimal, saving: Decimal) -> Decimal:

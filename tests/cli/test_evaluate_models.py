@@ -190,6 +190,12 @@ def test_spending_stops_at_max_cost_and_says_so(bench: Bench) -> None:
     assert re.search(r"keeper was stopped after \d cuts? of 7: The budget does not cover another call\.", said)
 
 
+@pytest.mark.parametrize("limit", ["--max-cost-per-day", "--max-cost-per-conversation"])
+def test_limits_over_all_runs_bind_too(bench: Bench, limit: str) -> None:
+    bench.report(*against("keeper", "twin"), limit, "0", status=ExitStatus.CALLS_FAILED)
+    assert bench.server.calls == 0
+
+
 def test_prompts_are_compared_and_one_alone_with_the_usual_one(bench: Bench, tmp_path: Path) -> None:
     bench.configuration(min_facts=0)
     (tmp_path / "mine.txt").write_text("Name every name.\n")
@@ -279,6 +285,7 @@ def test_the_tables_fit(bench: Bench, columns: str) -> None:
         (["--profile", "keeper", "--prompt", "none.txt"], "none.txt"),
         (["--profile", "keeper", "--prompt", "empty.txt"], "The prompt empty.txt is empty"),
         (["--max-cost", "1"], "No model is called without --profile NAME"),
+        (["--max-cost-per-day", "1"], "No model is called without --profile NAME"),
         (["--no-cache"], "No model is called without --profile NAME"),
     ],
 )

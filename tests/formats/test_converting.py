@@ -157,6 +157,38 @@ def test_custom_calls_keep_their_results() -> None:
     assert notes == ()
 
 
+# Codex writes a few lines of its own above what a command printed: they are a part of the result, as the output is.
+def test_results_keep_their_call_and_the_header_above_them() -> None:
+    printed = "Chunk ID: 021046\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nfirst\nsecond"
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look."}]},
+        {"type": "function_call", "name": "exec_command", "arguments": '{"cmd":"ls"}', "call_id": "a"},
+        {"type": "function_call_output", "call_id": "a", "output": printed},
+    ]
+    lines = [json.dumps({"timestamp": "2026-01-01T00:00:00Z", "type": "response_item", "payload": i}) for i in items]
+    transcript = api.loads("\n".join(lines))
+    assert transcript.format == "codex"
+    for to in TARGETS:
+        assert "No result" not in api.convert(transcript, to).data.decode()
+    messages = json.loads(api.convert(transcript, "anthropic").data)["messages"]
+    assert messages[1:] == [said("assistant", call("a", "exec_command", cmd="ls")), said("user", result("a", printed))]
+
+
+# Without the client's own tag a reader would take its words for the user's, and keep them as such.
+def test_words_of_the_client_keep_its_tag() -> None:
+    attachment = {"type": "attachment", "attachment": {"type": "skill_listing", "content": "- review: reviews code"}}
+    records = [
+        {"type": "user", "uuid": "u", "parentUuid": None, "message": user("Go.")},
+        {"uuid": "t", "parentUuid": "u"} | attachment,
+    ]
+    transcript = api.loads("\n".join(map(json.dumps, records)))
+    found = json.loads(api.convert(transcript, "anthropic").data)
+    reminder = "<system-reminder>\n- review: reviews code\n</system-reminder>"
+    assert found["messages"] == [said("user", {"type": "text", "text": "Go."}, {"type": "text", "text": reminder})]
+    read = api.loads(found["messages"], format="anthropic")
+    assert [block.injected for _, block in read.blocks()] == [False, True]
+
+
 def test_messages_of_one_role_are_joined() -> None:
     later = [{"role": "system", "content": "Now in German."}, {"role": "user", "content": "Weiter."}]
     document, notes = converted([*CHAT, *later], "anthropic")

@@ -10,6 +10,7 @@ import pytest
 from condense_cli.integrations import conversations, needs
 from condense_cli.integrations.carrying import Block, Part, Told, call, carried, fitted, result, text, thinking
 from condense_cli.integrations.conversations import Conversations
+from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.decisions import Fitted
 
 Said = dict[str, Any]
@@ -69,7 +70,7 @@ def test_results_change_and_all_else_is_the_same_object() -> None:
     sent = fit(Conversations(policy="tokens:10000"), given)
     changed = [at for at, (one, other) in enumerate(zip(sent, given, strict=True)) if one is not other]
     assert len(changed) > 20
-    assert all("answers" in given[at] and at < len(given) - 6 for at in changed)
+    assert all("answers" in given[at] and at < len(given) - KEEP_RECENT - 1 for at in changed)
     assert all(len(sent[at]["parts"][0]) < len(given[at]["parts"][0]) for at in changed)
 
 

@@ -73,7 +73,7 @@ def test_what_is_known_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 # A conversation is taken to go on for as long as it went, where nothing else is said.
 def test_economic_looks_back() -> None:
-    moment = Moment(used=100_000, suffix=50_000, older=40_000, fresh=0, turns=30, window=None, is_cold=False)
+    moment = Moment(used=100_000, suffix=50_000, older=40_000, fresh=0, turns=45, window=None, is_cold=False)
     outcome = Outcome(before=100_000, after=60_000, prefix=10_000)
     assert policy_named("economic").pays(outcome, Decimal(30), moment)
     assert not policy_named("economic").pays(outcome, Decimal(31), moment)

@@ -7,7 +7,7 @@ from math import ceil
 
 import pytest
 
-from condense_cli.money.economics import NEVER, Accounting, CallUsage, Rates, Rewrite, cost_of_call, weigh
+from condense_cli.money.economics import NEVER, Accounting, CallUsage, Rates, Rewrite, cost_of_call, most_left, weigh
 from condense_cli.money.prices import Price
 
 SUFFIX = 100_000
@@ -50,6 +50,20 @@ def test_turns_until_a_rewrite_of_a_warm_cache_pays(name: str, share: str, turns
     found = weigh(rewrite(share, prefix), rates(name, "0.000005")).warm
     assert found is not None
     assert round(found, -expected.as_tuple().exponent) == expected  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("turns", [1, 10, 40])
+@pytest.mark.parametrize("name", RATES)
+def test_what_may_be_left_pays_just_in_time(name: str, turns: int) -> None:
+    left = most_left(rates(name), turns)
+    assert left is not None
+    found = weigh(Rewrite(20_000, 10**9, int(left * 10**9)), rates(name)).warm
+    assert found == pytest.approx(turns, rel=1e-6)
+
+
+def test_what_always_pays_and_what_nobody_knows() -> None:
+    assert most_left(Rates(Decimal(1), Decimal(1))) == 1
+    assert most_left(Rates(None, Decimal(1))) is None
 
 
 # A suffix of 100,000 tokens at $5 a million, with summaries for $0.10.

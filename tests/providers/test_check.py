@@ -257,6 +257,17 @@ def test_json_has_the_numbers() -> None:
     assert found["limit"] == 40_000 * 9 // 10 - found["reserved"]
 
 
+# k · 0.1 / (1.25 − 0.1 + k · 0.1) with k = 10, and no word where nobody knows the price.
+def test_it_says_when_condensing_pays() -> None:
+    done = checked("--model", "claude-opus-4-6")
+    assert "within 10 requests if it leaves at most 46% of what it rewrites" in done.text
+    assert json.loads(checked("--model", "claude-opus-4-6", "--json").stdout)["pays"] == {
+        "turns": 10, "left_percent": 46.5,
+    }  # fmt: skip
+    assert json.loads(checked("--context-window", "40000", "--json").stdout)["pays"] is None
+    assert "pays" not in checked("--context-window", "40000").text
+
+
 def test_settings_say_threshold_and_switch() -> None:
     env = {"CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT": "5"}
     done = checked("--context-window", "40000", env=env)

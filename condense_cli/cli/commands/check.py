@@ -78,11 +78,14 @@ def check(
         check_thresholds(threshold, above, if_needed=True)
         if profile is not None and model is not None:
             raise UsageError("--profile and --model both name the model that continues.", "Name one of them.")
+        from datetime import UTC, datetime
+
         from msgspec.structs import replace
 
         from ...config.models import Configuration
         from ...config.user import load_user_configuration
         from ...core.tokens import Counter, encoding_for
+        from ...money.prices import price_of
         from ...money.windows import signs_of
         from ...providers.decision import DecisionReason, decide
         from ...providers.window import WindowFlags, window_of
@@ -116,6 +119,7 @@ def check(
             encoding=encoding_for(transcript.model, count.counter),
             factor=factor,
             estimated=estimated_tokens(transcript),
+            price=price_of(window.model, datetime.now(UTC), decision.sizes.used),
         )
         if json:
             write_text(to_json(found))

@@ -86,6 +86,8 @@ def evaluate(
             Spending(
                 allow_calls=calling.allow_calls,
                 max_cost=calling.max_cost,
+                max_cost_per_conversation=calling.max_cost_per_conversation,
+                max_cost_per_day=calling.max_cost_per_day,
                 max_summary_tokens=calling.max_summary_tokens,
                 no_cache=calling.no_cache,
                 redact=calling.redact,
@@ -201,7 +203,7 @@ def _check_calls(calls: Calls, *, with_models: bool, recorded: bool, jobs: int |
         raise UsageError("--jobs cannot be used where models are called.", "One process keeps to the budget.")
     if not with_models and (calls.limits.is_any or calls.no_cache):
         raise UsageError(
-            "--max-cost, --max-summary-tokens, --no-cache and --redact are for calls of models.",
+            "--max-cost…, --max-summary-tokens, --no-cache and --redact are for calls of models.",
             "No model is called without --profile NAME or --allow-calls.",
         )
 

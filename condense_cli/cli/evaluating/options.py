@@ -10,6 +10,8 @@ import typer
 from ..options import (
     AllowCalls,
     MaxCost,
+    MaxCostPerConversation,
+    MaxCostPerDay,
     MaxSummaryTokens,
     NoCache,
     Profiles,
@@ -130,6 +132,8 @@ class Calling(NamedTuple):
     prompt: Prompts = None
     allow_calls: AllowCalls = False
     max_cost: MaxCost = None
+    max_cost_per_conversation: MaxCostPerConversation = None
+    max_cost_per_day: MaxCostPerDay = None
     max_summary_tokens: MaxSummaryTokens = None
     no_cache: NoCache = False
     redact: Redact = False

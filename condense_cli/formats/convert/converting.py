@@ -18,6 +18,7 @@ from ...core.transcript import STANDING_ROLES, Block, BlockKind, Family, Message
 from ...errors import UsageError
 from ...rules.blocks import server_calls_answered
 from ..engine.base import Values
+from ..engine.injected import is_injected
 from .converted_turns import Call, Json, Losses, Result, Turn, shortest, text_part
 from .openai import chat, items
 
@@ -27,6 +28,8 @@ _NO_RESULT: Final = "No result was recorded."
 _GO_ON: Final = "Go on."
 _UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 """Characters that the APIs take neither in the id nor in the name of a call."""
+_OF_CLIENT: Final = "<system-reminder>\n{}\n</system-reminder>"
+"""How Claude Code sends words of its own: without it a reader would take them for the user's."""
 _OF_USER: Final = frozenset({"container_upload", "document", "search_result", "tool_reference"})
 _OF_ASSISTANT: Final = frozenset({"redacted_thinking", "server_tool_use", "thinking"})
 """Content blocks of the Messages API that have no other form; what servers return ends in `_tool_result`."""
@@ -69,6 +72,7 @@ class _Reader:
         self._losses = losses
         self._keeps_blocks = to == "anthropic" and transcript.family is Family.ANTHROPIC
         """Whether content blocks can go over as they are."""
+        self._tags_own_words = transcript.format == "claude-code"
         calls = (block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL)
         self._in_text = {None, *(call.call_id for call in calls if call.span)}
         """Ids of calls that stand in a text, and that of no call."""
@@ -82,17 +86,14 @@ class _Reader:
         blocks = deque(message.blocks)
         while blocks:
             block = blocks.popleft()
-            if block.span or self._is_text(block):
-                text = block.text
-                # A string that was taken apart is one text again.
-                while block.span and blocks and blocks[0].span and blocks[0].place == block.place:
-                    text += blocks.popleft().text
+            if block.answers not in self._in_text:
+                self._add_result(block, _whole_text(block, blocks), turn.results)
+            elif block.span or self._is_text(block):
+                text = _whole_text(block, blocks)
                 if text.strip():
                     turn.parts.append(text_part(text))
             elif block.kind is BlockKind.TOOL_CALL:
                 turn.calls.append(self._call(block))
-            elif block.answers not in self._in_text:
-                self._add_result(block, turn.results)
             else:
                 turn.parts.extend(self._part(block, role))
         if turn.parts or turn.calls or turn.results:
@@ -118,12 +119,12 @@ class _Reader:
             self._losses.changed["names of tools"] += 1
         return Call(block.call_id or "", name, arguments)
 
-    def _add_result(self, block: Block, results: list[Result]) -> None:
+    def _add_result(self, block: Block, text: str, results: list[Result]) -> None:
         call_id = block.answers or ""
         if not results or results[-1].id != call_id:
             results.append(Result(call_id, [], block.is_error))
-        if block.kind is BlockKind.TOOL_RESULT:
-            results[-1].parts.extend([text_part(block.text)] if block.text.strip() else [])
+        if block.span or block.kind is BlockKind.TOOL_RESULT:
+            results[-1].parts.extend([text_part(text)] if text.strip() else [])
         else:
             results[-1].parts.extend(self._part(block, Role.USER))
 
@@ -141,10 +142,19 @@ class _Reader:
         if self._keeps_blocks and isinstance(kind, str) and _goes_over(kind, role) and not is_half:
             yield {key: inner for key, inner in value.items() if key != "cache_control"}
         elif block.kind is BlockKind.OPAQUE and block.text and (block.is_readable or block.answers or kind == "file"):
-            yield text_part(block.text)
+            is_untold = self._tags_own_words and block.injected and not is_injected(block.text)
+            yield text_part(_OF_CLIENT.format(block.text) if is_untold else block.text)
         else:
             what = {BlockKind.THINKING: "thinking", BlockKind.IMAGE: "images"}
             self._losses.left_out[what.get(block.kind, f"content of type {kind}")] += 1
+
+
+def _whole_text(block: Block, following: deque[Block]) -> str:
+    """The text of a block; where a string was taken apart into several, all of it, and the others go."""
+    text = block.text
+    while block.span and following and following[0].span and following[0].place == block.place:
+        text += following.popleft().text
+    return text
 
 
 def _goes_over(kind: str, role: Role) -> bool:

@@ -9,6 +9,8 @@ import msgspec
 
 from ...core.factor import Factor
 from ...core.tokens import BUILT_IN, CounterName, Encoding
+from ...money.economics import TURNS, Rates, most_left
+from ...money.prices import Price
 from ...providers.decision import USABLE_PERCENT, Decision
 from ...providers.window import Window
 from ..costs.usage import ESTIMATED, RECORDED
@@ -48,6 +50,21 @@ class Above(msgspec.Struct, frozen=True):
     source: str
 
 
+class Pays(msgspec.Struct, frozen=True):
+    """Condensing pays for itself within `turns` requests where at most this percentage of what it rewrites is left."""
+
+    turns: int
+    left_percent: float
+
+    def __str__(self) -> str:
+        if self.left_percent >= 100:
+            return "Condensing pays for itself with the next request."
+        return (
+            f"Condensing pays for itself within {self.turns} requests if it leaves at most {int(self.left_percent)}% "
+            "of what it rewrites, and at once when the provider's cache has expired."
+        )
+
+
 class Check(msgspec.Struct, frozen=True):
     """`condense` is the answer, `reason` the word for it and `sentence` the reason with its numbers.
 
@@ -70,6 +87,7 @@ class Check(msgspec.Struct, frozen=True):
     reserved: int
     warnings: list[str]
     above: Above | None
+    pays: Pays | None
 
 
 def build(
@@ -82,10 +100,11 @@ def build(
     encoding: Encoding,
     factor: Factor,
     estimated: int,
+    price: Price | None,
 ) -> Check:
     """`overhead` is (tokens, where that is known from), `origin` tells where a key of the configuration is from.
 
-    `estimated` tokens cannot be counted.
+    `estimated` tokens cannot be counted. `price` is the model's for a request of that size, None where it is unknown.
     """
     sizes = decision.sizes
     return Check(
@@ -112,6 +131,7 @@ def build(
         sizes.reserved,
         [*window.warnings, *of_another(encoding), *_hints(decision)],
         _above(window, origin),
+        _pays(price),
     )
 
 
@@ -127,6 +147,11 @@ def _above(window: Window, origin: Callable[[str], str]) -> Above | None:
     if window.above is None:
         return None
     return Above(window.above, window.above_source or origin("auto_condense_context_above"))
+
+
+def _pays(price: Price | None) -> Pays | None:
+    left = None if price is None else most_left(Rates.of(price))
+    return None if left is None else Pays(TURNS, round(float(100 * left), 1))
 
 
 def as_lines(check: Check) -> Iterator[str]:
@@ -155,5 +180,8 @@ def as_lines(check: Check) -> Iterator[str]:
     width = max(len(number) for _, number, _ in rows)
     for label, number, note in rows:
         yield f"{label:<9}  {number:>{width}}  {note}".rstrip()
+    if check.pays is not None:
+        yield ""
+        yield str(check.pays)
     for warning in check.warnings:
         yield f"Warning: {warning}"

@@ -1,7 +1,8 @@
-"""Live: files that were read and not edited yet stay whole; all is condensed anew where that pays soon."""
+"""Live: files at work stay whole; all is condensed anew where that pays soon."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -11,18 +12,18 @@ from live_replay import as_sent
 from condense_cli import Live, loads
 from condense_cli.live.conversation import KEEP_READS
 from condense_cli.live.decisions import Kind
-from condense_cli.live.open_reads import pins_of
+from condense_cli.live.files_at_work import pins_of
 
 
-def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[int]:
+def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[str]:
     transcript = loads(messages, format="anthropic")
     end = len(transcript.messages) if end is None else end
-    ranges = [pin.range for pin in pins_of(transcript.messages, begin, end, turns)]
-    assert all(span is not None and span.end == span.start + 1 for span in ranges)
-    return [span.start for span in ranges if span is not None]
+    found = [pin.match or () for pin in pins_of(transcript.messages, begin, end, turns)]
+    assert len(found) <= 1
+    return [*chain.from_iterable(found)]
 
 
-def test_the_newest_read_of_each_file_that_was_not_edited() -> None:
+def test_the_newest_read_of_each_file_that_was_not_edited_and_what_was_edited() -> None:
     messages = [
         user("Go."),
         *read_turn("a", "a.py", "a"),
@@ -32,16 +33,55 @@ def test_the_newest_read_of_each_file_that_was_not_edited() -> None:
         *edit_turn("e", "b.py"),
         assistant("Done."),
     ]
-    assert pinned(messages) == [6, 8]
-    assert pinned(messages, begin=7) == [8]
-    assert pinned(messages, end=8) == [6]
-    assert pinned(messages, turns=4) == [8]
+    assert pinned(messages) == ["6.0", "8.0", "9.0", "10.0"]
+    assert pinned(messages, begin=7) == ["8.0", "9.0", "10.0"]
+    assert pinned(messages, end=8) == ["6.0"]
+    assert pinned(messages, turns=4) == ["8.0", "9.0", "10.0"]
+    assert pinned(messages, turns=1) == ["9.0", "10.0"]
     assert pinned(messages, turns=0) == []
 
 
-def test_what_was_read_after_an_edit_is_open_again() -> None:
+def test_what_was_read_after_an_edit_is_open_again_and_parts_are_apart() -> None:
     messages = [user("Go."), *read_turn("a", "a.py", "a"), *edit_turn("b", "a.py"), *read_turn("c", "a.py", "new")]
-    assert pinned(messages) == [6]
+    assert pinned(messages) == ["3.0", "4.0", "6.0"]
+    parts = [
+        message
+        for n in (1, 200)
+        for message in (
+            assistant([call(f"p{n}", "Read", file_path="a.py", offset=n)]),
+            user([result(f"p{n}", f"line {n}")]),
+        )
+    ]
+    assert pinned([user("Go."), *parts, assistant("Done.")]) == ["2.0", "4.0"]
+
+
+def test_a_file_that_is_written_anew_replaces_what_was_written_into_it() -> None:
+    writes = [
+        message
+        for n in range(2)
+        for message in (
+            assistant([call(f"w{n}", "Write", file_path="a.py", content=f"x = {n}")]),
+            user([result(f"w{n}", "Written.")]),
+        )
+    ]
+    assert pinned([user("Go."), *edit_turn("e", "a.py"), *writes]) == ["5.0", "6.0"]
+
+
+# A patch may name the file from another folder, and the shell that shows it prints no more than it was asked for.
+def test_what_a_shell_printed_of_files_that_were_touched() -> None:
+    def printed(identifier: str, command: str) -> list[Any]:
+        return [assistant([call(identifier, "Bash", command=command)]), user([result(identifier, "text")])]
+
+    messages = [
+        user("Go."),
+        *printed("a", "sed -n '1,260p' src/a.py"),
+        *printed("b", "cat b.py"),
+        *printed("c", "pytest -q"),
+        *printed("d", "ls"),
+        *edit_turn("e", "/repo/src/a.py"),
+    ]
+    assert pinned(messages) == ["2.0", "4.0", "9.0", "10.0"]
+    assert pinned(messages, turns=4) == ["2.0", "9.0", "10.0"]
 
 
 def edit_turn(identifier: str, path: str) -> list[dict[str, Any]]:
