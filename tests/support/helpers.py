@@ -29,6 +29,7 @@ MARKER: Final = re.compile(r"\[… \d+ lines #\d{6}\]")
 """What stands where lines were left out."""
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_ERASED: Final = re.compile(r"[^\n]*(?:\r|\n\r?\x1b\[1A)\x1b\[2K")
 _COLOURS: Final = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
 
 Records = list[dict[str, Any]]
@@ -115,8 +116,8 @@ class Outcome:
 
     @property
     def plain(self) -> str:
-        """Standard output without escape sequences."""
-        return _ESCAPES.sub("", self.text)
+        """Standard output without escape sequences, and without the progress that a slow run showed and erased."""
+        return _ESCAPES.sub("", _ERASED.sub("", self.text))
 
     @property
     def has_colours(self) -> bool:
