@@ -29,7 +29,7 @@ MARKER: Final = re.compile(r"\[… \d+ lines #\d{6}\]")
 """What stands where lines were left out."""
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_ERASED: Final = re.compile(r"[^\n]*(?:\r|\n\r?\x1b\[1A)\x1b\[2K")
+_ERASED: Final = re.compile(r"[^\n]*(?:\r|\n(?:\x1b\[\?25h)?\r?\x1b\[1A)\x1b\[2K")
 _COLOURS: Final = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
 
 Records = list[dict[str, Any]]
