@@ -38,6 +38,7 @@ _DECIDED: Final = 0.003
 defines something; one of the assistant's that decides something."""
 
 _TYPICAL: Final = Gap("406167", 123)
+_FURTHER: Final = Gap("", 123)
 
 
 class Priced:
@@ -118,7 +119,13 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
 
 
 def marker_tokens(survey: Survey) -> int:
+    """Tokens of the first marker of a text."""
     return survey.count(f"{_TYPICAL}\n")
+
+
+def further_tokens(survey: Survey) -> int:
+    """Tokens of each further marker of a text."""
+    return survey.count(f"{_FURTHER}\n")
 
 
 def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int] | None = None) -> list[Stretch]:
@@ -165,7 +172,7 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
 def _shortened(priced: Priced, key: Key, budget: int, said: list[int]) -> str:
     survey = priced.survey
     stretches = stretches_of(survey, [key])
-    choice = Choice(priced.candidates([key], stretches, marker_tokens(survey)), said)
+    choice = Choice(priced.candidates([key], stretches, further_tokens(survey)), said)
     fit(choice, budget, lambda: sum(map(survey.count, rendered(survey, [key], stretches, choice).values())))
     return str(rendered(survey, [key], stretches, choice)[key])
 
