@@ -47,7 +47,7 @@ from condense_cli.quality.evaluation import CUTS
 
 PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)
-WORTHS: Final = (0.15, 0.2)
+WORTHS: Final = (0.14, 0.2)
 TRAINED_AT: Final = (0.3, 0.5, 0.75, 0.9)
 FOLDS: Final = 4
 RIDGE_FACTS: Final = 10.0

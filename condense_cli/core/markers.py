@@ -6,7 +6,8 @@
     [… 300 characters #406167]
 
 A marker has a line of its own. The number tells how much is missing; the hash names the whole text it
-was cut from, so that it can be found in the original. A suppressed block is a marker and nothing else;
+was cut from, so that it can be found in the original. Behind it further gaps of the same text say how much
+is missing, as `[…12 lines]`: they share its hash. A suppressed block is a marker and nothing else;
 in place of an image it is `[… image #406167]`, and the hash names the image's data. A text that
 a model summarized begins with `[condense: summary of 70 lines #406167]`.
 
@@ -35,6 +36,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from .lazy_text import Text
@@ -43,6 +45,7 @@ ELLIPSIS: Final = "…"
 
 _AMOUNTS: Final = r"(?:(?P<lines>\d{1,10}) lines?)?(?:, )?(?:(?P<characters>\d{1,10}) characters?)?"
 _MARKER: Final = re.compile(rf"\[… (?:{_AMOUNTS}|(?P<image>image)) #(?P<hash>\d{{6}})\]", re.ASCII)
+_FURTHER: Final = re.compile(rf"\[…{_AMOUNTS}(?P<hash>)\]", re.ASCII)
 _SUMMARY_OF_TEXT: Final = re.compile(
     rf"\[condense: (?P<summary>summary) of {_AMOUNTS} #(?P<hash>\d{{6}}|[0-9a-f]{{8}})\]", re.ASCII
 )
@@ -52,7 +55,7 @@ _EARLIER: Final = re.compile(
 _MOST: Final = 9_999_999_999
 """No text has more lines or characters; a larger number is none of ours, nor is a sum of such numbers written."""
 PREFIX: Final = "[condense: "
-PREFIXES: Final = ("[… ", PREFIX)
+PREFIXES: Final = ("[…", PREFIX)
 """How the lines begin that are markers."""
 SPELLED: Final = re.compile(rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
 """What looks like a marker in the bytes of a record, also where JSON is in a string of it."""
@@ -123,7 +126,7 @@ class Gap(Struct, frozen=True):
     """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from.
 
     An image that is missing has neither. After a gap that `is_summary` stands what a model wrote in its place. A hash
-    of eight digits is one of version 0.1.0.
+    of eight digits is one of version 0.1.0; an empty one is that of the marker before it in its text.
     """
 
     hash: str
@@ -141,6 +144,8 @@ class Gap(Struct, frozen=True):
         what = "image" if self.is_image else ", ".join(amounts)
         if self.is_summary:
             return f"{PREFIX}summary of {what} #{self.hash}]"
+        if not self.hash:
+            return f"[…{what}]"
         return f"[… {what} #{self.hash}]" if len(self.hash) == _DIGITS else f"{PREFIX}{what} left out #{self.hash}]"
 
     def plus(self, other: Gap) -> Gap:
@@ -151,7 +156,12 @@ def parse_gap(line: str) -> Gap | None:
     """The gap that a line stands for, if it is a marker and nothing else."""
     if not line.startswith(PREFIXES):
         return None
-    match = _MARKER.fullmatch(line) or _SUMMARY_OF_TEXT.fullmatch(line) or _EARLIER.fullmatch(line)
+    match = (
+        _MARKER.fullmatch(line)
+        or _FURTHER.fullmatch(line)
+        or _SUMMARY_OF_TEXT.fullmatch(line)
+        or _EARLIER.fullmatch(line)
+    )
     if not match:
         return None
     found = match.groupdict()
@@ -162,11 +172,25 @@ def parse_gap(line: str) -> Gap | None:
     return gap if (gap.lines or gap.characters or gap.is_image) and str(gap) == line else None
 
 
+def gaps_at(lines: Sequence[str]) -> dict[int, Gap]:
+    """The lines of a text that are markers, by their numbers. One without a hash counts behind one that has it."""
+    gaps: dict[int, Gap] = {}
+    has_hash = False
+    for number, line in enumerate(lines):
+        if line.startswith(PREFIXES) and (gap := parse_gap(line)) and (gap.hash or has_hash):
+            gaps[number] = gap
+            has_hash = True
+    return gaps
+
+
 def gaps_in(text: str) -> list[Gap]:
-    """Every gap of a text, in order."""
+    """Every gap of a text, in order, each with its hash."""
     if not may_be_marked(text):
         return []
-    return [gap for gap in map(parse_gap, text.split("\n")) if gap]
+    gaps: list[Gap] = []
+    for gap in gaps_at(text.split("\n")).values():
+        gaps.append(gap if gap.hash else replace(gap, hash=gaps[-1].hash))
+    return gaps
 
 
 _SUMMARY: Final = re.compile(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..core.lazy_text import Text
 from .choice import Candidates, Choice, Stretch, fit
 from .parts import Key
-from .shorten import Priced, marker_tokens, rendered, stretches_of
+from .shorten import Priced, further_tokens, marker_tokens, rendered, stretches_of
 from .summary import Sections
 from .survey import Survey
 
@@ -46,9 +46,12 @@ class SharedBudget:
         self._priced, self._sections, self._fixed = priced, sections, fixed
         placed = sorted(set(keys))
         tokens = {key: survey.count(survey.parts[key].content) for key in placed}
+        marker = marker_tokens(survey) + least_saved
         # A text hardly longer than a marker is not worth one.
-        self._gap = marker_tokens(survey) + least_saved
-        self._long = [key for key in placed if tokens[key] > 2 * self._gap]
+        self._long = [key for key in placed if tokens[key] > 2 * marker]
+        self._gap = marker if least_saved else further_tokens(survey)
+        self._firsts = len(self._long) * (marker - self._gap)
+        """What the first marker of each text takes besides."""
         told, opening = (sections.keys, sections.opening) if sections else ([], {})
         among = {*self._long, *told, *(sections.titles if sections else ())}
         self._said = survey.said_by(key for key in survey.parts if key not in among)
@@ -80,8 +83,9 @@ class SharedBudget:
         None where not even markers fit into it.
         """
         choice = self._choice()
-        choice.fill(budget - self._short)
-        if choice.spent + self._short > budget:
+        taken = self._short + self._firsts
+        choice.fill(budget - taken)
+        if choice.spent + taken > budget:
             return None
         # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
         return fsum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)

@@ -43,6 +43,7 @@ _REMEMBERED: Final = 30_000
 """The tokens of so many lines are remembered: files are read again soon or not at all."""
 
 _TYPICAL: Final = Gap("406167", 123)
+_FURTHER: Final = Gap("", 123)
 
 
 class Costs(Struct, frozen=True):
@@ -139,7 +140,13 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
 
 
 def marker_tokens(survey: Survey) -> int:
+    """Tokens of the first marker of a text."""
     return survey.count(f"{_TYPICAL}\n")
+
+
+def further_tokens(survey: Survey) -> int:
+    """Tokens of each further marker of a text."""
+    return survey.count(f"{_FURTHER}\n")
 
 
 def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int] | None = None) -> list[Stretch]:
@@ -185,7 +192,7 @@ def _own_values(survey: Survey, part: Part, units: Units, tokens: Sequence[int])
 def _shortened(priced: Priced, key: Key, budget: int, said: list[int]) -> str:
     survey = priced.survey
     stretches = stretches_of(survey, [key])
-    choice = Choice(priced.candidates([key], stretches, marker_tokens(survey)), said)
+    choice = Choice(priced.candidates([key], stretches, further_tokens(survey)), said)
     fit(choice, budget, lambda: sum(map(survey.count, rendered(survey, [key], stretches, choice).values())))
     return str(rendered(survey, [key], stretches, choice)[key])
 

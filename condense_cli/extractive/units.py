@@ -17,7 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.markers import ELLIPSIS, PREFIXES, Gap, may_be_marked, parse_gap, short_hash
+from ..core.markers import ELLIPSIS, Gap, gaps_at, may_be_marked, short_hash
 from ..lossless.lines import read_lines
 from .sentences import sentences
 
@@ -60,7 +60,7 @@ def split(text: str, *, by_sentence: bool = False) -> Units:
         lines = lines[:-1]
         bodies = lines if bodies is read.lines else bodies[:-1]
     marks = _marks(lines) if may_be_marked(text) else {}
-    own = {gap.hash for gap in marks.values()}
+    own = {gap.hash for gap in marks.values() if gap.hash}
     hash = own.pop() if len(own) == 1 else short_hash(text)
     starts, stops, gaps = *_whole(len(lines)), _NO_GAPS
     go_on: Set[int] = frozenset()
@@ -81,8 +81,7 @@ def _whole(size: int) -> tuple[Sequence[int], Sequence[int]]:
 
 def _marks(lines: Sequence[str]) -> dict[int, Gap]:
     """The lines that are markers of what is left out, by their numbers."""
-    gaps = {number: parse_gap(line) for number, line in enumerate(lines) if line.startswith(PREFIXES)}
-    return {number: gap for number, gap in gaps.items() if gap is not None and not gap.is_image}
+    return {number: gap for number, gap in gaps_at(lines).items() if not gap.is_image}
 
 
 def _taken_apart(
@@ -160,11 +159,13 @@ def pieces(line: str) -> Iterator[str]:
 def render(units: Units, kept: Sequence[int]) -> str:
     """The kept units with a marker where something is left out; `kept[n]` tells whether unit n stays.
 
-    Of a line in pieces either none is kept, or the first and the last are among those that are.
+    The first marker has the hash of the text, further ones share it. Of a line in pieces either none is kept, or the
+    first and the last are among those that are.
     """
     written: list[str] = []  # In parts: a line of many pieces would be copied with each, were it put together at once.
     gaps, go_on = units.gaps, units.go_on
     stays = _lines_that_stay(units, kept) if go_on else kept
+    digest = units.hash
     lines = characters = 0  # Not a gap, of which each unit that is left out would make another.
     for unit, (text, start) in enumerate(zip(units.texts, units.starts, strict=True)):
         if unit in gaps:
@@ -183,7 +184,8 @@ def render(units: Units, kept: Sequence[int]) -> str:
         if lines or characters:
             if unit != start and not written[-1].endswith(ELLIPSIS):
                 written.append(ELLIPSIS)
-            written += _marker(units, lines, characters, written)
+            written += _marker(Gap(digest, lines, characters), written)
+            digest = ""
             lines = characters = 0
             written += ["\n", ELLIPSIS] if is_inside and not text.startswith(ELLIPSIS) else ["\n"]
         elif written and not is_inside:
@@ -191,7 +193,7 @@ def render(units: Units, kept: Sequence[int]) -> str:
         written.append(text)
     last = gaps.get(len(units.texts), Gap(units.hash))
     if lines or characters or last.lines or last.characters:
-        written += _marker(units, lines + last.lines, characters + last.characters, written)
+        written += _marker(Gap(digest, lines + last.lines, characters + last.characters), written)
     elif units.has_final_break:
         written.append("\n")
     return "".join(written)
@@ -208,7 +210,6 @@ def _lines_that_stay(units: Units, kept: Sequence[int]) -> bytearray:
     return stays
 
 
-def _marker(units: Units, lines: int, characters: int, written: Sequence[str]) -> list[str]:
+def _marker(gap: Gap, written: Sequence[str]) -> list[str]:
     """The marker for what is left out, on a line of its own behind what is written."""
-    marker = str(Gap(units.hash, lines, characters))
-    return ["\n", marker] if written else [marker]
+    return ["\n", str(gap)] if written else [str(gap)]

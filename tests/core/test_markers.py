@@ -15,6 +15,7 @@ from condense_cli.core.markers import (
     begins_as_summary,
     content_hash,
     find_stretch,
+    gaps_at,
     gaps_in,
     is_marked,
     is_same,
@@ -101,6 +102,31 @@ def test_the_gaps_of_a_text_in_order() -> None:
     lines = ["def f():", *GAPS, "  [condense: 3 lines left out #0a1b2c3d]", "end"]
     assert gaps_in("\n".join(lines)) == [*GAPS.values()]
     assert gaps_in("no marker") == []
+
+
+@pytest.mark.parametrize(
+    ("spelled", "gap"),
+    [("[…1 line]", Gap("", 1)), ("[…68 lines]", Gap("", 68)), ("[…2 lines, 1 character]", Gap("", 2, 1))],
+)
+def test_a_further_marker_shares_the_hash_of_the_one_before_it(spelled: str, gap: Gap) -> None:
+    assert str(gap) == spelled
+    assert parse_gap(spelled) == gap
+    (first, further) = gaps_in(f"[… 68 lines #{SHORT}]\na line\n{spelled}")
+    assert first == Gap(SHORT, 68)
+    assert further == Gap(SHORT, gap.lines, gap.characters)
+
+
+def test_what_looks_like_a_further_marker_is_text_where_none_is_before_it() -> None:
+    text = f"[…68 lines]\n[… 3 lines #{SHORT}]\nb\n[…2 lines]"
+    assert gaps_in(text) == [Gap(SHORT, 3), Gap(SHORT, 2)]
+    assert [*gaps_at(text.split("\n"))] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "text", ["[…1 lines]", "[…]", "[… 3 lines]", "[…03 lines]", "[…image]", "[...3 lines]", "[…3 lines] "]
+)
+def test_a_further_marker_has_one_spelling(text: str) -> None:
+    assert parse_gap(text) is None
 
 
 def test_gaps_add_up_under_the_first_hash() -> None:

@@ -162,7 +162,7 @@ def test_the_newest_mention_stays() -> None:
     new = "\n".join([*filler, "the setting retry_limit is 17", *filler[:30]])
     survey = _survey(old, new)
     older, newer = _results(survey)
-    shortened = shorten_to_budget(survey, [older, newer], 40)
+    shortened = shorten_to_budget(survey, [older, newer], 34)
     assert "retry_limit" in shortened[newer]
     assert "retry_limit" not in shortened[older]
 
@@ -174,7 +174,7 @@ def test_what_stays_verbatim_elsewhere_is_not_said_again() -> None:
         "retry_limit 17",
     )
     older, _ = _results(survey)
-    shortened = shorten_each(survey, {older: 32})[older]
+    shortened = shorten_each(survey, {older: 26})[older]
     assert "max_wait" in shortened
     assert "retry_limit" not in shortened
 

@@ -128,7 +128,7 @@ def test_a_number_that_no_text_has_is_no_marker() -> None:
 
 
 @pytest.mark.parametrize("number", ["9999999999", "999999999999999"])
-@pytest.mark.parametrize("marker", ["[condense: {} lines left out #deadbeef]", "[… {} lines #012345]"])
+@pytest.mark.parametrize("marker", ["[condense: {} lines left out #deadbeef]", "[… {} lines #012345]", "[…{} lines]"])
 @pytest.mark.parametrize("preset", ["speed", "max", "cost", "balanced"])
 def test_forged_numbers_are_cut_once(preset: str, marker: str, number: str) -> None:
     forged = marker.format(number)

@@ -56,6 +56,8 @@ SAID = [
     "[… 9999999999 lines, 9999999999 characters #012345]",
     "[condense: summary of 999999999 lines #012345]",
     "[… image #012345]",
+    "[…3 lines]",
+    "[…9999999999 lines, 9999999999 characters]",
     f"{SummaryMark(3, 4, '12345678')}\nRULE: never push.",
     f"{SummaryMark(3, 4, '12345678', NO_REQUEST)}\nRULE: never push.\n\n<ledger>\n</ledger>",
     "[see lines 1-2 above #401752]",

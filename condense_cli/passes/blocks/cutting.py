@@ -12,7 +12,7 @@ from typing import Final, Literal, assert_never
 
 from msgspec import Struct
 
-from ...core.markers import ELLIPSIS, Gap, gaps_in, may_be_marked, parse_gap, short_hash
+from ...core.markers import ELLIPSIS, Gap, gaps_at, gaps_in, may_be_marked, short_hash
 
 LEAST_SAVED: Final = 10
 """Tokens that a cut has to save, its marker paid: fewer are not worth what goes. Version 0.1.0, whose markers took so
@@ -90,10 +90,10 @@ def _parse(text: str) -> _Items:
         return [*lines]
     if len(lines) > 1:
         # The marker of an image is a whole block; among other lines somebody quotes it.
-        gaps = [parse_gap(line) for line in lines]
-        items: _Items = [gap if gap and not gap.is_image else line for gap, line in zip(gaps, lines, strict=True)]
+        gaps = {number: gap for number, gap in gaps_at(lines).items() if not gap.is_image}
+        items: _Items = [gaps.get(number, line) for number, line in enumerate(lines)]
     else:
-        items = [parse_gap(text) or text]
+        items = [gaps_at(lines).get(0, text)]
     for index, item in enumerate(items):
         if isinstance(item, Gap) and item.characters:
             before = items[index - 1] if index else None

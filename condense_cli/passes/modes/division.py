@@ -22,9 +22,6 @@ _SHARES: Final = (0.2, 0.4, 0.6, 0.8, 1.0)
 _MOST: Final = 0.8
 """One summary of more is only written where texts that stay in their places cannot reach the target."""
 
-_MORE: Final = 1.03
-"""A summary has to be worth so much more than texts that stay in their places: a reader finds those more easily."""
-
 
 class Division(Struct, frozen=True):
     """The messages before `end` are summarized, the texts share `budget` tokens."""
@@ -72,8 +69,6 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
         return
     best, most = in_place, whole.value_per_token(in_place.budget)
     is_in_reach = most is not None
-    if most is not None:
-        most *= _MORE
     tried: set[int] = set()
     for share in _SHARES:
         division = None if is_in_reach and share > _MOST else divided(share)
