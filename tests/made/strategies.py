@@ -9,6 +9,7 @@ from typing import Any
 from agent_logs import agent_files
 from beside_messages import attachments, copies_of_requests
 from chats_of_clients import Turns, gemini_chats, opencode_exports, pi_sessions
+from gemini_logs import gemini_logs
 from hypothesis import strategies as st
 from pictures import image_links, images
 from repeats import repeating_turns, xml_messages
@@ -330,6 +331,7 @@ FILES = st.one_of(
     opencode_exports(ANY_TURNS),
     pi_sessions(ANY_TURNS),
     gemini_chats(ANY_TURNS),
+    gemini_logs(gemini_chats(ANY_TURNS)),
     agent_files(openai_messages()),
 )
 
@@ -344,6 +346,7 @@ REPEATING_FILES = st.one_of(
     opencode_exports(REPEATING),
     pi_sessions(REPEATING),
     gemini_chats(REPEATING),
+    gemini_logs(gemini_chats(REPEATING)),
     agent_files(openai_messages(REPEATING)),
 )
 MODELS = st.sampled_from([None, "claude-opus-4-5", "claude-sonnet-5-5", "gpt-5.1"])
