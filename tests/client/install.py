@@ -24,7 +24,7 @@ _NEWEST_NODE = 22
 
 @dataclass(frozen=True)
 class Clients:
-    """A folder with clients in its `node_modules`. Each is installed, or made the newest, when a test asks for it first.
+    """A folder with clients in its `node_modules`. Each is installed, or brought up to date, once a test asks for it.
 
     `is_kept`: those that are in the folder are used as they are.
     """

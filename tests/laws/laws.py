@@ -127,7 +127,8 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
         relinked = RELINKED_KEYS.get(result.before.format, ())
         copies = result.before.format in COPYING or record >= before.listed or b'"tool_call"' in old
         if old != new and copies:
-            _copies_went(*(_without_links(json_text.parse(raw), relinked) for raw in (old, new)), said)
+            shown, shows = (_without_links(json_text.parse(raw), relinked) for raw in (old, new))
+            _copies_went(shown, shows, said)
             continue
         old, new = (ESCAPES.sub(rb"\1", raw) for raw in (old, new))
         assert old == new or ((gone or emptied) and any(key in old for key in relinked)), IF_NEW
@@ -143,7 +144,7 @@ def _without_links(value: Any, relinked: tuple[bytes, ...]) -> Any:
 
 
 def _copies_went(old: Any, new: Any, said: set[str]) -> None:
-    """What repeats the conversation keeps its shape, and every text that has no marker and is not what is `said` now."""
+    """What repeats the conversation keeps its shape, and all texts that have no marker and are not `said` now."""
     if isinstance(old, str) and new in said:
         return
     if isinstance(old, str) and old != new:

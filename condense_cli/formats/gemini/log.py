@@ -19,7 +19,7 @@ from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
 from . import log_writing
-from .messages import GeminiEntry, is_message, transcript
+from .messages import is_message, transcript
 
 
 def evidence(value: Any) -> Evidence:

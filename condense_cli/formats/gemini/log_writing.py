@@ -98,7 +98,7 @@ def _results(message: Any) -> Iterator[tuple[JsonPath, str, str]]:
         lists.append((("toolCalls", number, "result"), call.get("result") if isinstance(call, dict) else None))
     for path, parts in lists:
         for number, part in enumerate(parts if isinstance(parts, list) else ()):
-            found = part.get("functionResponse") if isinstance(part, dict) else None
+            found: Any = part.get("functionResponse") if isinstance(part, dict) else None
             response = found.get("response") if isinstance(found, dict) else None
             for key, text in response.items() if isinstance(response, dict) else ():
                 if isinstance(text, str) and isinstance(found.get("id"), str):

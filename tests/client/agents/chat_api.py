@@ -49,7 +49,7 @@ def _reason(blocks: Sequence[Json]) -> str:
 def _delta(name: str, blocks: Sequence[Json]) -> Json:
     """The whole message."""
     message: Json = {"role": "assistant", "content": None}
-    calls = []
+    calls: list[Json] = []
     for index, block in enumerate(blocks):
         match block["type"]:
             case "text":

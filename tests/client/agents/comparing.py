@@ -36,8 +36,9 @@ def of_transcript(transcript: Transcript) -> list[Piece]:
 
 def _with_results_in_order(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """A file may hold the results of several calls in the order in which they came; Gemini CLI sends each twice."""
-    for is_result, stretch in groupby(pieces, key=lambda piece: piece.who == "result"):
-        yield from sorted(set(stretch)) if is_result else stretch
+    for is_result, group in groupby(pieces, key=lambda piece: piece.who == "result"):
+        stretch = list(group)
+        yield from sorted({*stretch}) if is_result else stretch
 
 
 def of_request(body: Json) -> list[Piece]:
@@ -68,4 +69,6 @@ def _is_told_summary(ours: Piece, theirs: Piece) -> bool:
 
 
 def _shown(piece: Piece | None) -> str:
-    return "nothing" if piece is None else f"{piece.who} {piece.tool} {piece.text[:80]!r} ... {piece.text[80:][-400:]!r}"
+    return (
+        "nothing" if piece is None else f"{piece.who} {piece.tool} {piece.text[:80]!r} ... {piece.text[80:][-400:]!r}"
+    )

@@ -25,7 +25,14 @@ from .qwen import Qwen
 
 pytestmark = pytest.mark.client
 
-AGENTS: dict[str, type[Agent]] = {"opencode": OpenCode, "pi": Pi, "gemini": Gemini, "qwen": Qwen, "kimi": Kimi, "cline": Cline}
+AGENTS: dict[str, type[Agent]] = {
+    "opencode": OpenCode,
+    "pi": Pi,
+    "gemini": Gemini,
+    "qwen": Qwen,
+    "kimi": Kimi,
+    "cline": Cline,
+}
 
 
 @pytest.fixture(scope="module")

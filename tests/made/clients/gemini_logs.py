@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from chats_of_clients import gemini_chats
 from hypothesis import strategies as st
 
 Json = dict[str, Any]
@@ -41,6 +42,11 @@ def _again(message: Json) -> list[Json]:
         asked = [{"functionCall": {key: call[key] for key in ("id", "name", "args")}} for call in calls]
         parts = [*(parts if isinstance(parts, list) else [parts]), *asked]
     return [{**bare, "content": parts}, *_answers(message, "response"), *_answers(message, "answers")]
+
+
+def gemini_files(turns: st.SearchStrategy[list[Json]]) -> st.SearchStrategy[bytes]:
+    """Chats as one object, and as logs."""
+    return st.one_of(gemini_chats(turns), gemini_logs(gemini_chats(turns)))
 
 
 @st.composite
