@@ -74,7 +74,7 @@ def test_a_session_is_found(machine: Machine, database: sqlite3.Connection) -> N
     assert [row[key] for key in ("client", "id", "title", "project")] == ["opencode", ID, "The shop", "/srv/shop"]
     assert (row["updated"], row["path"]) == ("2026-05-28T20:10:00Z", str(path_in(machine)))
     inspected = condense("inspect", str(path_in(machine)), "--json", env=machine.env)
-    assert row["tokens"] == json.loads(inspected.stdout)["tokens"] > 0
+    assert row["tokens"] == json.loads(inspected.stdout)["tokens"]["total"]
 
 
 # What was named by nobody is called after what was asked; sub-agents and what was put away are shown on demand.
