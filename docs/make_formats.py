@@ -130,7 +130,7 @@ NOTES = {
         "the newest version of each message, after `$set` and `$rewindTo`; a result that is told twice counts once",
         "notices, and earlier versions of a message",
         "results that are told twice; no line goes: what loses messages has a new line at the end that says which "
-        "are left, as the client writes it. `gemini --resume` goes on with it, and so does `gemini --session-file FILE`",
+        "are left, as the client writes it. `gemini --resume` goes on with it; `gemini --session-file FILE` too",
     ),
     "qwen-code": Notes(
         "records with `uuid`, `parentUuid` and `sessionId` whose `message` has `parts`",

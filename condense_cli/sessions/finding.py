@@ -83,7 +83,7 @@ def _id_of_snapshot(session_id: str, time: str) -> str:
 
 
 def _id_of_log(place: SessionPlace, path: str) -> str:
-    """The id of a session that its file, or else its folder, is named after; pi and Gemini CLI put the time before it."""
+    """The id of a session, after which its file or folder is named; pi and Gemini CLI put the time before it."""
     name = Path(path).stem
     match place.client:
         case Client.KIMI:
