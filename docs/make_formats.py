@@ -127,9 +127,10 @@ NOTES = {
     ),
     "gemini-log": Notes(
         "a header with `sessionId` and `projectHash`",
-        "the newest version of each message, after `$set` and `$rewindTo`",
-        "earlier versions of a message. They stay in such a file, and which of its lines counts differs between "
-        "versions of the client: a changed log might bring back what was to go",
+        "the newest version of each message, after `$set` and `$rewindTo`; a result that is told twice counts once",
+        "notices, and earlier versions of a message",
+        "results that are told twice; no line goes: what loses messages has a new line at the end that says which "
+        "are left, as the client writes it. `gemini --resume` goes on with it; `gemini --session-file FILE` too",
     ),
     "qwen-code": Notes(
         "records with `uuid`, `parentUuid` and `sessionId` whose `message` has `parts`",

@@ -15,6 +15,7 @@ from ..errors import UnreadableError
 from ..formats.engine.container import BOM
 from ..storage.compressed import ZSTD, is_compressed, reading
 from ..storage.files import LARGEST_STREAM, STDIO, input_errors
+from ..storage.opencode_database import is_in_database
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
@@ -47,9 +48,12 @@ def opened(file: str) -> Iterator[BinaryIO]:
 
 
 def is_readable_twice(file: str) -> bool:
-    """Whether a file is there as often as one reads it: no pipe, which gives its beginning once. Or is missing."""
+    """Whether a file is there as often as one reads it: no pipe, which gives its beginning once. Or is missing.
+
+    A session in a database is no file.
+    """
     path = Path(file)
-    return path.is_file() or not path.exists()
+    return path.is_file() or not (path.exists() or is_in_database(path))
 
 
 def beginning(file: str) -> list[bytes]:

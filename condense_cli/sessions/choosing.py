@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..errors import UnreadableError, UsageError
 from ..storage.files import read_bytes
 from .finding import SessionFile, find
-from .listing import newest, of_project, project_root
+from .listing import has_messages, newest, of_project, project_root
 from .names import Names
 from .peek import READERS
 from .places import SessionPlace
@@ -46,6 +46,8 @@ def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> Session
             f"There is no session {wanted!r} on this machine.",
             "condense sessions lists them; with --all also those of sub-agents and archived ones.",
         )
+    if exact and len(exact) > 1:
+        matches = [file for file in exact if has_messages(file)] or exact
     if len(matches) > 1:
         named = ", ".join(file.path if exact else f"{file.id} ({file.client})" for file in matches[:_NAMED])
         more = f", and {len(matches) - _NAMED:,} more" if len(matches) > _NAMED else ""

@@ -11,6 +11,8 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
+from ..errors import UnreadableError
+from ..storage import opencode_database
 from ..storage.backups import snapshot_of
 from .places import Client, Layout, SessionPlace
 
@@ -81,7 +83,7 @@ def _id_of_snapshot(session_id: str, time: str) -> str:
 
 
 def _id_of_log(place: SessionPlace, path: str) -> str:
-    """The id of a session that its file, or else its folder, is named after; pi puts the time before it."""
+    """The id of a session, after which its file or folder is named; pi and Gemini CLI put the time before it."""
     name = Path(path).stem
     match place.client:
         case Client.KIMI:
@@ -90,8 +92,10 @@ def _id_of_log(place: SessionPlace, path: str) -> str:
             return Path(path).parent.name
         case Client.PI:
             return name.rpartition("_")[2]
+        case Client.GEMINI:
+            return name.rpartition("-")[2]
         case _:
-            return name.removeprefix("session-")
+            return name
 
 
 class _Finder:
@@ -116,6 +120,10 @@ class _Finder:
                 self._messages(place)
             case Layout.LOGS:
                 self._logs(place, place.folder, place.pattern)
+            case Layout.DATABASE:
+                for entry in self._entries(place.folder):
+                    if fnmatchcase(entry.name, place.pattern[0]):
+                        self._database(place, Path(entry.path))
             case other:
                 assert_never(other)
 
@@ -162,6 +170,18 @@ class _Finder:
                 self._logs(place, entry.path, tuple(deeper))
             elif not deeper:
                 self._add(place, _id_of_log(place, entry.path), entry.path)
+
+    def _database(self, place: SessionPlace, path: Path) -> None:
+        try:
+            found = opencode_database.sessions(path)
+        except UnreadableError:
+            self._skip(UNREADABLE, str(path))
+            return
+        for stored in found:
+            if self._everything or not stored.is_side:
+                time = stored.updated * 1_000_000
+                name = str(path / stored.id)
+                self.files.append(SessionFile(place.client, stored.id, name, stored.size, time, place, stored.is_side))
 
     def _add(self, place: SessionPlace, session_id: str, path: str, *, is_side: bool = False) -> None:
         if is_side and not self._everything:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -32,6 +33,8 @@ from .summary import Facts, facts_of
 
 SHORTEST_ID: Final = 8
 """Characters of an id that are shown even where fewer would do."""
+_PREFIX: Final = re.compile(r"[a-z]+_")
+"""What all ids of a client begin with."""
 LIMIT: Final = 20
 """Sessions that are listed where nobody asks for more."""
 _SAVED_AT_ONCE: Final = 32
@@ -148,15 +151,17 @@ def project_root(folder: Path) -> Path:
 
 def newest(files: Iterable[SessionFile], limit: int = LIMIT) -> SessionFile | None:
     """The session that a list of them begins with: of the files changed last the one with the newest message."""
-    said = (file for file in files if not file.is_side and _has_messages(file))
+    said = (file for file in files if not file.is_side and has_messages(file))
     return max(islice(said, limit), key=updated_at, default=None)
 
 
-def _has_messages(file: SessionFile) -> bool:
+def has_messages(file: SessionFile) -> bool:
+    if file.place.layout is Layout.DATABASE:
+        return True
     try:
         with open(file.path, "rb") as stream:
-            has_messages = READERS[file.client].has_messages
-            return has_messages(stream.read(HEAD)) or has_messages(stream.read())
+            holds = READERS[file.client].has_messages
+            return holds(stream.read(HEAD)) or holds(stream.read())
     except OSError:
         return False
 
@@ -168,7 +173,8 @@ def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
     short = {file.id: file.id for file in files if file.is_snapshot}  # Its session is called so, up to the time.
     for before, id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
         shared = max(_shared(id, before), _shared(id, after))
-        short[id] = id[: max(SHORTEST_ID, shared + 1)]
+        prefix = _PREFIX.match(id)
+        short[id] = id[: max(SHORTEST_ID + (prefix.end() if prefix else 0), shared + 1)]
     return short
 
 

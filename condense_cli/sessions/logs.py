@@ -55,5 +55,16 @@ def project(data: bytes) -> str | None:
         return None
 
 
+def exported_title(data: bytes) -> str | None:
+    """The first request of a session of opencode, as it is exported."""
+    messages = json_text.parse(data)["messages"]
+    asked = (part for message in messages if message["info"].get("role") == "user" for part in message["parts"])
+    return first_request(text for part in asked if isinstance(text := part.get("text"), str))
+
+
+def exported_project(data: bytes) -> str | None:
+    return str(json_text.parse(data)["info"]["directory"])
+
+
 def has_messages(data: bytes) -> bool:
     return _USER.search(data) is not None

@@ -2,11 +2,13 @@
 
 Codex: session_index.jsonl, whose newest entry counts (codex-rs/rollout/src/session_index.rs). Roo Code:
 tasks/<id>/history_item.json and tasks/_index.json (src/core/task-persistence/TaskHistoryStore.ts). Cline:
-state/taskHistory.json (src/core/storage/disk.ts), and sessions/<id>/<id>.json outside an editor.
+state/taskHistory.json (src/core/storage/disk.ts), and sessions/<id>/<id>.json outside an editor. Gemini CLI:
+<project>/.project_root. Kimi Code: <session>/state.json. opencode: its database.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, assert_never
@@ -14,8 +16,10 @@ from typing import Any, assert_never
 from msgspec import Struct
 
 from ..core import json_text
+from ..errors import UnreadableError
+from ..storage import opencode_database
 from .finding import SessionFile
-from .places import Layout
+from .places import Client, Layout
 from .records import records
 from .requests import request_in, title_of
 
@@ -28,6 +32,7 @@ class Known(Struct, frozen=True):
 
 
 _NOTHING = Known()
+_UNNAMED = ("New session - ", "Child session - ")
 
 
 class Names:
@@ -50,15 +55,41 @@ class Names:
                 )
             case Layout.MESSAGES:
                 return _manifest(_json(Path(file.path).with_name(f"{file.id}.json")))
-            case Layout.PROJECTS | Layout.LOGS:
+            case Layout.DATABASE:
+                return self._index(Path(file.path).parent).get(file.id, _NOTHING)
+            case Layout.LOGS:
+                return _beside_log(file)
+            case Layout.PROJECTS:
                 return _NOTHING
             case other:
                 assert_never(other)
 
     def _index(self, path: Path) -> dict[str, Known]:
         if path not in self._indexes:
-            self._indexes[path] = _threads(path) if path.suffix == ".jsonl" else _tasks(_json(path))
+            match path.suffix:
+                case ".jsonl":
+                    self._indexes[path] = _threads(path)
+                case ".db":
+                    self._indexes[path] = _stored(path)
+                case _:
+                    self._indexes[path] = _tasks(_json(path))
         return self._indexes[path]
+
+
+def _beside_log(file: SessionFile) -> Known:
+    """What the logs of two clients do not say themselves."""
+    path = Path(file.path)
+    match file.place.client:
+        case Client.GEMINI:
+            root = _bytes(path.parents[1] / ".project_root").decode("utf-8", "replace").strip()
+            return Known(None, root or None)
+        case Client.KIMI:
+            state = _json(path.parents[2] / "state.json")
+            known = state if isinstance(state, dict) else {}
+            title = _text(known.get("title")) if known.get("isCustomTitle") else None
+            return Known(title_of(title) if title else None, _text(known.get("cwd")))
+        case _:
+            return _NOTHING
 
 
 def _threads(path: Path) -> dict[str, Known]:
@@ -68,6 +99,16 @@ def _threads(path: Path) -> dict[str, Known]:
         if isinstance(id, str) and isinstance(name, str) and name.strip():
             threads[id] = Known(title_of(name))
     return threads
+
+
+def _stored(database: Path) -> dict[str, Known]:
+    """opencode names a session after what was asked first, once a model has answered."""
+    with contextlib.suppress(UnreadableError):
+        return {
+            stored.id: Known(None if stored.title.startswith(_UNNAMED) else title_of(stored.title), stored.project)
+            for stored in opencode_database.sessions(database)
+        }
+    return {}
 
 
 def _tasks(index: Any) -> dict[str, Known]:

@@ -32,8 +32,10 @@ READERS: Final = {
     Client.CODEX: Reader(codex.title, codex.project, last_timestamp, codex.has_messages),
     Client.ROO: _OF_TASKS,
     Client.CLINE: _OF_TASKS,
+    Client.OPENCODE: Reader(logs.exported_title, logs.exported_project, lambda data: None, logs.has_messages),
     Client.PI: _OF_LOGS,
-    Client.GEMINI: _OF_LOGS,
+    # A client that goes on with a session may leave a log in which nobody said anything.
+    Client.GEMINI: Reader(logs.title, logs.project, last_timestamp, lambda data: logs.title(data) is not None),
     Client.KIMI: _OF_LOGS,
     Client.QWEN: _OF_LOGS,
     Client.COPILOT: _OF_LOGS,

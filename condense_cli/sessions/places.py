@@ -5,6 +5,7 @@ Roo Code and Cline: the folder that an editor gives an extension
 (globalStorageUri in https://code.visualstudio.com/api/references/vscode-api).
 Cline outside an editor: `$CLINE_DATA_DIR`, `$CLINE_DIR`/data or ~/.cline/data
 (cline/cline, sdk/packages/shared/src/storage/paths.ts).
+opencode: one database in $XDG_DATA_HOME/opencode, or ~/.local/share/opencode on every system.
 pi: ~/.pi/agent, or `$PI_CODING_AGENT_DIR`. Gemini CLI, Kimi Code, Qwen Code, Copilot CLI: a folder of theirs at home.
 """
 
@@ -23,6 +24,7 @@ class Client(StrEnum):
     CODEX = "codex"
     ROO = "roo"
     CLINE = "cline"
+    OPENCODE = "opencode"
     PI = "pi"
     GEMINI = "gemini"
     KIMI = "kimi"
@@ -46,6 +48,8 @@ class Layout(StrEnum):
 
     LOGS = "logs"
     """Files at the depth, and with the name, that the pattern of the place says."""
+    DATABASE = "database"
+    """Rows of opencode*.db."""
 
 
 class SessionPlace(Struct, frozen=True):
@@ -92,7 +96,9 @@ def places(home: Path, environment: Mapping[str, str], platform: str) -> list[Se
 
 
 def _logs(home: Path, environment: Mapping[str, str]) -> Iterator[SessionPlace]:
-    """The folders of clients that keep one log for each session."""
+    """The folders of clients that keep one log for each session, or one database for all."""
+    data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+    yield SessionPlace(Client.OPENCODE, Layout.DATABASE, data / "opencode", ("opencode*.db",))
     pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
     main = ("*", "*", "agents", "main", "wire.jsonl")
     yield SessionPlace(Client.PI, Layout.LOGS, pi / "sessions", ("*", "*.jsonl"))

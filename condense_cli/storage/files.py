@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 from msgspec import Struct
 
 from ..errors import OutputError, UnreadableError, UsageError
+from . import opencode_database
 
 STDIO: Final = "-"
 LARGEST_STREAM: Final = 1 << 30
@@ -27,6 +28,8 @@ def read_bytes(path: str | Path) -> bytes:
         raise UnreadableError("The name of the file is empty.", "Name a transcript, or use - for standard input.")
     if str(path) == STDIO:
         return _read_stream(sys.stdin.buffer, "Standard input")
+    if opencode_database.is_in_database(Path(path)):
+        return opencode_database.exported(Path(path))
     with input_errors(path), Path(path).open("rb") as file:
         has_an_end = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
         return file.read() if has_an_end else _read_stream(file, str(path))

@@ -9,7 +9,7 @@ import pytest
 
 from .claude import ClaudeCode
 from .codex import Codex
-from .install import Clients, install
+from .install import Clients
 
 NAMED = os.environ.get("CONDENSE_CLIENTS")
 """Read before the tests are kept from seeing it."""
@@ -18,7 +18,7 @@ NAMED = os.environ.get("CONDENSE_CLIENTS")
 @pytest.fixture(scope="session")
 def clients(request: pytest.FixtureRequest) -> Clients:
     assert request.config.cache is not None
-    return Clients(Path(NAMED)) if NAMED else install(Path(request.config.cache.mkdir("clients")))
+    return Clients(Path(NAMED), is_kept=True) if NAMED else Clients(Path(request.config.cache.mkdir("clients")))
 
 
 @pytest.fixture

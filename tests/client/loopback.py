@@ -27,10 +27,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """Either one JSON value or, with `events`, a stream of server-sent events; one that is `cut` has no end."""
+    """Either one JSON value or, with `events`, a stream of server-sent events; one that is `cut` has no end.
+
+    An event that has a type is sent under that name. `ending` is what the stream ends with besides, as it is.
+    """
 
     body: Any = None
     events: tuple[Json, ...] = ()
+    ending: str = ""
     status: int = 200
     is_cut: bool = False
 
@@ -73,8 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         service.requests.append(request)
         answer = service.respond(request)
         if answer.events:
-            lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer.events)
-            stream = "".join(lines).encode()
+            stream = ("".join(map(_event, answer.events)) + answer.ending).encode()
             self._send(answer, "text/event-stream", stream[: len(stream) // 2] if answer.is_cut else stream)
         else:
             self._send(answer, "application/json", json.dumps(answer.body).encode())
@@ -92,3 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: the test's output is pytest's."""
+
+
+def _event(event: Json) -> str:
+    name = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{name}data: {json.dumps(event)}\n\n"

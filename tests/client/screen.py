@@ -1,4 +1,4 @@
-"""Claude Code on a terminal of its own, as a person has it: typed to, and read from."""
+"""A client on a terminal of its own, as a person has it: typed to, and read from."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import re
 import select
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from .claude import ClaudeCode
@@ -33,13 +34,18 @@ class Screen:
 
     def wait_for(self, pattern: str) -> str:
         """What is drawn from now on, up to what matches. Fails after a minute."""
-        start, end = len(self.shown), time.monotonic() + _SECONDS
-        while not re.search(pattern, self.shown[start:]):
+        start = len(self.shown)
+        self.wait_until(lambda: bool(re.search(pattern, self.shown[start:])))
+        return self.shown[start:]
+
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for something else, and draw meanwhile. Fails after a minute."""
+        end = time.monotonic() + _SECONDS
+        while not is_so():
             assert time.monotonic() < end, self.shown[-3_000:]
             if select.select([self._terminal], [], [], 0.2)[0]:
                 drawn = os.read(self._terminal, 65_536).decode("utf-8", "replace")
                 self.shown += _ESCAPES.sub(" ", drawn)
-        return self.shown[start:]
 
 
 @contextmanager
@@ -55,11 +61,18 @@ def started(client: ClaudeCode, service: Service) -> Iterator[Screen]:
         "projects": {str(client.project): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
     }
     state.write_text(json.dumps(known | answered))
+    environment = client.environment(service) | {"COLUMNS": "150", "LINES": "40"}
+    with on_terminal([client.executable, "--model", MODEL], client.project, environment) as screen:
+        yield screen
+
+
+@contextmanager
+def on_terminal(command: Sequence[str | Path], folder: Path, environment: Mapping[str, str]) -> Iterator[Screen]:
+    """What a command draws, which is ended in the end."""
     process, terminal = pty.fork()
     if not process:
-        os.chdir(client.project)
-        environment = client.environment(service) | {"TERM": "xterm-256color", "COLUMNS": "150", "LINES": "40"}
-        os.execve(client.executable, [str(client.executable), "--model", MODEL], environment)
+        os.chdir(folder)
+        os.execve(command[0], [str(part) for part in command], {**environment, "TERM": "xterm-256color"})
     try:
         yield Screen(terminal)
     finally:

@@ -35,7 +35,10 @@ from condense_cli.toolcalls.tools import arguments_of, string_values
 APPENDING = ("claude-code", "codex")
 """Formats whose clients write a summary behind everything else, which stays as it is."""
 
-COPYING = ("copilot", "langchain", "qwen-code", "openhands", "openhands-sdk", "mini-swe-agent", "tau2")
+LOGS = ("gemini-log",)
+"""Formats whose lines never go: what loses messages has a new line at the end that says what is left."""
+
+COPYING = ("gemini-log", "copilot", "langchain", "qwen-code", "openhands", "openhands-sdk", "mini-swe-agent", "tau2")
 """Formats whose records repeat what other records say: a copy goes when the text itself was cut."""
 
 ESCAPES = re.compile(rb"(\[condense: |\[see )(?:\\\\)+")
@@ -94,6 +97,9 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
 def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     """Law 1: a record that nothing changed comes out byte for byte; at most its links move."""
     before = result.before.source
+    if result.transcript.format in LOGS and (result.transcript.has_new_summary or result.transcript.removed):
+        assert data.startswith(before.data)
+        return
     after = parse(data, format=result.transcript.format, lenient=bool(before.unparsed)).source
     if result.transcript.has_new_summary:
         if result.transcript.format in APPENDING:
@@ -113,6 +119,7 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     gone |= form.again(before, frozenset(gone))
     kept = [record for record in range(len(before.spans)) if record not in gone]
     assert len(kept) == len(after.spans)
+    said = {block.text for _, block in result.transcript.blocks() if block.changed}
     for position, record in enumerate(kept):
         if record in changed | emptied:
             continue
@@ -120,7 +127,8 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
         relinked = RELINKED_KEYS.get(result.before.format, ())
         copies = result.before.format in COPYING or record >= before.listed or b'"tool_call"' in old
         if old != new and copies:
-            _copies_went(*(_without_links(json_text.parse(raw), relinked) for raw in (old, new)))
+            shown, shows = (_without_links(json_text.parse(raw), relinked) for raw in (old, new))
+            _copies_went(shown, shows, said)
             continue
         old, new = (ESCAPES.sub(rb"\1", raw) for raw in (old, new))
         assert old == new or ((gone or emptied) and any(key in old for key in relinked)), IF_NEW
@@ -135,8 +143,10 @@ def _without_links(value: Any, relinked: tuple[bytes, ...]) -> Any:
     return {key: inner for key, inner in value.items() if f'"{key}"'.encode() not in relinked}
 
 
-def _copies_went(old: Any, new: Any) -> None:
-    """What repeats the conversation keeps its shape, and every text that has no marker."""
+def _copies_went(old: Any, new: Any, said: set[str]) -> None:
+    """What repeats the conversation keeps its shape, and all texts that have no marker and are not `said` now."""
+    if isinstance(old, str) and new in said:
+        return
     if isinstance(old, str) and old != new:
         gaps = set(gaps_in(new)) - set(gaps_in(old))
         kept = [line for line in new.split("\n") if not any(str(gap) in line for gap in gaps)]
@@ -145,11 +155,11 @@ def _copies_went(old: Any, new: Any) -> None:
     elif isinstance(old, dict):
         assert list(old) == list(new)
         for key in old:
-            _copies_went(old[key], new[key])
+            _copies_went(old[key], new[key], said)
     elif isinstance(old, list):
         assert len(old) == len(new)
         for one, other in zip(old, new, strict=True):
-            _copies_went(one, other)
+            _copies_went(one, other, said)
     else:
         assert old == new or (old != old and new != new)
 

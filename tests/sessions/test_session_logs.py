@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import further_agents
@@ -49,6 +50,29 @@ def test_a_session_is_found(tmp_path: Path, client: Client) -> None:
     assert facts.tokens
     assert facts.problem is None
     assert (facts.project is None) == (client in (Client.GEMINI, Client.KIMI))
+
+
+# Gemini CLI and Kimi Code say beside a log which project it belongs to, and Kimi Code what it was called.
+def test_what_is_said_beside_a_log(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "home", tmp_path / "cache")
+    (put(machine.home, Client.GEMINI).parents[1] / ".project_root").write_text("/srv/shop")
+    state = {"cwd": "/srv/mill", "title": "The mill", "isCustomTitle": True}
+    (put(machine.home, Client.KIMI).parents[2] / "state.json").write_text(json.dumps(state))
+    known = {row["client"]: (row["project"], row["title"]) for row in machine.rows()}
+    assert known["kimi"] == ("/srv/mill", "The mill")
+    assert known["gemini"][0] == "/srv/shop"
+
+
+# A client that goes on with a session may leave a second log of the same id, in which nobody said anything.
+def test_a_log_in_which_nothing_was_said(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "home", tmp_path / "cache")
+    path = put(machine.home, Client.GEMINI)
+    context = {"id": "c", "timestamp": "2026-01-02T03:05:00Z", "type": "user", "content": "<session_context>\nToday"}
+    lines = [{"sessionId": "aaaa1111", "projectHash": "h"}, {"$set": {"messages": [context]}}]
+    second = path.with_name("session-2026-01-02T03-05-aaaa1111.jsonl")
+    second.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [row["path"] for row in machine.rows()] == [str(path)]
+    assert condense("validate", "--session", "aaaa1111", env=machine.env).status == ExitStatus.DONE
 
 
 def test_commands_take_such_a_session(tmp_path: Path) -> None:

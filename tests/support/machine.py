@@ -29,6 +29,7 @@ class Machine:
             "HOME": str(self.home),
             "XDG_CONFIG_HOME": str(self.home / ".config"),
             "XDG_CACHE_HOME": str(self.cache),
+            "XDG_DATA_HOME": str(self.home / ".local" / "share"),
             "CLAUDE_CONFIG_DIR": "",
             "CODEX_HOME": "",
         }

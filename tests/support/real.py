@@ -40,6 +40,7 @@ OF_FORMAT = {
     "opencode": [],
     "pi": [],
     "gemini": [],
+    "gemini-log": [],
     "copilot": [],
     "langchain": [],
     "google-adk": [],
@@ -54,7 +55,6 @@ OF_FORMAT = {
 
 READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
-    "gemini-log": [],
     "kimi": ["kimi/*.jsonl"],
     "vscode-chat": [],
     "langfuse": [],

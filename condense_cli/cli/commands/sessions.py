@@ -39,6 +39,7 @@ class ClientName(StrEnum):
     CODEX = "codex"
     ROO = "roo"
     CLINE = "cline"
+    OPENCODE = "opencode"
     PI = "pi"
     GEMINI = "gemini"
     KIMI = "kimi"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from enum import Enum, auto
@@ -172,6 +173,11 @@ def destination(file: str, writing: Writing, showing: Showing) -> Destination:
         raise UsageError(f"{' and '.join(named)} cannot be used together.", "Name one place to write to.")
     if writing.force and not in_place:
         raise UsageError("--force belongs to --in-place.", "Other files are never overwritten by force.")
+    if (in_place or writing.new_session) and not os.path.lexists(file):
+        from ...storage.opencode_database import HINT, is_in_database
+
+        if is_in_database(Path(file)):
+            raise UsageError(f"{named[0]} is for files, and opencode keeps its sessions in a database.", HINT)
     if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
         raise UsageError(
             f"--in-place replaces FILE, and {file} is no file.", "Name the file, or write to another with -o FILE."

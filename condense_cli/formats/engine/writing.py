@@ -24,7 +24,8 @@ def write(transcript: Transcript, form: Format) -> bytes:
     source = transcript.source
     values = Values(source)
     style = json_text.Style.of(source.data)
-    gone = gone_records(transcript) - form.fixed(transcript)
+    begins_anew = transcript.has_new_summary or (form.is_log and bool(transcript.removed))
+    gone = frozenset() if form.is_log else gone_records(transcript) - form.fixed(transcript)
     gone |= form.again(source, gone)
     changed: dict[int, list[tuple[Message, Block]]] = defaultdict(list)
     for message, block in transcript.blocks():
@@ -38,7 +39,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
             edits[block.place.record][block.owner] = json_text.REMOVE
     form.complete(transcript, edits, gone, style)
     rewrite = Rewrite(transcript, edits, gone, style)
-    if form.compaction and transcript.has_new_summary:
+    if form.compaction and begins_anew:
         for record, blocks in changed.items():
             edits[record].update(_edits(blocks, source, values, style, form, edits[record]))
         return form.compaction(rewrite)

@@ -1,13 +1,11 @@
-"""Chats of Gemini CLI as a log (`chats/session-*.jsonl`): a header, then messages and changes. It is only read.
+"""Chats of Gemini CLI as a log (`chats/session-*.jsonl`): a header, then messages and changes.
 
     {"sessionId", "projectHash", ...}     what the chat is
     {"id", "type", "content", ...}        a message; one that comes again replaces the earlier one, in its place
     {"$set": {...}}                       changes to the header; with "messages" to all messages
     {"$rewindTo": id}                     this message and all after it are gone
 
-What a message said before it was replaced stays in such a file, and which of its lines a given version of the client
-believes when the whole history was set once is not the same in all versions: a log with a line changed or taken out
-might bring back what was to go.
+What a message said before it was replaced stays in such a file: a line taken out might bring it back. So no line goes.
 https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingService.ts
 """
 
@@ -16,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.transcript import Family, Transcript
+from ...core.transcript import Family, Role, Transcript
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from .messages import GeminiEntry, is_message, transcript
+from . import log_writing
+from .messages import is_message, transcript
 
 
 def evidence(value: Any) -> Evidence:
@@ -33,35 +32,20 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    messages: dict[str, GeminiEntry] = {}
-    for record, value in enumerate(values):
-        if not isinstance(value, dict):
-            continue
-        target = value.get("$rewindTo")
-        changes = value.get("$set")
-        if isinstance(target, str):
-            ids = list(messages)
-            for id in ids[ids.index(target) :] if target in messages else ids:
-                del messages[id]
-        elif is_message(value):
-            messages[value["id"]] = GeminiEntry(value, record)
-        elif isinstance(changes, dict) and isinstance(changes.get("messages"), list) and changes["messages"]:
-            listed = enumerate(changes["messages"])
-            messages = {
-                message["id"]: GeminiEntry(message, record, ("$set", "messages", number))
-                for number, message in listed
-                if is_message(message)
-            }
-    if not messages:
+    entries = log_writing.current(enumerate(values))
+    if not entries:
         raise UnknownFormatError("It holds no message.", "Name a chat in which something was said.")
-    return transcript("gemini-log", list(messages.values()), document.source)
+    return transcript("gemini-log", entries, document.source)
 
 
 FORMAT = Format(
     "gemini-log",
     Family.OPENAI_CHAT,
-    "Logs of chats of Gemini CLI (chats/session-*.jsonl), only read",
+    "Logs of chats of Gemini CLI (chats/session-*.jsonl)",
     evidence,
     read,
-    is_writable=False,
+    complete=log_writing.complete,
+    compaction=log_writing.write,
+    is_log=True,
+    summary_role=Role.USER,
 )

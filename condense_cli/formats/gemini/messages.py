@@ -4,7 +4,9 @@
      "thoughts"?: [{"subject", "description"}],  (shown to the user and never sent)
      "toolCalls"?: [{"id", "name", "args", "result": str | part | [part, ...], "status", "resultDisplay"}]}
 
-Newer versions hold calls and thoughts in the content, and what came of the calls in `toolCalls` still.
+Newer versions hold calls and thoughts in the content, and what came of the calls in `toolCalls` still, or in messages
+of the user with nothing but `functionResponse` parts. Where both are there, the client sends results twice once it
+goes on with a session; here they count once.
 https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/sessionUtils.ts
 (convertSessionToClientHistory)
 """
@@ -52,9 +54,11 @@ def transcript(format: str, entries: list[GeminiEntry], source: Source) -> Trans
     messages: list[Message] = []
     model = None
     usages: list[Usage] = []
+    answered: set[str] = set()
     for entry in entries:
-        for role, found in _turns(entry):
+        for role, found in _turns(entry, answered):
             blocks = tuple(as_lazy(found, source))
+            answered.update(block.answers for block in blocks if block.answers)
             if role is Role.ASSISTANT and blocks:
                 model = entry.value["model"] if isinstance(entry.value.get("model"), str) else model
                 usages += _usage(len(messages), entry.value.get("tokens"), model)
@@ -69,17 +73,34 @@ def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
         yield from recorded(message, [tokens.get("input")], tokens.get("output"), model=model)
 
 
-def _turns(entry: GeminiEntry) -> Iterator[tuple[Role, Iterator[Block]]]:
+def _turns(entry: GeminiEntry, answered: set[str]) -> Iterator[tuple[Role, Iterator[Block]]]:
+    """Who says what in a message. `answered` are calls whose results came before."""
     value = entry.value
     if value.get("type") == "user":
         parts = list(_parts(value.get("content"), (*entry.path, "content")))
         text = "".join(_text(part) for part, _ in parts).strip()
-        only_responses = all(isinstance(part, dict) and "functionResponse" in part for part, _ in parts)
-        if not only_responses and not text.startswith(_NOT_SENT):
+        if holds_only_responses(value):
+            yield Role.TOOL, _responses(parts, entry.record, answered)
+        elif not text.startswith(_NOT_SENT):
             yield Role.USER, (_part(part, entry.record, path, is_user=True) for part, path in parts)
     elif value.get("type") == "gemini":
         yield Role.ASSISTANT, _said(entry)
         yield Role.TOOL, _results(entry)
+
+
+def holds_only_responses(value: dict[str, Any]) -> bool:
+    """Whether a message says nothing but results of calls."""
+    parts = [part for part, _ in _parts(value.get("content"), ())]
+    return all(isinstance(part, dict) and "functionResponse" in part for part in parts)
+
+
+def _responses(parts: list[tuple[Any, JsonPath]], record: int, answered: set[str]) -> Iterator[Block]:
+    for part, path in parts:
+        response = part["functionResponse"] if isinstance(part["functionResponse"], dict) else {}
+        call_id = response.get("id")
+        if isinstance(call_id, str) and call_id not in answered:
+            common: dict[str, Any] = {"call_id": call_id, "tool": str(response.get("name") or "")}
+            yield _result(part, record, path, path, False, common)
 
 
 def _parts(content: Any, path: JsonPath) -> Iterator[tuple[Any, JsonPath]]:

@@ -1,16 +1,17 @@
-"""Chats of Gemini CLI: one object, which is written, and logs, which are only read."""
+"""Chats of Gemini CLI: one object, and logs, of which no line goes."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import gemini_logs
 import pytest
-from build import LONG, condense, cut_to, one_pass
+from build import LONG, condense, configuration, cut_to, one_pass
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Role, Transcript
-from condense_cli.errors import UnknownFormatError, UsageError
+from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls import tools
@@ -152,9 +153,40 @@ def test_all_messages_may_be_set_at_once() -> None:
     assert texts(log(*session(), {"$set": {"messages": session()[:1]}}, session()[4])) == ["Go on.", "Done."]
 
 
-def test_a_log_is_not_written() -> None:
-    transcript = log(*session())
-    with pytest.raises(UsageError, match="cannot write"):
-        api.dump(api.condense(transcript, preset="speed", target_tokens=50))
+# After it went on with a session, the client tells each result twice: it counts once, and the call is answered.
+@pytest.mark.parametrize("resumed_at", [None, 3, 5])
+def test_results_that_are_told_again(resumed_at: int | None) -> None:
+    transcript = log(*gemini_logs.log(session(), resumed_at)[1:])
+    assert texts(transcript) == texts(chat(*session()))
+    assert validate(transcript) == []
+
+
+# What a log said of a result that is cut goes everywhere: the client sends more than one place.
+def test_a_log_changes_in_place() -> None:
+    config = configuration(one_pass(individual_config=cut_to(3)))
+    lines = gemini_logs.log([*session(), message(6, "gemini", "Ok.")], resumed_at=3)
+    data = api.dump(api.condense(log(*lines[1:]), config))
+    after = data.decode().splitlines()
+    assert len(after) == len(lines)
+    assert all("line 30" not in line for line in after)
+
+
+# Messages that go are in no line that counts, and all lines before it stay.
+def test_a_log_loses_messages() -> None:
+    batch = {
+        "id": "all",
+        "mode": "batch",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
+        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
+    }
+    before = log(*gemini_logs.log(session(), resumed_at=3)[1:])
+    data = api.dump(api.condense(before, configuration(batch)))
+    assert data.startswith(before.source.data)
+    kept = json.loads(data.splitlines()[-1])["$set"]["messages"]
+    assert [each["type"] for each in kept][:2] == ["user", "user"]
+    assert len(texts(parse(data))) < len(texts(before))
+
+
+def test_a_log_without_messages() -> None:
     with pytest.raises(UnknownFormatError, match="holds no message"):
         log()

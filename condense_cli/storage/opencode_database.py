@@ -1,0 +1,108 @@
+"""Sessions of opencode, which keeps all of them in one SQLite file. It is only read.
+
+A session is named as if its database were a folder: `.../opencode/opencode.db/ses_...`. What is read of it is what
+`opencode export` writes: {"info": {...}, "messages": [{"info": {...}, "parts": [...]}]}.
+https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/session.sql.ts
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from ..errors import UnreadableError
+
+HINT: Final = "Write the result to a file with -o, and give it back with opencode import FILE."
+_WAIT: Final = 2.0
+"""Seconds to wait for a client that is writing."""
+_LENGTH: Final = "octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length"
+"""The newer function needs not read what it measures."""
+
+
+class StoredSession(Struct, frozen=True):
+    """What the database says of a session. `updated` is in milliseconds since 1970, `size` that of its parts."""
+
+    id: str
+    title: str
+    project: str
+    updated: int
+    size: int
+    is_side: bool
+
+
+def is_in_database(path: Path) -> bool:
+    """Whether a path names a session in a database."""
+    return path.parent.suffix == ".db" and path.parent.is_file()
+
+
+def sessions(database: Path) -> list[StoredSession]:
+    """The sessions in which something was said; sub-agents and what was put away are aside. Raises UnreadableError."""
+    query = f"""
+        SELECT session.id, title, directory, session.time_updated, parts.size,
+               parent_id IS NOT NULL OR time_archived IS NOT NULL
+        FROM session JOIN (SELECT session_id, sum({_LENGTH}(data)) AS size FROM part GROUP BY session_id) AS parts
+        ON parts.session_id = session.id
+    """
+    with _opened(database) as opened:
+        return [StoredSession(*row[:5], bool(row[5])) for row in opened.execute(query)]
+
+
+def exported(path: Path) -> bytes:
+    """A session as `opencode export` writes it. Raises UnreadableError."""
+    with _opened(path.parent) as database:
+        found = database.execute("SELECT * FROM session WHERE id = ?", (path.name,)).fetchone()
+        if found is None:
+            raise UnreadableError(f"{path.parent} holds no session {path.name}.", "condense sessions lists them.")
+        by_message: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        parts = "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id"
+        for id, message, data in database.execute(parts, (path.name,)):
+            by_message[message].append({**json.loads(data), "id": id, "sessionID": path.name, "messageID": message})
+        messages = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+        listed = [
+            {"info": {**json.loads(data), "id": id, "sessionID": path.name}, "parts": by_message[id]}
+            for id, data in database.execute(messages, (path.name,))
+        ]
+    value = {"info": _info(found), "messages": listed}
+    return json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _info(row: sqlite3.Row) -> dict[str, Any]:
+    """The head of an export, which `opencode import` reads."""
+    known = dict(row)
+    info = {
+        "id": known["id"],
+        "slug": known.get("slug"),
+        "projectID": known["project_id"],
+        "directory": known["directory"],
+        "path": known.get("path"),
+        "parentID": known.get("parent_id"),
+        "title": known["title"],
+        "agent": known.get("agent"),
+        "version": known["version"],
+        "cost": known.get("cost"),
+        "time": {"created": known["time_created"], "updated": known["time_updated"]},
+    }
+    for key in ("model", "permission"):
+        if isinstance(known.get(key), str):
+            info[key] = json.loads(known[key])
+    return {key: value for key, value in info.items() if value is not None}
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database, to be read; whatever is wrong with it, or with what is in it, is an UnreadableError."""
+    try:
+        database = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_WAIT)
+        database.row_factory = sqlite3.Row
+        with contextlib.closing(database):
+            yield database
+    except (sqlite3.Error, ValueError, KeyError) as error:
+        raise UnreadableError(f"Cannot read {path}: {error}.") from None

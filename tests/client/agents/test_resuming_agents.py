@@ -1,0 +1,78 @@
+"""opencode, pi, Gemini CLI and others send what our reader takes for the conversation, before and after condensing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from condense_cli.formats import parse
+from condense_cli.rules.validity import validate
+
+from ..condensing import WAYS, condensed
+from ..install import Clients
+from ..loopback import Json
+from ..resuming import NEXT
+from .agent import Agent
+from .cline import Cline
+from .comparing import differences
+from .gemini import Gemini
+from .kimi import Kimi
+from .opencode import OpenCode
+from .pi import Pi
+from .qwen import Qwen
+
+pytestmark = pytest.mark.client
+
+AGENTS: dict[str, type[Agent]] = {
+    "opencode": OpenCode,
+    "pi": Pi,
+    "gemini": Gemini,
+    "qwen": Qwen,
+    "kimi": Kimi,
+    "cline": Cline,
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(request: pytest.FixtureRequest, clients: Clients, tmp_path_factory: pytest.TempPathFactory) -> Agent:
+    agent = AGENTS[request.param](clients, tmp_path_factory.mktemp(request.param))
+    agent.record()
+    return agent
+
+
+def sent(agent: Agent, session: str) -> tuple[Json, tuple[str, ...]]:
+    """What the client sends of its session with another request, and how texts begin that come with it."""
+    ran = agent.run(NEXT, session=session)
+    assert len(ran.requests) == 1, ran.output + ran.error
+    return ran.requests[0], (*agent.adds, NEXT, f'"{NEXT}"')
+
+
+@pytest.fixture
+def kept(recorded: Agent) -> Iterator[tuple[str, bytes]]:
+    """The recorded session, whatever a test does with it."""
+    session, data = recorded.session()
+    yield session, data
+    recorded.put(data)
+
+
+@pytest.mark.parametrize("recorded", AGENTS, indirect=True)
+def test_a_session_is_read_as_it_is_sent(recorded: Agent, kept: tuple[str, bytes]) -> None:
+    session, data = kept
+    transcript = parse(data)
+    assert transcript.format == recorded.format
+    assert validate(transcript) == []
+    assert list(differences(transcript, *sent(recorded, session))) == []
+
+
+# A condensed session resumes in its place, or is imported, and sends what it says.
+@pytest.mark.parametrize("recorded", AGENTS, indirect=True)
+def test_a_condensed_session_resumes(recorded: Agent, kept: tuple[str, bytes], tmp_path: Path) -> None:
+    session, before = kept
+    results: dict[bytes, str] = {condensed(before, way, tmp_path): way for way in WAYS}  # Many are the same.
+    for after, way in results.items():
+        recorded.put(after)
+        transcript = parse(after)
+        assert validate(transcript) == [], way
+        assert list(differences(transcript, *sent(recorded, session))) == [], way
