@@ -52,7 +52,10 @@ def sessions(database: Path) -> list[StoredSession]:
         ON parts.session_id = session.id
     """
     with _opened(database) as opened:
-        return [StoredSession(*row[:5], bool(row[5])) for row in opened.execute(query)]
+        return [
+            StoredSession(id, title, project, updated, size, bool(is_side))
+            for id, title, project, updated, size, is_side in opened.execute(query)
+        ]
 
 
 def exported(path: Path) -> bytes:
