@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.lazy_text import Text
 from .choice import Candidates, Choice, Stretch, fit
 from .parts import Key
-from .shorten import Priced, further_tokens, marker_tokens, rendered, stretches_of
+from .shorten import Priced, further_tokens, marker_tokens, rendered, stretches_of, text_with
 from .summary import Sections
 from .survey import Survey
 
@@ -60,6 +61,7 @@ class SharedBudget:
         self._stretches = stretches_of(survey, self._keys, opening)
         self._told = len(told)
         self._candidates: Candidates | None = None
+        self._known: dict[Key, tuple[bytes, Text]] = {}
         self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
 
     def within(self, budget: int) -> Shortened:
@@ -67,9 +69,15 @@ class SharedBudget:
         if self._sections is None and self.tokens <= budget:
             return Shortened({}, "", self.tokens)
         choice = self._choice()
-        fit(choice, budget - self._short, lambda: self._tokens(choice))
-        texts = rendered(self._survey, self._long, self._placed, choice)
-        return Shortened(texts, self._summary(choice), self._short + self._tokens(choice))
+        found = Shortened({}, "", 0)
+
+        def measure() -> int:
+            nonlocal found  # What is measured last is what is chosen in the end.
+            found = self._read(choice)
+            return found.tokens
+
+        fit(choice, budget - self._short, measure)
+        return replace(found, tokens=self._short + found.tokens)
 
     def value_at_least(self, least: float) -> dict[Key, Text]:
         """Texts in their places without what is worth less: facts and lines that later work may need, per token."""
@@ -99,12 +107,21 @@ class SharedBudget:
             self._candidates = self._priced.candidates(self._keys, self._stretches, self._gap, self._fixed)
         return Choice(self._candidates, self._said[:], least)
 
-    def _tokens(self, choice: Choice) -> int:
-        texts = rendered(self._survey, self._long, self._placed, choice)
-        return self._survey.count(self._summary(choice)) + sum(map(self._survey.count, texts.values()))
+    def _read(self, choice: Choice) -> Shortened:
+        """What is chosen, and the tokens of that."""
+        count = self._survey.count
+        texts = dict(self._texts(choice))
+        summary = self._sections.written(self._stretches[: self._told], choice.kept) if self._sections else ""
+        return Shortened(texts, summary, count(summary) + sum(map(count, texts.values())))
 
-    def _summary(self, choice: Choice) -> str:
-        return self._sections.written(self._stretches[: self._told], choice.kept) if self._sections else ""
+    def _texts(self, choice: Choice) -> Iterator[tuple[Key, Text]]:
+        """The parts in their places; from one budget to the next most of them stay as they are."""
+        for key, stretch in zip(self._long, self._placed, strict=True):
+            kept = bytes(choice.kept[stretch.start : stretch.stop])
+            known = self._known.get(key)
+            if known is None or known[0] != kept:
+                known = self._known[key] = kept, text_with(self._survey, key, kept, is_whole=not stretch.gaps)
+            yield key, known[1]
 
 
 def shorten_to_budget(survey: Survey, keys: Iterable[Key], budget: int) -> dict[Key, str]:

@@ -199,12 +199,16 @@ def _shortened(priced: Priced, key: Key, budget: int, said: list[int]) -> str:
 
 def rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, Text]:
     """The parts with the units that are chosen, or as they were where that is no larger."""
-    texts: dict[Key, Text] = {}
-    for key, stretch in zip(keys, stretches, strict=True):
-        original, kept = survey.parts[key].content, choice.kept[stretch.start : stretch.stop]
-        if all(kept) and not stretch.gaps:
-            texts[key] = original
-            continue
-        text = render(survey.units[key], kept)
-        texts[key] = text if survey.count(text) < survey.count(original) else original
-    return texts
+    return {
+        key: text_with(survey, key, choice.kept[stretch.start : stretch.stop], is_whole=not stretch.gaps)
+        for key, stretch in zip(keys, stretches, strict=True)
+    }
+
+
+def text_with(survey: Survey, key: Key, kept: Sequence[int], *, is_whole: bool) -> Text:
+    """A part with the units that are kept, or as it was where that is no larger, or `is_whole` and all are."""
+    original = survey.parts[key].content
+    if is_whole and all(kept):
+        return original
+    text = render(survey.units[key], kept)
+    return text if survey.count(text) < survey.count(original) else original

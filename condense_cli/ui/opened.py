@@ -18,6 +18,7 @@ from ..config.user import UserConfiguration
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
+from ..extractive.remembered import remember
 from ..money.windows import signs_of
 from ..passes.condensation import Condensation
 from ..passes.explained import explained
@@ -91,6 +92,7 @@ class OpenSession:
         self._user, self._registry = desk.user, desk.registry
         self.places = Places(transcript.messages)
         self.count = Counter.of(transcript)
+        remember(self.count)
         self.factor = factor_of(transcript, self.count)
         self.tokens = self.factor.shown(self.count.transcript(transcript))
 

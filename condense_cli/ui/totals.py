@@ -23,6 +23,9 @@ def _totals(totals: Totals) -> Iterator[str]:
     if totals.window:
         before, after = (percent(used, totals.window) for used in (totals.used_before, totals.used_after))
         yield f"window {before:.0f}% → {after:.0f}% of {totals.window:,}"
+    if totals.model is None:
+        yield "no money, as the file names no model"
+        return
     money = cost_figures(totals.cost, totals.model, is_changed=totals.before != totals.after)
     if money:
         yield money

@@ -8,10 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.exchanges import cut_before
+from ...extractive.remembered import priced_of
 from ...extractive.shared_budget import SharedBudget
-from ...extractive.shorten import Priced
 from ...extractive.summary import Sections
-from ...extractive.survey import Survey
 from ..draft import Draft
 from .head_summary import HeadSummary
 from .shortening import Shortening
@@ -39,8 +38,8 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
     summarized.
     """
     keys = shortening.keys
-    survey = Survey(head.read(draft.messages) if head else draft.messages, draft.count)
-    priced = Priced(survey)
+    priced = priced_of(head.read(draft.messages) if head else draft.messages, draft.count)
+    survey = priced.survey
     whole = SharedBudget(priced, [key for placed in keys.values() for key in placed], fixed=shortening.fixed)
     in_place = Division(0, whole, whole.tokens - (draft.plain_tokens - target))
     if head is None:
