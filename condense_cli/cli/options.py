@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -162,16 +162,14 @@ Pins = Annotated[
     list[str] | None,
     typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/.", hidden=True),
 ]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        metavar="NAME|PATH",
-        autocompletion=complete_preset,
-        help="Preset to run.  [default: that of your settings, or balanced]",
-    ),
-]
+
+
+def preset_option(help: str) -> Any:
+    """`--preset`, which every command has for something of its own."""
+    return typer.Option("--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help=help)
+
+
+Preset = Annotated[str | None, preset_option("Preset to run.  [default: that of your settings, or balanced]")]
 NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and the settings in your own.")
 ]

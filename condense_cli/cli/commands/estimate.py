@@ -24,7 +24,7 @@ from ..options import (
     Session,
     TargetPercent,
     TargetTokens,
-    complete_preset,
+    preset_option,
 )
 from ..reading import input_file, name_of, read_transcript
 from ..running.options import check_targets
@@ -61,12 +61,7 @@ class Comparing(NamedTuple):
         list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, or files.  [default: all presets]")
     ] = None
     session: Session = None
-    preset: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help="A preset; may be repeated."
-        ),
-    ] = None
+    preset: Annotated[list[str] | None, preset_option("A preset; may be repeated.")] = None
     provider: Annotated[
         list[str] | None,
         typer.Option(

@@ -17,7 +17,7 @@ from ..options import (
     Profiles,
     Prompts,
     Redact,
-    complete_preset,
+    preset_option,
 )
 from ..running.providing import complete_provider
 
@@ -48,13 +48,7 @@ class Condensing(NamedTuple):
 
     preset: Annotated[
         list[str] | None,
-        typer.Option(
-            "--preset",
-            "-p",
-            metavar="NAME|PATH",
-            autocompletion=complete_preset,
-            help="A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]",
-        ),
+        preset_option("A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]"),
     ] = None
     provider: Annotated[
         list[str] | None,
