@@ -16,7 +16,7 @@ from ..options import (
     preset_option,
 )
 from ..reading import input_file, read_transcript
-from ..running.counting import Counting
+from ..running.counting import CountOptions
 from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 
 EXAMPLES = (
@@ -69,7 +69,7 @@ def diff(
             help="Format of both.  [default: recognised]",
         ),
     ] = None,
-    counting: Counting,
+    counting: CountOptions,
     lenient: LenientReading = False,
 ) -> None:
     """Show what differs between two transcripts, message by message.

@@ -17,7 +17,7 @@ from ..options import (
     Session,
 )
 from ..reading import input_file, name_of, read_transcript
-from ..running.counting import Counting
+from ..running.counting import CountOptions
 from ..running.several import check_rows
 
 EXAMPLES = (
@@ -35,7 +35,7 @@ _TOP = 10
 """Entries of each list."""
 
 
-class Reader(NamedTuple):
+class ReaderOptions(NamedTuple):
     """Who reads it, and what beside it."""
 
     model: Annotated[
@@ -51,8 +51,8 @@ def inspect(
     file: File = None,
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    reader: Reader,
-    counting: Counting,
+    reader: ReaderOptions,
+    counting: CountOptions,
     top: Annotated[
         int | None, typer.Option("--top", metavar="N", min=1, help="Entries of each list.  [default: 10]")
     ] = None,

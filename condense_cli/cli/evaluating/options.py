@@ -43,7 +43,7 @@ def complete_measure() -> list[str]:
     return [*RECALLS, *WITNESSES, "all"]
 
 
-class Condensing(NamedTuple):
+class MeasuredWays(NamedTuple):
     """What is done to each transcript at its cuts, and what that is compared with."""
 
     preset: Annotated[

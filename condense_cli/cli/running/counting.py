@@ -29,7 +29,7 @@ def count_of(flag: CountName | None, settings: Settings | None) -> CountName:
     return flag or (settings.configuration.count if settings else "model")
 
 
-class Counting(NamedTuple):
+class CountOptions(NamedTuple):
     """In whose tokens a command counts that calls no model otherwise, and whether the call of `exact` is permitted."""
 
     counter: CounterOption = None

@@ -156,7 +156,7 @@ class Pass(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Session(msgspec.Struct, frozen=True):
+class WrittenSession(msgspec.Struct, frozen=True):
     """A session that was written beside the original; `command` resumes it from the folder `cwd`, null if unknown."""
 
     id: str
@@ -172,7 +172,7 @@ class Report(msgspec.Struct, frozen=True):
     input: str
     output: str | None
     backup: str | None
-    new_session: Session | None
+    new_session: WrittenSession | None
     format: str
     model: str | None
     configuration: str
@@ -205,7 +205,7 @@ def build(
     overhead_tokens: int | None = None,
     summaries: Sequence[Summarized] = (),
     backup: str | None = None,
-    new_session: Session | None = None,
+    new_session: WrittenSession | None = None,
     warnings: Sequence[str] = (),
 ) -> Report:
     """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
