@@ -21,6 +21,7 @@ from ..text.shares import percent
 from .contents import Saving, restorable_in, savings_of
 from .expected import Expected, expected_of
 from .explained import Explained, explained
+from .shortcomings import warnings_of
 from .slimming import Slim, slim_of
 
 SHAPE: Final = 2
@@ -213,8 +214,7 @@ def build(
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
     `slim` tells that display-only data was to be left out.
-    `backup` and `new_session` are what was written besides, `warnings` what `shortcomings.warnings_of` and the
-    writing say.
+    `backup` and `new_session` are what was written besides, `warnings` those of the writing.
     """
     before, after = condensation.before, condensation.transcript
     factor = condensation.factor
@@ -273,7 +273,7 @@ def build(
         savings=[replace(saving, operation=operation_label(saving.operation)) for saving in savings],
         references=references_after(condensation, count),
         summaries=list(summaries),
-        warnings=list(warnings),
+        warnings=[*warnings_of(condensation, encoding), *warnings],
         expected=expected_of(condensation.passes),
         slim=slim_of(after) if slim else None,
         changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
