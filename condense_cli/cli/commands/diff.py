@@ -9,15 +9,10 @@ import typer
 from ...errors import UsageError
 from ..console import console, exits, write_text
 from ..grouped import grouped
-from ..options import (
-    LenientReading,
-    Session,
-    complete_format,
-    preset_option,
-)
+from ..options import Assignments, LenientReading, Session, complete_format, complete_provider, preset_option
 from ..reading import input_file, read_transcript
 from ..running.counting import CountOptions
-from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
+from ..running.providing import checked, provider_with, registry_of_user, say_error
 
 EXAMPLES = (
     "Examples:\n\n\b\n"

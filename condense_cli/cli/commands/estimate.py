@@ -12,6 +12,7 @@ from ..console import console, exits, say, write_text
 from ..grouped import grouped
 from ..options import (
     AllowCalls,
+    Assignments,
     CountAs,
     CounterOption,
     File,
@@ -24,11 +25,12 @@ from ..options import (
     Session,
     TargetPercent,
     TargetTokens,
+    complete_provider,
     preset_option,
 )
 from ..reading import input_file, name_of, read_transcript
 from ..running.options import check_targets
-from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
+from ..running.providing import checked, provider_with, registry_of_user, say_error
 from ..running.several import check_rows
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from ..options import (
     Profiles,
     Prompts,
     Redact,
+    complete_provider,
     preset_option,
 )
-from ..running.providing import complete_provider
 
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
 """The names of `measuring.evaluating.KNOWN_WAYS`, which is too heavy to import for a help page."""
