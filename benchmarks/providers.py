@@ -38,7 +38,7 @@ from condense_cli.passes.offline import Offline
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.quality.cases import cases_of
-from condense_cli.report.lists.providers import Figures, Measured
+from condense_cli.report.lists.providers import Figures, MeasuredProvider
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 SAMPLES: Final = sorted(path for path in (PROJECT / "sample_transcripts").glob("*.json*"))
@@ -107,10 +107,10 @@ def figures(provider: Provider[Any], transcripts: list[Transcript], rounds: int)
     )
 
 
-def measure(rounds: int) -> Measured:
+def measure(rounds: int) -> MeasuredProvider:
     transcripts = [api.load(path) for path in SAMPLES]
     today = date.today()
-    return Measured(
+    return MeasuredProvider(
         date=today.isoformat(),
         condense=condense_cli.__version__,
         model=MODEL,

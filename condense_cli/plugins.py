@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .core.nearest import nearest
 from .errors import CondenseError, ConfigurationError, UnknownFormatError, UsageError
-from .providers.installed import Found
+from .providers.installed import FoundPlugin
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -48,14 +48,14 @@ class Installed:
     def names(self, group: str) -> list[str]:
         return list(dict.fromkeys(entry.name for entry in self._entries[group]))
 
-    def found(self, group: str, name: str) -> list[Found]:
+    def found(self, group: str, name: str) -> list[FoundPlugin]:
         """What is registered under a name, loaded; more than one where packages clash."""
         return [_loaded(entry) for entry in self._entries[group] if entry.name == name]
 
     def providers(self) -> Sequence[str]:
         return self.names(PROVIDERS)
 
-    def provider(self, name: str) -> Sequence[Found]:
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
         return self.found(PROVIDERS, name)
 
     def selector(self, name: str) -> Selector:
@@ -139,8 +139,8 @@ def origin(entry: EntryPoint) -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
 
 
-def _loaded(entry: EntryPoint) -> Found:
+def _loaded(entry: EntryPoint) -> FoundPlugin:
     try:
-        return Found(entry.name, origin(entry), entry.load())
+        return FoundPlugin(entry.name, origin(entry), entry.load())
     except (Exception, SystemExit) as error:  # Whatever a module does while it is imported.
-        return Found(entry.name, origin(entry), error=f"{type(error).__name__}: {error}")
+        return FoundPlugin(entry.name, origin(entry), error=f"{type(error).__name__}: {error}")

@@ -11,7 +11,7 @@ from ..core.patterns import PatternError, searcher
 from ..core.plurals import plural
 from ..core.transcript import Block, BlockKind, Message
 from ..errors import CondenseError, UsageError
-from ..report.inspection.lookup import Found, Hit, find
+from ..report.inspection.lookup import Hit, HitKind, find
 from ..report.text.labels import block_label
 from .library import Library, Session
 from .pages import cut, page
@@ -31,7 +31,7 @@ def show(library: Library, what: str, session: str | None = None, first_line: in
     except CondenseError as error:
         missing: CondenseError = error
     else:
-        if not hits or hits[0].found is not Found.MARKER:
+        if not hits or hits[0].found is not HitKind.MARKER:
             return page(_shown(current, hits), first_line)
         missing = CondenseError(f"What {what} stands for is not in this session, nor in those beside it.")
     for original in library.originals(current):
@@ -40,7 +40,7 @@ def show(library: Library, what: str, session: str | None = None, first_line: in
         except CondenseError:
             continue
         # A position means one of the conversation as it is now.
-        if hits and hits[0].found not in (Found.MARKER, Found.POSITION):
+        if hits and hits[0].found not in (HitKind.MARKER, HitKind.POSITION):
             return page(_shown(original, hits), first_line)
     raise missing
 

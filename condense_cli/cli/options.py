@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -47,6 +47,10 @@ FORMAT_NAMES: Final = (
 """The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
 
 
+PROVIDER_IDS = ("lossless", "native", "smart", "truncation")
+"""The names of `registry.BUILT_IN`, which is too heavy to import while a shell waits for completions."""
+
+
 def complete_preset(incomplete: str) -> list[str]:
     """Names of presets that begin so."""
     from .running.settings import preset_names_here
@@ -78,6 +82,11 @@ def complete_session(incomplete: str) -> list[tuple[str, str]]:
 
     known = [(LATEST, "the newest of this project"), *((file.id, file.client) for file in find(session_places()).files)]
     return [(id, help) for id, help in known if id.startswith(incomplete)]
+
+
+def complete_provider(incomplete: str) -> list[str]:
+    """Names of built-in providers that begin so."""
+    return [id for id in PROVIDER_IDS if id.startswith(incomplete)]
 
 
 def parse_tokens(text: str, least: int = 1, hint: str = "") -> int:
@@ -162,16 +171,14 @@ Pins = Annotated[
     list[str] | None,
     typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/.", hidden=True),
 ]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        metavar="NAME|PATH",
-        autocompletion=complete_preset,
-        help="Preset to run.  [default: that of your settings, or balanced]",
-    ),
-]
+
+
+def preset_option(help: str) -> Any:
+    """`--preset`, which every command has for something of its own."""
+    return typer.Option("--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help=help)
+
+
+Preset = Annotated[str | None, preset_option("Preset to run.  [default: that of your settings, or balanced]")]
 NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and the settings in your own.")
 ]
@@ -300,4 +307,32 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep 
 Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anything is sent to a model.")]
 AllowPartial = Annotated[
     bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
+]
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        "--provider",
+        metavar="NAME",
+        autocompletion=complete_provider,
+        help="Strategy to run; without a preset, with its own defaults. See condense providers.",
+    ),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the provider; may be repeated."),
+]
+TARGETS = ("anthropic", "openai-chat", "openai-responses")
+"""`formats.converting.TARGETS`, which is too heavy to import while a shell waits for completions."""
+
+ToFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="NAME",
+        autocompletion=lambda: list(TARGETS),
+        help="Write messages of this API instead: anthropic, openai-chat or openai-responses.",
+    ),
+]
+LogJson = Annotated[
+    bool, typer.Option("--log-json", help="One line of JSON about the run on standard error, in place of messages.")
 ]

@@ -15,7 +15,7 @@ _R = TypeVar("_R")
 _SHOWN: Final = 40
 
 
-class Expected(NamedTuple):
+class ArgumentKind(NamedTuple):
     """What an argument has to be, and what to do where it is not. `reads` makes a number of a text, or None."""
 
     fits: Callable[[Any], bool]
@@ -35,35 +35,35 @@ def _are(values: Any, fits: Callable[[Any], bool]) -> bool:
     return isinstance(values, Sequence | Set) and not isinstance(values, str | bytes) and all(map(fits, values))
 
 
-def having(names: str, hint: str) -> Expected:
+def having(names: str, hint: str) -> ArgumentKind:
     """A value with all these methods."""
-    return Expected(lambda value: all(callable(getattr(value, name, None)) for name in names.split()), hint)
+    return ArgumentKind(lambda value: all(callable(getattr(value, name, None)) for name in names.split()), hint)
 
 
-def made_by(name: str, how: str) -> Expected:
+def made_by(name: str, how: str) -> ArgumentKind:
     """A value of the class of that name, which is not imported for it."""
-    return Expected(lambda value: any(each.__name__ == name for each in type(value).__mro__), how)
+    return ArgumentKind(lambda value: any(each.__name__ == name for each in type(value).__mro__), how)
 
 
-TEXT: Final = Expected(lambda value: isinstance(value, str), "Give a text.")
-PATH: Final = Expected(
+TEXT: Final = ArgumentKind(lambda value: isinstance(value, str), "Give a text.")
+PATH: Final = ArgumentKind(
     lambda value: isinstance(value, str) or hasattr(value, "__fspath__"), "Give a path, as a text or a Path."
 )
-PRESET: Final = Expected(PATH.fits, "Give the name of a preset, such as 'balanced', or the path of a file.")
-COUNT: Final = Expected(
+PRESET: Final = ArgumentKind(PATH.fits, "Give the name of a preset, such as 'balanced', or the path of a file.")
+COUNT: Final = ArgumentKind(
     lambda value: _is_whole(value) and value >= 0, "Give a whole number from 0, or a text such as 60k.", count_in
 )
-POSITIVE: Final = Expected(
+POSITIVE: Final = ArgumentKind(
     lambda value: _is_whole(value) and value >= 1, "Give a whole number from 1, or a text such as 60k.", count_in
 )
-NUMBER: Final = Expected(lambda value: is_number(value) and value >= 0, "Give a number from 0.")
-PERCENT: Final = Expected(
+NUMBER: Final = ArgumentKind(lambda value: is_number(value) and value >= 0, "Give a number from 0.")
+PERCENT: Final = ArgumentKind(
     lambda value: is_number(value) and value >= 0, "Give a percentage, such as 50 or '50%'.", percent_in
 )
-COUNTER: Final = Expected(lambda value: value in ("built-in", "tiktoken"), "There are built-in and tiktoken.")
-TEXTS: Final = Expected(lambda value: _are(value, TEXT.fits), "Give a list of texts.")
-SHARES: Final = Expected(lambda value: _are(value, is_number), "Give a list of shares, such as [0.5, 0.3].")
-CONFIGURATIONS: Final = Expected(
+COUNTER: Final = ArgumentKind(lambda value: value in ("built-in", "tiktoken"), "There are built-in and tiktoken.")
+TEXTS: Final = ArgumentKind(lambda value: _are(value, TEXT.fits), "Give a list of texts.")
+SHARES: Final = ArgumentKind(lambda value: _are(value, is_number), "Give a list of shares, such as [0.5, 0.3].")
+CONFIGURATIONS: Final = ArgumentKind(
     lambda value: (
         isinstance(value, Mapping)
         and all(map(TEXT.fits, value))
@@ -71,16 +71,16 @@ CONFIGURATIONS: Final = Expected(
     ),
     "Give a dict from names to Configurations.",
 )
-MAPPING: Final = Expected(lambda value: isinstance(value, Mapping), "Give a dict.")
-SELECTORS: Final = Expected(
+MAPPING: Final = ArgumentKind(lambda value: isinstance(value, Mapping), "Give a dict.")
+SELECTORS: Final = ArgumentKind(
     lambda value: isinstance(value, Mapping) and all(map(TEXT.fits, value)) and all(map(callable, value.values())),
     "Give a dict from names to functions of a message and a block.",
 )
-CALLABLE: Final = Expected(callable, "Give a function.")
+CALLABLE: Final = ArgumentKind(callable, "Give a function.")
 SUMMARIZER: Final = having("summarize", "Give an object with summarize(tasks, messages).")
 
 
-def with_arguments(**kinds: Expected) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def with_arguments(**kinds: ArgumentKind) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """A function that refuses arguments that are not of their kinds, that it has not, or that are missing.
 
     None is taken where it is the default. Raises UsageError in place of TypeError.

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..core.tokens import Counter
 from . import written
-from .entries import ENDED, OK, FileEntry, Ledger, LeftOut
+from .entries import ENDED, OK, FileEntry, Ledger, LeftOutEntries
 
 DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
 
@@ -108,7 +108,7 @@ def _without(ledger: Ledger, dropped: list[_Entry]) -> Ledger:
         for section in get_args(_Section)
     }
     amounts = {section: len(getattr(ledger, section)) - len(entries) for section, entries in sections.items()}
-    left_out = ledger.left_out.plus(LeftOut(**amounts))
+    left_out = ledger.left_out.plus(LeftOutEntries(**amounts))
     # Of a list that went as a whole nothing is to be said but that; an empty list would say that all is done.
     is_whole_list = ledger.is_whole_list and (bool(sections["todos"]) or not amounts["todos"])
     return replace(ledger, left_out=left_out, is_whole_list=is_whole_list, **sections)

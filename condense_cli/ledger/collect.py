@@ -15,13 +15,13 @@ from ..extractive.units import render, split
 from ..toolcalls import patches, todos, tools
 from .entries import (
     LONGEST_REQUEST,
-    Command,
+    CommandEntry,
     FileEntry,
     Ledger,
-    LeftOut,
-    Request,
+    LeftOutEntries,
     State,
     Todo,
+    UserRequest,
     merge,
     middle_left_out,
 )
@@ -45,13 +45,13 @@ def collect(messages: Sequence[Message]) -> Ledger:
             if block.kind is BlockKind.TOOL_CALL:
                 entries += _of_call(block, results.get(id(block), Results()))
             elif is_typed(message, block):
-                entries.append(Ledger(requests=(Request(_request(block.text)),)))
+                entries.append(Ledger(requests=(UserRequest(_request(block.text)),)))
             elif words := words_in(block):
-                entries.append(Ledger(requests=(Request(words),)))
+                entries.append(Ledger(requests=(UserRequest(words),)))
             elif block.kind is BlockKind.IMAGE:
-                entries.append(Ledger(left_out=LeftOut(images=1)))
+                entries.append(Ledger(left_out=LeftOutEntries(images=1)))
             elif block.kind is BlockKind.OPAQUE and block.estimate and not block.injected:
-                entries.append(Ledger(left_out=LeftOut(documents=1)))
+                entries.append(Ledger(left_out=LeftOutEntries(documents=1)))
     return merge_all(entries)
 
 
@@ -113,7 +113,7 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
 def _of_command(command: str, results: Results) -> Iterator[Ledger]:
     outcome = command_outcome(results)
     text = middle_left_out(command.strip(), *_LONGEST_COMMAND)
-    yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.state == "failed"), outcome.error),))
+    yield Ledger(commands=(CommandEntry(text, outcome.outcome, 1, int(outcome.state == "failed"), outcome.error),))
     patched = patches.files(command)
     if patched:
         yield from _of_patch(patched, outcome.state)

@@ -68,7 +68,7 @@ class FileEntry(Struct, frozen=True):
         )
 
 
-class Command(Struct, frozen=True):
+class CommandEntry(Struct, frozen=True):
     """A command line: how often it ran, how often it failed, how it ended last, and what the last error said.
 
     One that was denied counts as a run that did not fail; its error is what the user said.
@@ -80,11 +80,11 @@ class Command(Struct, frozen=True):
     failures: int = 0
     error: str = ""
 
-    def then(self, later: Command) -> Command:
+    def then(self, later: CommandEntry) -> CommandEntry:
         return replace(later, runs=self.runs + later.runs, failures=self.failures + later.failures)
 
 
-class Request(Struct, frozen=True):
+class UserRequest(Struct, frozen=True):
     """What the user wrote, and how often."""
 
     text: str
@@ -102,7 +102,7 @@ class Todo(Struct, frozen=True):
         return Todo(later.text or self.text, later.status or self.status, self.id)
 
 
-class LeftOut(Struct, frozen=True):
+class LeftOutEntries(Struct, frozen=True):
     """How many entries a ledger lost because it had to become smaller, and what no entry stands for."""
 
     requests: int = 0
@@ -113,11 +113,11 @@ class LeftOut(Struct, frozen=True):
     images: int = 0
     documents: int = 0
 
-    def plus(self, other: LeftOut) -> LeftOut:
-        return LeftOut(*(getattr(self, key) + getattr(other, key) for key in self.__struct_fields__))
+    def plus(self, other: LeftOutEntries) -> LeftOutEntries:
+        return LeftOutEntries(*(getattr(self, key) + getattr(other, key) for key in self.__struct_fields__))
 
     def __bool__(self) -> bool:
-        return self != LeftOut()
+        return self != LeftOutEntries()
 
 
 class Ledger(Struct, frozen=True):
@@ -127,13 +127,13 @@ class Ledger(Struct, frozen=True):
     each was last touched. `is_whole_list`: the todos are a whole list, which replaces an earlier one.
     """
 
-    requests: tuple[Request, ...] = ()
+    requests: tuple[UserRequest, ...] = ()
     changed: tuple[FileEntry, ...] = ()
     read: tuple[FileEntry, ...] = ()
-    commands: tuple[Command, ...] = ()
+    commands: tuple[CommandEntry, ...] = ()
     todos: tuple[Todo, ...] = ()
     is_whole_list: bool = False
-    left_out: LeftOut = LeftOut()
+    left_out: LeftOutEntries = LeftOutEntries()
 
     def __bool__(self) -> bool:
         return self != Ledger()
@@ -153,11 +153,11 @@ def merge(earlier: Ledger, later: Ledger) -> Ledger:
     )
 
 
-def _merge_requests(earlier: Iterable[Request], later: Iterable[Request]) -> tuple[Request, ...]:
-    found: dict[str, Request] = {}
+def _merge_requests(earlier: Iterable[UserRequest], later: Iterable[UserRequest]) -> tuple[UserRequest, ...]:
+    found: dict[str, UserRequest] = {}
     for request in (*earlier, *later):
         before = found.get(request.text)
-        found[request.text] = Request(request.text, before.times + request.times) if before else request
+        found[request.text] = UserRequest(request.text, before.times + request.times) if before else request
     return tuple(found.values())
 
 
@@ -177,7 +177,7 @@ def _merge_files(earlier: Ledger, later: Ledger) -> tuple[tuple[FileEntry, ...],
     return tuple(changed.values()), tuple(read.values())
 
 
-def _merge_commands(earlier: Iterable[Command], later: Iterable[Command]) -> tuple[Command, ...]:
+def _merge_commands(earlier: Iterable[CommandEntry], later: Iterable[CommandEntry]) -> tuple[CommandEntry, ...]:
     found = {command.text: command for command in earlier}
     for command in later:
         before = found.pop(command.text, None)

@@ -11,7 +11,7 @@ from ..extractive.choice import UNSIGNED, Candidates, Choice, Stretch
 from ..extractive.choice import fit as fit_choice
 from ..extractive.instructions import weight_of
 from ..extractive.units import render, split
-from .entries import Request
+from .entries import UserRequest
 
 _LONG: Final = 400
 """Requests of more characters go before others that say as much: a rule is short."""
@@ -23,7 +23,7 @@ _OPENING: Final = 2
 
 
 def quoted(
-    requests: Sequence[Request], budget: int, count: Counter, measure: Callable[[Sequence[str]], int]
+    requests: Sequence[UserRequest], budget: int, count: Counter, measure: Callable[[Sequence[str]], int]
 ) -> list[str]:
     """What is left of each request where all may have `budget` tokens; empty where nothing is.
 

@@ -28,7 +28,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .entries import DENIED, ENDED, OK, Command, FileEntry, Ledger, LeftOut, Request, State, Todo
+from .entries import DENIED, ENDED, OK, CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest
 
 OPENING: Final = "<ledger>"
 CLOSING: Final = "</ledger>"
@@ -159,14 +159,14 @@ def file_text(entry: FileEntry, folder: str = "") -> str:
     return _item(f"{', '.join(words)}: {path}") + _attached(">", entry.moved_to)
 
 
-def command_text(command: Command) -> str:
+def command_text(command: CommandEntry) -> str:
     runs = f", {command.runs} runs" if command.runs != 1 else ""
     implied = _implied_failures(command.outcome, command.runs)
     failures = f", {command.failures} failed" if command.failures != implied else ""
     return _item(f"{command.outcome}{runs}{failures}: {command.text}") + _attached("!", command.error)
 
 
-def request_text(request: Request) -> str:
+def request_text(request: UserRequest) -> str:
     is_counted = request.times != 1 or _REQUEST.fullmatch(request.text)
     return _item(f"[{request.times}x] {request.text}" if is_counted else request.text)
 
@@ -188,11 +188,11 @@ class _Entry(Struct):
 
 
 def _parse(lines: Sequence[str]) -> Ledger:
-    requests: list[Request] = []
+    requests: list[UserRequest] = []
     files: dict[str, list[FileEntry]] = {_CHANGED: [], _READ: []}
-    commands: list[Command] = []
+    commands: list[CommandEntry] = []
     todos: list[Todo] = []
-    is_whole_list, left_out = False, LeftOut()
+    is_whole_list, left_out = False, LeftOutEntries()
     for heading, entries in _read_sections(lines):
         named = _FILES.fullmatch(heading)
         if named:
@@ -250,11 +250,11 @@ def _file(entry: _Entry, folder: str) -> FileEntry:
     return FileEntry(path, state=state, moved_to=entry[">"], **counts)
 
 
-def _command(entry: _Entry) -> Command:
+def _command(entry: _Entry) -> CommandEntry:
     outcome, runs, failures, text = _match(_COMMAND, entry["-"]).groups()
     times = int(runs or 1)
     failed = _implied_failures(outcome, times) if failures is None else int(failures)
-    return Command(text, outcome, times, failed, entry["!"])
+    return CommandEntry(text, outcome, times, failed, entry["!"])
 
 
 def _implied_failures(outcome: str, runs: int) -> int:
@@ -262,9 +262,9 @@ def _implied_failures(outcome: str, runs: int) -> int:
     return 0 if outcome in (OK, ENDED, DENIED) else min(1, runs)
 
 
-def _request(entry: _Entry) -> Request:
+def _request(entry: _Entry) -> UserRequest:
     counted = _REQUEST.fullmatch(entry["-"])
-    return Request(counted[2], int(counted[1])) if counted else Request(entry["-"])
+    return UserRequest(counted[2], int(counted[1])) if counted else UserRequest(entry["-"])
 
 
 def _todo(entry: _Entry) -> Todo:
@@ -272,6 +272,6 @@ def _todo(entry: _Entry) -> Todo:
     return Todo(text, status, id or "")
 
 
-def _left_out(line: str) -> LeftOut:
+def _left_out(line: str) -> LeftOutEntries:
     keys = {noun: key for key, nouns in _NOUNS.items() for noun in nouns}
-    return LeftOut(**{keys[noun]: int(number) for number, noun in _AMOUNT.findall(line) if noun in keys})
+    return LeftOutEntries(**{keys[noun]: int(number) for number, noun in _AMOUNT.findall(line) if noun in keys})

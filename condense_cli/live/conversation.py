@@ -20,7 +20,7 @@ from ..core.arguments import (
     PRESET,
     SUMMARIZER,
     TEXT,
-    Expected,
+    ArgumentKind,
     having,
     is_number,
     with_arguments,
@@ -90,8 +90,8 @@ class Live:
 
     @with_arguments(
         preset=PRESET,
-        policy=Expected(lambda value: isinstance(value, str) or _POLICY.fits(value), _POLICY.hint),
-        state=Expected(lambda value: isinstance(value, str | Path) or _STATE.fits(value), _STATE.hint),
+        policy=ArgumentKind(lambda value: isinstance(value, str) or _POLICY.fits(value), _POLICY.hint),
+        state=ArgumentKind(lambda value: isinstance(value, str | Path) or _STATE.fits(value), _STATE.hint),
         model=TEXT,
         keep_recent=COUNT,
         keep_reads=COUNT,
@@ -101,7 +101,9 @@ class Live:
         summarizer=SUMMARIZER,
         timeout=NUMBER,
         turn=having("__enter__ __exit__", "Give a lock, or another context manager."),
-        ahead=Expected(lambda value: is_number(value) and 0 < value < 1, "Give a part of the threshold, such as 0.8."),
+        ahead=ArgumentKind(
+            lambda value: is_number(value) and 0 < value < 1, "Give a part of the threshold, such as 0.8."
+        ),
     )
     def __init__(
         self,

@@ -49,7 +49,7 @@ def none_installed(name: str) -> Callable[[Counter], Summarizer]:
     raise ConfigurationError(f"There is no summarizer named {name!r}.")
 
 
-class Used(Struct, frozen=True):
+class ProfileUse(Struct, frozen=True):
     """What one profile did: summaries written, how many of them from the cache, what was refused, what it cost."""
 
     profile: str
@@ -59,8 +59,8 @@ class Used(Struct, frozen=True):
     refused: int
     spent: Spent
 
-    def __add__(self, other: Used) -> Used:
-        return Used(
+    def __add__(self, other: ProfileUse) -> ProfileUse:
+        return ProfileUse(
             self.profile,
             self.model,
             self.written + other.written,
@@ -103,7 +103,7 @@ class Summaries:
         self._redactor = redactor
         self._accounts = accounts
         self._installed_made: dict[str, Summarizer] = {}
-        self._used: dict[str, Used] = {}
+        self._used: dict[str, ProfileUse] = {}
         self._notes: dict[str, None] = {}
 
     def begin(self, transcript: Transcript, count: Counter) -> None:
@@ -115,7 +115,7 @@ class Summaries:
             self._installed_made.clear()
 
     @property
-    def used(self) -> list[Used]:
+    def used(self) -> list[ProfileUse]:
         return list(self._used.values())
 
     @property
@@ -253,7 +253,7 @@ class Summaries:
 
     def _note_use(self, profile: str, model: str, found: Sequence[Outcome], cached: int, spent: Spent) -> None:
         written = sum(isinstance(outcome, Written) for outcome in found)
-        used = Used(profile, model, written, cached, len(found) - written, spent)
+        used = ProfileUse(profile, model, written, cached, len(found) - written, spent)
         before = self._used.get(profile)
         self._used[profile] = before + used if before else used
 

@@ -23,7 +23,7 @@ _LONG: Final = 2_000
 """Characters of a run whose words are counted first: mostly they are enough."""
 
 
-class Sources(Protocol):
+class NumberedTexts(Protocol):
     """The texts that runs name, by their numbers."""
 
     def lines_of(self, number: int) -> Lines: ...
@@ -38,7 +38,7 @@ class WrittenText:
     """
 
     def __init__(
-        self, lines: Lines, sizes: Sequence[int], count: Counter, sources: Sources, head: int = 0, tail: int = 0
+        self, lines: Lines, sizes: Sequence[int], count: Counter, sources: NumberedTexts, head: int = 0, tail: int = 0
     ):
         self.lines, self._sizes, self._sources = lines, sizes, sources
         length = len(lines.lines)

@@ -13,7 +13,7 @@ from ..report.run.facts import SHAPE
 from ..report.text.shares import percent
 
 
-class Status(StrEnum):
+class FileStatus(StrEnum):
     DONE = "done"
     UNCHANGED = "unchanged"
     """It was written as it was: the configuration finds nothing to do."""
@@ -24,7 +24,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-WORKED: Final = frozenset({Status.DONE, Status.UNCHANGED, Status.UP_TO_DATE})
+WORKED: Final = frozenset({FileStatus.DONE, FileStatus.UNCHANGED, FileStatus.UP_TO_DATE})
 
 
 class FileResult(Struct, frozen=True):
@@ -36,7 +36,7 @@ class FileResult(Struct, frozen=True):
 
     input: str
     output: str | None
-    status: Status
+    status: FileStatus
     exit_status: int = 0
     format: str | None = None
     rows: int = 0
@@ -75,18 +75,18 @@ class ManyReport(Struct, frozen=True):
 def build(
     results: Sequence[FileResult], *, out_dir: str | None, configuration: str, spent: str, warnings: Sequence[str]
 ) -> ManyReport:
-    def number(status: Status) -> int:
+    def number(status: FileStatus) -> int:
         return sum(result.status is status for result in results)
 
     worked = [result for result in results if result.status in WORKED]
     before, after = sum(each.tokens_before for each in worked), sum(each.tokens_after for each in worked)
     totals = Totals(
         files=len(results),
-        done=number(Status.DONE),
-        unchanged=number(Status.UNCHANGED),
-        up_to_date=number(Status.UP_TO_DATE),
-        passed_over=number(Status.PASSED_OVER),
-        failed=number(Status.FAILED),
+        done=number(FileStatus.DONE),
+        unchanged=number(FileStatus.UNCHANGED),
+        up_to_date=number(FileStatus.UP_TO_DATE),
+        passed_over=number(FileStatus.PASSED_OVER),
+        failed=number(FileStatus.FAILED),
         tokens_before=before,
         tokens_after=after,
         saved=before - after,

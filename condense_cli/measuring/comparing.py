@@ -17,7 +17,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
 from ..errors import CallFailedError, StoppedError
 from ..llm.reasons import ANSWERED, HOPELESS, Cause
-from ..llm.summarizer import Summaries, Used
+from ..llm.summarizer import ProfileUse, Summaries
 from ..passes.offline import NAME as OFFLINE
 from ..passes.summaries import Outcome, Summarizer, Task
 from ..quality.cases import SMALLEST, Case, Way
@@ -57,7 +57,7 @@ class Contender:
         prompt: str | None = None,
     ) -> None:
         self.name = name
-        self.used: dict[str, Used] = {}
+        self.used: dict[str, ProfileUse] = {}
         """What each profile did so far."""
         self.stopped = ""
         """Why it was tried no further, as a sentence."""

@@ -59,7 +59,7 @@ class Price(Struct, frozen=True):
     assumed: tuple[str, ...] = ()
 
 
-class Table(Struct, frozen=True):
+class PriceTable(Struct, frozen=True):
     """Which prices these are: the package's version, and the newest change of a price that it dates."""
 
     version: str
@@ -158,7 +158,7 @@ def _openai_charges_writes(model: str) -> bool:
 
 
 @cache
-def table(on: date) -> Table:
+def table(on: date) -> PriceTable:
     """Version of the installed table, and the newest change in it that is not after that day."""
     import genai_prices
     from genai_prices.data_snapshot import get_snapshot
@@ -172,4 +172,4 @@ def table(on: date) -> Table:
         for conditional in info.prices
         if isinstance(conditional.constraint, StartDateConstraint)
     ]
-    return Table(genai_prices.__version__, max((start for start in starts if start <= on), default=None))
+    return PriceTable(genai_prices.__version__, max((start for start in starts if start <= on), default=None))

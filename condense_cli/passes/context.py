@@ -19,7 +19,7 @@ class Context(Struct, frozen=True):
     `clock` gives seconds. With `stop_at_target` every pass works only until the target is reached, as if the
     configuration said so for each. `factor` converts between the tokens that are counted and the model's, in which a
     configuration speaks. A run that `settles` goes on until it would find nothing more in its own result.
-    configuration speaks. `on_pass` is told the name of each pass when it begins.
+    `on_pass` is told the name of each pass when it begins.
     """
 
     count: Counter

@@ -15,7 +15,7 @@ from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, Message, Text, Transcript
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
-from .blocks.state import State, States, states_of
+from .blocks.state import States, TodoList, states_of
 from .joining import Joining
 from .prelude import ReferenceWriter
 from .receipts import Receipt
@@ -83,7 +83,7 @@ class Draft:
         """What the messages cost without references."""
         return self._plain
 
-    def state_of(self, block: Block) -> State | None:
+    def state_of(self, block: Block) -> TodoList | None:
         """The list of todos that a call held in the input."""
         return self._states.get(key_of(block))
 

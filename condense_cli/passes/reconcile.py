@@ -20,7 +20,7 @@ REFER: Final = "refer"
 """The operation of a block that is written with a reference."""
 
 
-class Standing(NamedTuple):
+class PlacedBlock(NamedTuple):
     """A block, with its message and its position in that."""
 
     message: Message
@@ -28,7 +28,7 @@ class Standing(NamedTuple):
     block: Block
 
 
-View = dict[BlockKey, Standing]
+View = dict[BlockKey, PlacedBlock]
 """Every block of some messages."""
 
 InInput = Mapping[BlockKey, tuple[int, int]]
@@ -37,7 +37,7 @@ InInput = Mapping[BlockKey, tuple[int, int]]
 
 def view(messages: Sequence[Message]) -> View:
     return {
-        key_of(block): Standing(message, number, block)
+        key_of(block): PlacedBlock(message, number, block)
         for message in messages
         for number, block in enumerate(message.blocks)
     }

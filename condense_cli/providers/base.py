@@ -65,7 +65,7 @@ class Reduction(Struct, frozen=True):
     tokens_after: int
 
 
-class Used(Protocol):
+class HasSpent(Protocol):
     @property
     def spent(self) -> Spent: ...
 
@@ -74,7 +74,7 @@ class Planner(Summarizer, Protocol):
     """A summarizer that calls nothing and notes what each request would cost."""
 
     @property
-    def used(self) -> Sequence[Used]: ...
+    def used(self) -> Sequence[HasSpent]: ...
 
 
 class RefusedResult(Exception):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 
-class Found(Struct, frozen=True):
+class FoundPlugin(Struct, frozen=True):
     """What a package registered under a name: the thing itself, or why it cannot be had."""
 
     name: str
@@ -17,13 +17,13 @@ class Found(Struct, frozen=True):
     error: str = ""
 
 
-class Installed(Protocol):
+class InstalledProviders(Protocol):
     """What installed packages register as providers. Asked only for what the table does not know."""
 
     def providers(self) -> Sequence[str]:
         """Their names, without loading any."""
 
-    def provider(self, name: str) -> Sequence[Found]:
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
         """Those registered under a name; more than one where packages clash."""
 
 
@@ -31,5 +31,5 @@ class NothingInstalled(Struct, frozen=True):
     def providers(self) -> Sequence[str]:
         return ()
 
-    def provider(self, name: str) -> Sequence[Found]:
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
         return ()

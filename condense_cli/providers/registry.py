@@ -15,7 +15,7 @@ from ..core.nearest import nearest
 from ..errors import ConfigurationError
 from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider
-from .installed import Found, Installed, NothingInstalled
+from .installed import FoundPlugin, InstalledProviders, NothingInstalled
 
 AnyProvider = Provider[Any]
 
@@ -49,7 +49,7 @@ class Registry:
         settings: Mapping[str, ProviderSettings] | None = None,
         *,
         default: str = DEFAULT,
-        installed: Installed | None = None,
+        installed: InstalledProviders | None = None,
     ) -> None:
         self.given = dict(settings or {})
         self._default = default
@@ -154,7 +154,7 @@ class Registry:
         return _error(f"there is no provider named {provider_id!r}", hint, positions)
 
 
-def _examined(found: Found, provider_id: str) -> tuple[Any, str]:
+def _examined(found: FoundPlugin, provider_id: str) -> tuple[Any, str]:
     """What a package registers as a provider, and why it is none, or nothing."""
     if found.error:
         return None, found.error

@@ -34,7 +34,7 @@ class Verdict(StrEnum):
     TOO_FEW = "too few"
 
 
-class Difference(Struct, frozen=True):
+class PairedDifference(Struct, frozen=True):
     """The mean of so many differences, and the interval that holds the true one with CONFIDENCE.
 
     `units` are what was resampled: groups of differences that are not independent of each other. Where there are too
@@ -56,7 +56,7 @@ class Difference(Struct, frozen=True):
         return Verdict.LESS if self.high < 0 else Verdict.CHANCE
 
 
-def difference(groups: Sequence[Sequence[float]]) -> Difference | None:
+def difference(groups: Sequence[Sequence[float]]) -> PairedDifference | None:
     """The mean of all differences, with its interval; None where there are none.
 
     Those of one group, such as the cuts of one conversation, are drawn together or not at all.
@@ -68,10 +68,10 @@ def difference(groups: Sequence[Sequence[float]]) -> Difference | None:
     pairs = sum(size for _, size in totals)
     mean = sum(total for total, _ in totals) / pairs
     if len(totals) < FEWEST:
-        return Difference(mean, None, None, pairs, len(totals))
+        return PairedDifference(mean, None, None, pairs, len(totals))
     means = _resampled(totals)
     outside = int(_tail(len(totals)) * _RESAMPLES)
-    return Difference(mean, means[outside], means[-1 - outside], pairs, len(totals))
+    return PairedDifference(mean, means[outside], means[-1 - outside], pairs, len(totals))
 
 
 def _resampled(totals: Sequence[tuple[float, int]]) -> list[float]:

@@ -62,7 +62,7 @@ class Recall(Struct, frozen=True):
         return {"facts": self.facts.share, "edits": self.edits.share, "files": self.files.share}
 
 
-class Standing(Struct, frozen=True):
+class StillThere(Struct, frozen=True):
     """Asked facts and lines that stand, and asked facts that are only named."""
 
     facts: frozenset[str]
@@ -94,7 +94,7 @@ class Questions:
     def __call__(self, condensed: Sequence[Message]) -> Recall:
         return self.recall(condensed, self.standing(condensed))
 
-    def recall(self, condensed: Sequence[Message], standing: Standing) -> Recall:
+    def recall(self, condensed: Sequence[Message], standing: StillThere) -> Recall:
         """The scores of a condensed form of which it is known what stands in it."""
         return Recall(
             Score(len(self.asked.facts), len(standing.facts), len(standing.named)),
@@ -102,7 +102,7 @@ class Questions:
             Score(len(self.files), still_told(self.files, touched(condensed))),
         )
 
-    def standing(self, condensed: Sequence[Message]) -> Standing:
+    def standing(self, condensed: Sequence[Message]) -> StillThere:
         """What of the asked stands in a condensed form."""
         facts: set[str] = set()
         lines: set[str] = set()
@@ -121,7 +121,7 @@ class Questions:
             for request in ledger.requests:
                 for line in request.text.split("\n"):
                     self._read_line(line, facts, lines)
-        return Standing(frozenset(facts), frozenset(lines), frozenset(named - facts))
+        return StillThere(frozenset(facts), frozenset(lines), frozenset(named - facts))
 
     def verbatim(self, condensed: Sequence[Message]) -> Iterator[str]:
         """What a condensed form still holds as it was: whole texts, otherwise lines, without the numbers of listings,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ..core.transcript import Message
-from ..ledger.entries import Ledger, Request
+from ..ledger.entries import Ledger, UserRequest
 
 
-def words_not_said(words: Sequence[Request], since: Sequence[Message]) -> tuple[Request, ...]:
+def words_not_said(words: Sequence[UserRequest], since: Sequence[Message]) -> tuple[UserRequest, ...]:
     """The user's words of which a line is not in any text since."""
     said = _said(since)
     return tuple(

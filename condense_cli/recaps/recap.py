@@ -14,10 +14,10 @@ from ..extractive.answers import is_all_words
 from ..extractive.shared_budget import summarize
 from ..extractive.survey import Survey
 from ..ledger.bounded import DONE, fit
-from ..ledger.entries import Command, Ledger, Request
+from ..ledger.entries import CommandEntry, Ledger, UserRequest
 from ..ledger.quoting import quoted
 from ..ledger.written import command_text
-from ..passes.modes.stretch import Stretch, said_by_summary
+from ..passes.modes.stretch import SummarizedStretch, said_by_summary
 from .fence import holds_recap
 from .named import without_named, words_not_said
 from .unsolved import unsolved
@@ -48,8 +48,8 @@ class Recap(Struct, frozen=True):
     """
 
     messages: int
-    words: tuple[Request, ...]
-    unsolved: tuple[Command, ...]
+    words: tuple[UserRequest, ...]
+    unsolved: tuple[CommandEntry, ...]
     ledger: Ledger
     lines: str
     text: str
@@ -63,7 +63,7 @@ def recap(messages: Sequence[Message], budget: int, count: Counter, since: Seque
     With `since`, what the model was given after a compaction, only what that does not say any more is told.
     """
     words = words_of(messages)
-    ledger = replace(Stretch.of(messages, count).ledger, requests=())
+    ledger = replace(SummarizedStretch.of(messages, count).ledger, requests=())
     todos = tuple(todo for todo in ledger.todos if todo.status not in DONE)
     ledger = replace(ledger, todos=todos, is_whole_list=bool(todos))
     if since is not None:
@@ -117,11 +117,11 @@ def _to_pick_from(message: Message, given: Set[str]) -> Message:
 
 def _frame(messages: int, count: Counter) -> int:
     """Tokens of a recap that has every part, beside what is in them."""
-    return count(written(messages, [Request("")], [Command("")], Ledger(), "."))
+    return count(written(messages, [UserRequest("")], [CommandEntry("")], Ledger(), "."))
 
 
-def _newest_within(commands: Sequence[Command], budget: int, count: Counter) -> tuple[Command, ...]:
-    kept: list[Command] = []
+def _newest_within(commands: Sequence[CommandEntry], budget: int, count: Counter) -> tuple[CommandEntry, ...]:
+    kept: list[CommandEntry] = []
     for command in reversed(commands):
         budget -= count(command_text(command)) + 1
         if budget < 0:
@@ -130,7 +130,7 @@ def _newest_within(commands: Sequence[Command], budget: int, count: Counter) -> 
     return tuple(kept)
 
 
-def _within(words: Sequence[Request], budget: int, count: Counter) -> tuple[Request, ...]:
+def _within(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[UserRequest, ...]:
     """As much of the words as fits, sentence by sentence where not all of them do, rules and decisions last."""
 
     def measure(texts: Sequence[str]) -> int:

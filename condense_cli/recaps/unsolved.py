@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ..ledger.entries import DENIED, ENDED, OK, Command
+from ..ledger.entries import DENIED, ENDED, OK, CommandEntry
 
 MOST: Final = 5
 
@@ -24,12 +24,12 @@ _RUNNING: Final = frozenset({"run", "exec", "compose"})
 """Subcommands behind which the name of what runs comes."""
 
 
-def unsolved(commands: Sequence[Command]) -> tuple[Command, ...]:
+def unsolved(commands: Sequence[CommandEntry]) -> tuple[CommandEntry, ...]:
     """The newest commands that failed, oldest first, where no later run of the same program, and subcommand, went well.
 
     Commands are in the order in which each ran last.
     """
-    found: list[Command] = []
+    found: list[CommandEntry] = []
     went_well: set[str] = set()
     for command in reversed(commands):
         what = _what_runs(command.text)

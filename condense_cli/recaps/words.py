@@ -10,12 +10,12 @@ from ..extractive.answers import words_in
 from ..extractive.pasted import own_units, pasted_units
 from ..extractive.units import render, split
 from ..ledger.collect import merge_all
-from ..ledger.entries import Ledger, Request
+from ..ledger.entries import Ledger, UserRequest
 from ..ledger.written import parse
 from .fence import fenced_data, holds_recap
 
 
-def words_of(messages: Sequence[Message]) -> tuple[Request, ...]:
+def words_of(messages: Sequence[Message]) -> tuple[UserRequest, ...]:
     """What the user wrote, oldest first, and how often. Pasted is what `own_units` says; a marker is in its place.
 
     Words of earlier messages count where a summary of ours quotes them. What a model wrote as a summary quotes nobody.
@@ -29,7 +29,7 @@ def words_of(messages: Sequence[Message]) -> tuple[Request, ...]:
         else:
             text = _without_pasted(block.text, units)
         if text.strip():
-            said.append(Ledger(requests=(Request(text.strip("\n")),)))
+            said.append(Ledger(requests=(UserRequest(text.strip("\n")),)))
     return merge_all(said).requests
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..core.plurals import plural
-from ..ledger.entries import Command, Ledger, Request
+from ..ledger.entries import CommandEntry, Ledger, UserRequest
 from ..ledger.written import command_text, render
 from .fence import RECORD, WORDS, fenced, harmless, key_for
 
@@ -20,8 +20,8 @@ _UNSOLVED: Final = "Failed, and not known to be solved:"
 
 def written(
     messages: int,
-    words: Sequence[Request],
-    unsolved: Sequence[Command],
+    words: Sequence[UserRequest],
+    unsolved: Sequence[CommandEntry],
     ledger: Ledger,
     lines: str,
     *,
@@ -44,13 +44,13 @@ def _opening(messages: int, is_lost: bool) -> str:
     return f"{what}. [… N lines #406167] is a gap; `condense show` prints it by its number."
 
 
-def _numbered(words: Sequence[Request]) -> Iterator[str]:
+def _numbered(words: Sequence[UserRequest]) -> Iterator[str]:
     for number, request in enumerate(words, 1):
         yield f"[{number}, said {request.times} times]" if request.times > 1 else f"[{number}]"
         yield request.text
 
 
-def _data(unsolved: Sequence[Command], ledger: Ledger, lines: str) -> Iterator[str]:
+def _data(unsolved: Sequence[CommandEntry], ledger: Ledger, lines: str) -> Iterator[str]:
     if ledger:
         yield render(ledger)
     if unsolved:

@@ -52,7 +52,7 @@ class RowTokens(Struct, frozen=True, rename=IN_JSON):
     count: CountName = "model"
 
 
-class Reading(Struct, frozen=True):
+class ReadingCost(Struct, frozen=True):
     """What a model is paid for reading all rows that name it once, nothing cached: digits, null where unknown."""
 
     model: str | None
@@ -76,7 +76,7 @@ class RowsReport(Struct, frozen=True):
     bytes: Bytes
     currency: str
     spent: str
-    reading: list[Reading]
+    reading: list[ReadingCost]
     prices: str | None
     summaries: list[Summarized]
     problems: list[Problem]
@@ -135,13 +135,13 @@ def build(
     )
 
 
-def _reading(model: str, tally: Tally, now: datetime) -> Reading:
+def _reading(model: str, tally: Tally, now: datetime) -> ReadingCost:
     before, after = tally.tokens_before_of[model], tally.tokens_after_of[model]
     price = prices.price_of(model, now) if model else None
     if price is None:
-        return Reading(model or None, before, after, None, None)
+        return ReadingCost(model or None, before, after, None, None)
     paid = [digits(price.input * tokens) for tokens in (before, after)]
-    return Reading(model, before, after, *paid)
+    return ReadingCost(model, before, after, *paid)
 
 
 def _shortcomings(tally: Tally) -> list[str]:

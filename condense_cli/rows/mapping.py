@@ -33,7 +33,7 @@ class RowWork(Struct, frozen=True):
     format: str | None = None
 
 
-class Outcome(Struct):
+class RowOutcome(Struct):
     """What came of one row: its tokens, and its line where that is another one."""
 
     before: int = 0
@@ -77,9 +77,9 @@ def mapped(work: RowWork, given: Any, prefix: str) -> Any:
     return batch.finished(dict(zip(names, columns, strict=True)))
 
 
-def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> Outcome:
+def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> RowOutcome:
     """What becomes of one row, whatever it holds."""
-    tally, outcome = Tally(), Outcome()
+    tally, outcome = Tally(), RowOutcome()
 
     def condense(transcript: Transcript, _: int) -> bytes | None:
         return _worked(work, count, transcript, outcome)
@@ -95,7 +95,7 @@ def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> Outc
     return outcome
 
 
-def _worked(work: RowWork, counters: Counters, transcript: Transcript, outcome: Outcome) -> bytes | None:
+def _worked(work: RowWork, counters: Counters, transcript: Transcript, outcome: RowOutcome) -> bytes | None:
     """The new bytes of a conversation, None where it stays; `outcome` gets the sizes. Raises CondenseError."""
     if work.model is not None:
         transcript = replace(transcript, model=work.model)

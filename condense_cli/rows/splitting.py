@@ -25,7 +25,7 @@ ROOM: Final = 0.6
 """The part of a row that the condensed conversation before it may take."""
 
 
-class Part(Struct, frozen=True):
+class RowPart(Struct, frozen=True):
     """A row: its messages, and their bare tokens."""
 
     data: bytes
@@ -39,19 +39,19 @@ def split(
     condense: Callable[[Transcript], Condensation],
     count: Counter,
     factor: Factor,
-) -> list[Part]:
+) -> list[RowPart]:
     """Rows of at most so many of the model's tokens, where turns leave it at that. `condense` brings the beginning of
     the conversation to `ROOM` of it. Raises CondenseError."""
     messages = transcript.messages
     sizes = [count.message(message) for message in messages]
-    parts: list[Part] = []
-    before = Part(b"", 0, 0)
+    parts: list[RowPart] = []
+    before = RowPart(b"", 0, 0)
     begin = end = 0
 
-    def part(stop: int) -> Part:
+    def part(stop: int) -> RowPart:
         """What stands before, and the messages from `begin` on."""
         data = b",".join(filter(None, (before.data, _raw(transcript, messages[begin:stop]))))
-        return Part(data, before.messages + stop - begin, before.tokens + sum(sizes[begin:stop]))
+        return RowPart(data, before.messages + stop - begin, before.tokens + sum(sizes[begin:stop]))
 
     for position in _answers(messages):
         if position > begin and factor.shown(part(position + 1).tokens) > most:
@@ -63,7 +63,7 @@ def split(
 
 
 def tallied_parts(
-    transcript: Transcript, parts: Sequence[Part], most: int, tally: Tally, bare: int, factor: Factor
+    transcript: Transcript, parts: Sequence[RowPart], most: int, tally: Tally, bare: int, factor: Factor
 ) -> list[bytes] | None:
     """Count what became of a row of so many bare tokens. Gives the rows in its place, None where it stays."""
     tally.weigh(transcript, factor, bare)
@@ -85,7 +85,7 @@ def _answers(messages: Sequence[Message]) -> Iterator[int]:
 
 def _condensed(
     transcript: Transcript, messages: Sequence[Message], condense: Callable[[Transcript], Condensation], count: Counter
-) -> Part:
+) -> RowPart:
     data = b"[" + _raw(transcript, messages) + b"]"
     beginning = replace(formats.parse(data, format=transcript.format), model=transcript.model)
     result = condense(beginning)
@@ -93,7 +93,7 @@ def _condensed(
         raise CondenseError(str(result.error))
     written = api.dump(result).strip()
     left = result.transcript.messages
-    return Part(written[1:-1].strip(), len(left), sum(map(count.message, left)))
+    return RowPart(written[1:-1].strip(), len(left), sum(map(count.message, left)))
 
 
 def _raw(transcript: Transcript, messages: Sequence[Message]) -> bytes:

@@ -8,8 +8,8 @@ import sys
 import pytest
 from helpers import environment
 
+from condense_cli.cli import options
 from condense_cli.cli.options import FORMAT_NAMES
-from condense_cli.cli.running import converting
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.formats import FORMATS
 from condense_cli.formats.convert.converting import TARGETS
@@ -65,4 +65,4 @@ def test_names_are_completed(typed: str, found: list[str]) -> None:
 
 def test_completed_formats_are_the_formats() -> None:
     assert sorted(form.name for form in FORMATS) == list(FORMAT_NAMES)
-    assert converting.NAMES == TARGETS
+    assert options.TARGETS == TARGETS

@@ -14,7 +14,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.survey import Survey
-from condense_cli.ledger.entries import Request
+from condense_cli.ledger.entries import UserRequest
 from condense_cli.ledger.quoting import quoted
 from condense_cli.passes.condensation import Condensation
 
@@ -107,7 +107,7 @@ def left_of(budget: int, *requests: str) -> list[str]:
     def measure(left: Sequence[str]) -> int:
         return sum(COUNT(text) + 2 for text in left if text)
 
-    left = quoted([Request(text) for text in requests], budget, COUNT, measure)
+    left = quoted([UserRequest(text) for text in requests], budget, COUNT, measure)
     assert measure(left) <= budget
     return left
 

@@ -210,7 +210,7 @@ def test_the_marker_is_read_back() -> None:
 
 def test_no_operation_cuts_the_marker() -> None:
     assert cutting.suppress(MARKER) == MARKER
-    limits = cutting.Limits(max_lines=1, max_chars=1)
+    limits = cutting.CutLimits(max_lines=1, max_chars=1)
     assert cutting.truncate(MARKER, limits) == MARKER
 
 
@@ -218,7 +218,7 @@ def test_no_operation_cuts_the_marker() -> None:
 def test_a_quoted_marker_is_a_line_like_any_other() -> None:
     text = f"they wrote\n{MARKER}\nthere\nand here"
     assert gaps_in(cutting.suppress(text)) == [Gap(short_hash(text), 4)]
-    assert cutting.truncate(text, cutting.Limits(max_lines=2)).startswith(f"they wrote\n{MARKER}\n[… 2 lines ")
+    assert cutting.truncate(text, cutting.CutLimits(max_lines=2)).startswith(f"they wrote\n{MARKER}\n[… 2 lines ")
 
 
 def test_a_diff_pairs_the_marker_with_its_image() -> None:

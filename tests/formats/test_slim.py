@@ -21,7 +21,7 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.formats import format_named, parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
-from condense_cli.report.inspection.lookup import Found, find
+from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.run.slimming import slim_of
 
 NOTHING = configuration()
@@ -268,7 +268,7 @@ def test_records_outside_the_conversation_are_slimmed_and_their_hash_is_found() 
     after = records_of(api.dump(slim(transcript)))
     assert after[1] == {**records[1], "toolUseResult": {"originalFile": MARKER_OF_OLD}}
     (hit,) = find(transcript, short_hash(OLD))
-    assert (hit.found, hit.text, hit.position, hit.message) == (Found.DISPLAY, OLD, "record 1", None)
+    assert (hit.found, hit.text, hit.position, hit.message) == (HitKind.DISPLAY, OLD, "record 1", None)
 
 
 def test_show_finds_what_a_marker_stands_for() -> None:
@@ -278,7 +278,7 @@ def test_show_finds_what_a_marker_stands_for() -> None:
         claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"originalFile": OLD}),
     )
     (hit,) = find(transcript, short_hash(OLD))
-    assert (hit.found, hit.text, hit.position) == (Found.DISPLAY, OLD, "2:0")
+    assert (hit.found, hit.text, hit.position) == (HitKind.DISPLAY, OLD, "2:0")
     assert hit.path == ("toolUseResult", "originalFile")
 
 

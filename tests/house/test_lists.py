@@ -1,13 +1,22 @@
-"""What belongs to a new format, command or preset besides its file: whoever forgets it is told where it goes."""
+"""What belongs to a new format, command, preset or report besides its file: who forgets it is told where it goes."""
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import msgspec
 import pytest
 from real import PROJECT
 from yesterday import sources
 
 from condense_cli.cli.table import COMMANDS
+from condense_cli.config import models
 from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.variables import KEYS, variable_of
 from condense_cli.formats import FORMATS, parse
 from condense_cli.report.estimate.typical import typical
 
@@ -35,3 +44,49 @@ def test_every_command_is_on_the_page_of_commands(name: str) -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_was_measured(name: str) -> None:
     assert name in typical().presets, "benchmarks/presets.py --write measures what it typically keeps"
+
+
+# --- What is documented ----------------------------------------------------------------------------------------------
+
+_PAGE: Final = re.compile(r"[Dd]ocumented in (docs/[\w-]+\.md)")
+REPORTS = {
+    str(path.relative_to(PROJECT)): page[1]
+    for path in sorted((PROJECT / "condense_cli").rglob("*.py"))
+    if (page := _PAGE.search(path.read_text()))
+}
+"""Files whose values are a JSON report, and the page that tells of it."""
+
+
+def kinds_of(module: ModuleType) -> list[type[msgspec.Struct]]:
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    return [kind for kind in kinds if kind.__module__ == module.__name__]
+
+
+def module_at(path: str) -> ModuleType:
+    return import_module(path.removesuffix(".py").replace("/", "."))
+
+
+@pytest.mark.parametrize("path", REPORTS)
+def test_every_key_of_a_report_is_documented(path: str) -> None:
+    keys = {key for kind in kinds_of(module_at(path)) for key in kind.__struct_encode_fields__}
+    page = (PROJECT / REPORTS[path]).read_text()
+    assert sorted(key for key in keys if not re.search(rf"\b{key}\b", page)) == [], f"{REPORTS[path]} lacks them"
+
+
+# What has a version is read by programs.
+def test_every_report_names_its_page() -> None:
+    others = [str(path.relative_to(PROJECT)) for path in (PROJECT / "condense_cli" / "report").rglob("*.py")]
+    nameless = [
+        path
+        for path in others
+        if path not in REPORTS
+        if any("version" in kind.__struct_encode_fields__ for kind in kinds_of(module_at(path)))
+    ]
+    assert nameless == [], "their docstrings do not say `Documented in docs/PAGE.md`"
+
+
+def test_every_key_of_the_configuration_is_documented() -> None:
+    page, settings = (Path(PROJECT, "docs", f"{name}.md").read_text() for name in ("configuration", "settings"))
+    keys = {key for kind in kinds_of(models) for key in kind.__struct_encode_fields__}
+    assert sorted(key for key in keys if key not in page) == []
+    assert sorted(name for name in map(variable_of, KEYS) if f"`{name}`" not in settings) == []

@@ -9,7 +9,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.checklist import Checklist, of_messages, of_text
 from condense_cli.ledger.collect import collect
-from condense_cli.ledger.entries import Command, FileEntry, Ledger, Request
+from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest
 from condense_cli.ledger.written import render
 
 SHARE = 0.2
@@ -137,8 +137,11 @@ def test_a_ledger_says_what_words_need_not_but_words_say_something() -> None:
 def test_what_is_wanted_is_given_up_last() -> None:
     count = Counter()
     files = tuple(FileEntry(f"src/part_{number}.py", edited=1) for number in range(50))
-    commands = (Command("make old", "exit 2", error="Error: broken_symbol"), Command("make new", "exit 1", error="E"))
-    ledger = Ledger((Request("Go."),), files, commands=commands)
+    commands = (
+        CommandEntry("make old", "exit 2", error="Error: broken_symbol"),
+        CommandEntry("make new", "exit 1", error="E"),
+    )
+    ledger = Ledger((UserRequest("Go."),), files, commands=commands)
     usual, kept = fit(ledger, 80, count), fit(ledger, 80, count, {"src/part_0.py", "make old"})
     assert (files[0] in usual.changed, commands[0] in usual.commands) == (False, False)
     assert (files[0] in kept.changed, commands[0] in kept.commands) == (True, True)

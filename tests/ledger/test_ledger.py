@@ -8,7 +8,7 @@ from ledgers import ledgers
 
 from condense_cli.core.tokens import Counter
 from condense_cli.ledger.bounded import fit
-from condense_cli.ledger.entries import FileEntry, Ledger, Request, Todo, merge
+from condense_cli.ledger.entries import FileEntry, Ledger, Todo, UserRequest, merge
 from condense_cli.ledger.written import parse, render
 
 COUNT = Counter()
@@ -42,7 +42,7 @@ def test_a_limit_is_kept_and_nothing_goes_unsaid(ledger: Ledger, limit: int) -> 
 
 def test_todos_that_went_leave_no_empty_list() -> None:
     todos = tuple(Todo(f"Change the part number {number}", "pending") for number in range(5))
-    fitted = fit(Ledger(requests=(Request("Go."),), todos=todos, is_whole_list=True), 30, COUNT)
+    fitted = fit(Ledger(requests=(UserRequest("Go."),), todos=todos, is_whole_list=True), 30, COUNT)
     assert render(fitted) == "<ledger>\nRequests of the user:\n- Go.\nLeft out: 5 todos.\n</ledger>"
 
 

@@ -17,7 +17,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
-from condense_cli.ledger.entries import Command, FileEntry, Ledger, Request, merge
+from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest, merge
 from condense_cli.ledger.outcomes import first_error
 from condense_cli.ledger.written import parse, render
 from condense_cli.toolcalls.tools import matched_texts
@@ -82,7 +82,7 @@ def test_repeated_commands_are_counted() -> None:
         ("Bash", {"command": "ls"}, "a"),
         ("Bash", {"command": "pytest"}, "1 passed"),
     ])  # fmt: skip
-    assert collect(ledger.messages).commands == (Command("ls", "ok"), Command("pytest", "ok", 2, 1))
+    assert collect(ledger.messages).commands == (CommandEntry("ls", "ok"), CommandEntry("pytest", "ok", 2, 1))
 
 
 def test_the_text_reads_well() -> None:
@@ -130,7 +130,7 @@ def test_very_long_commands_lose_their_middle_and_requests_only_where_there_is_n
 
 def test_what_the_client_wrote_is_no_request() -> None:
     ledger = collect(anthropic(user([text("<system-reminder>x</system-reminder>"), text("Do it.")])).messages)
-    assert ledger.requests == (Request("Do it."),)
+    assert ledger.requests == (UserRequest("Do it."),)
 
 
 # --- Single calls -----------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_every_file_of_a_patch_has_an_entry() -> None:
 )
 def test_how_a_command_ended(answer: str, is_error: bool, outcome: str, error: str) -> None:
     ledger = _ledger("Bash", answer, is_error, command="run it")
-    assert ledger.commands == (Command("run it", outcome, 1, int(outcome not in ("ok", "denied")), error),)
+    assert ledger.commands == (CommandEntry("run it", outcome, 1, int(outcome not in ("ok", "denied")), error),)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_how_a_command_ended(answer: str, is_error: bool, outcome: str, error: s
 )
 def test_what_the_user_denied_did_not_fail(answer: str, said: str) -> None:
     ledger = _ledger("Bash", answer, True, command="rm x")
-    assert ledger.commands == (Command("rm x", "denied", 1, 0, said),)
+    assert ledger.commands == (CommandEntry("rm x", "denied", 1, 0, said),)
     assert [request.text for request in ledger.requests] == ([said] if said else [])
     assert (
         render(Ledger(commands=ledger.commands)).split("\n")[2:-1] == ["- denied: rm x", f"! {said}"][: 1 + bool(said)]
@@ -280,7 +280,7 @@ def test_a_client_without_flags_leaves_the_end_of_a_command_open() -> None:
         {"role": "tool", "tool_call_id": "c1", "content": "Traceback (most recent call last):\n  File\nKeyError: 'x'"},
     ]
     ledger = collect(api.loads(messages, format="openai-chat").messages)
-    assert ledger.commands == (Command("a", "ended"), Command("b", "failed", 1, 1, "KeyError: 'x'"))
+    assert ledger.commands == (CommandEntry("a", "ended"), CommandEntry("b", "failed", 1, 1, "KeyError: 'x'"))
 
 
 def test_the_raised_exception_is_the_error() -> None:

@@ -11,7 +11,7 @@ from condense_cli.core.markers import parse_summary
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.ledger.written import parse as parse_ledger
-from condense_cli.passes.modes.stretch import FRAME, Limits, Stretch
+from condense_cli.passes.modes.stretch import FRAME, SummarizedStretch, SummaryLimits
 
 ENTRY = 20
 """Tokens of an entry of these ledgers, and of the line that says how many are left out, are fewer."""
@@ -35,8 +35,8 @@ def edits_written(files: int, filler: int = 0) -> Records:
 
 
 def ledger_tokens(messages: tuple[Message, ...], room: int = NO_END, *, gives_up_words: bool = False) -> int:
-    limits = Limits(room=room, gives_up_words=gives_up_words)
-    return count(Stretch.of(messages, count).listed(limits, count))
+    limits = SummaryLimits(room=room, gives_up_words=gives_up_words)
+    return count(SummarizedStretch.of(messages, count).listed(limits, count))
 
 
 def costs(messages: tuple[Message, ...]) -> int:

@@ -20,7 +20,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
 from condense_cli.report.difference.facts import What
-from condense_cli.report.inspection.lookup import Found, find
+from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.inspection.savings import FINDERS, find_savings
 from condense_cli.report.run import contents
 
@@ -331,7 +331,7 @@ def test_show_finds_what_a_marker_stands_for_behind_references(tmp_path: Path) -
     (gap,) = gaps_in(cut.transcript.messages[2].blocks[0].text)
     assert gap.hash == short_hash(first)
     (hit,) = find(original, gap.hash)
-    assert (hit.position, hit.found, hit.text) == ("2:0", Found.CONTENT, first)
+    assert (hit.position, hit.found, hit.text) == ("2:0", HitKind.CONTENT, first)
     assert hit.block == original.messages[2].blocks[0]
     path = tmp_path / "original.json"
     path.write_bytes(api.dump(api.condense(original, configuration())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from condense_cli.ledger.collect import merge_all
-from condense_cli.ledger.entries import Command, FileEntry, Ledger, LeftOut, Request, Todo
+from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, LeftOutEntries, Todo, UserRequest
 
 HOSTILE = st.one_of(
     st.sampled_from(
@@ -53,7 +53,7 @@ FILES = st.builds(
 ) | st.builds(FileEntry, HOSTILE, edited=NUMBERS, state=st.just("moved"), moved_to=HOSTILE)
 
 COMMANDS = st.builds(
-    Command,
+    CommandEntry,
     HOSTILE,
     st.sampled_from(["ok", "ended", "failed", "denied", "exit 1", "exit -9"]),
     st.integers(1, 3),
@@ -75,12 +75,12 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         elif kind == "command":
             entries.append(Ledger(commands=(draw(COMMANDS),)))
         elif kind == "request":
-            entries.append(Ledger(requests=(Request(draw(HOSTILE), draw(st.integers(1, 3))),)))
+            entries.append(Ledger(requests=(UserRequest(draw(HOSTILE), draw(st.integers(1, 3))),)))
         elif kind == "list":
             todos = draw(st.lists(HOSTILE.filter(bool), max_size=3))
             entries.append(Ledger(todos=tuple(Todo(todo, "pending") for todo in todos), is_whole_list=True))
         else:
             entries.append(Ledger(todos=(draw(TODOS.filter(lambda todo: bool(todo.id))),)))
     if draw(st.booleans()):
-        entries.append(Ledger(left_out=LeftOut(*draw(st.tuples(*[NUMBERS] * 7)))))
+        entries.append(Ledger(left_out=LeftOutEntries(*draw(st.tuples(*[NUMBERS] * 7)))))
     return merge_all(entries)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from condense_cli.core.markers import Gap, content_hash, gaps_in, parse_gap, short_hash
-from condense_cli.passes.blocks.cutting import Limits, suppress, truncate
+from condense_cli.passes.blocks.cutting import CutLimits, suppress, truncate
 
 LIMITS = st.builds(
-    Limits,
+    CutLimits,
     st.one_of(st.none(), st.integers(1, 9)),
     st.one_of(st.none(), st.integers(1, 200)),
     st.sampled_from(["head", "tail", "both"]),
@@ -24,37 +24,37 @@ TEN = "\n".join(f"line {n}" for n in range(10))
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        (Limits(max_lines=2), "line 0\nline 1\n[… 8 lines #{}]"),
-        (Limits(max_lines=2, keep="tail"), "[… 8 lines #{}]\nline 8\nline 9"),
-        (Limits(max_lines=3, keep="both"), "line 0\nline 1\n[… 7 lines #{}]\nline 9"),
-        (Limits(max_lines=1, keep="both"), "line 0\n[… 9 lines #{}]"),
-        (Limits(max_chars=9), "line 0\nli…\n[… 8 lines, 4 characters #{}]"),
-        (Limits(max_chars=9, add_ellipsis=False), "line 0\nli\n[… 8 lines, 4 characters #{}]"),
-        (Limits(max_chars=6), "line 0\n[… 9 lines #{}]"),
-        (Limits(max_chars=4, keep="tail"), "[… 9 lines, 2 characters #{}]\n…ne 9"),
-        (Limits(max_lines=2, max_chars=3), "lin…\n[… 9 lines, 3 characters #{}]"),
+        (CutLimits(max_lines=2), "line 0\nline 1\n[… 8 lines #{}]"),
+        (CutLimits(max_lines=2, keep="tail"), "[… 8 lines #{}]\nline 8\nline 9"),
+        (CutLimits(max_lines=3, keep="both"), "line 0\nline 1\n[… 7 lines #{}]\nline 9"),
+        (CutLimits(max_lines=1, keep="both"), "line 0\n[… 9 lines #{}]"),
+        (CutLimits(max_chars=9), "line 0\nli…\n[… 8 lines, 4 characters #{}]"),
+        (CutLimits(max_chars=9, add_ellipsis=False), "line 0\nli\n[… 8 lines, 4 characters #{}]"),
+        (CutLimits(max_chars=6), "line 0\n[… 9 lines #{}]"),
+        (CutLimits(max_chars=4, keep="tail"), "[… 9 lines, 2 characters #{}]\n…ne 9"),
+        (CutLimits(max_lines=2, max_chars=3), "lin…\n[… 9 lines, 3 characters #{}]"),
     ],
 )
-def test_what_a_cut_looks_like(limits: Limits, expected: str) -> None:
+def test_what_a_cut_looks_like(limits: CutLimits, expected: str) -> None:
     assert truncate(TEN, limits) == expected.format(short_hash(TEN))
 
 
 # A cut in the middle of one line leaves both its ends.
 def test_both_ends_of_a_long_line() -> None:
     text = "a" * 50 + "b" * 50
-    cut = truncate(text, Limits(max_chars=10, keep="both"))
+    cut = truncate(text, CutLimits(max_chars=10, keep="both"))
     assert cut == f"aaaaa…\n[… 90 characters #{short_hash(text)}]\n…bbbbb"
 
 
 # A text within its limits is the very same text.
 @given(TEXTS)
 def test_within_the_limits_nothing_changes(text: str) -> None:
-    assert truncate(text, Limits(max_lines=10_000, max_chars=1_000_000)) is text
+    assert truncate(text, CutLimits(max_lines=10_000, max_chars=1_000_000)) is text
 
 
 # Cutting again to the same limits, or to those of any other pass after it, changes nothing.
 @given(TEXTS, LIMITS, LIMITS)
-def test_a_cut_text_is_not_cut_again(text: str, limits: Limits, others: Limits) -> None:
+def test_a_cut_text_is_not_cut_again(text: str, limits: CutLimits, others: CutLimits) -> None:
     once = truncate(text, limits)
     assert truncate(once, limits) == once
     both = truncate(once, others)
@@ -63,7 +63,7 @@ def test_a_cut_text_is_not_cut_again(text: str, limits: Limits, others: Limits) 
 
 # What stays is within the limits, and what is missing is counted exactly.
 @given(PLAIN, LIMITS)
-def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
+def test_kept_and_missing_add_up(text: str, limits: CutLimits) -> None:
     cut = truncate(text, limits)
     if cut == text:
         lines, chars = text.count("\n") + 1, len(text)
@@ -85,9 +85,9 @@ def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
 
 # Cutting further merges the gaps, keeps the hash of the whole text, and counts everything missing.
 def test_gaps_merge_when_cut_further() -> None:
-    once = truncate(TEN, Limits(max_lines=5))
-    twice = truncate(once, Limits(max_lines=2))
-    assert twice == truncate(TEN, Limits(max_lines=2))
+    once = truncate(TEN, CutLimits(max_lines=5))
+    twice = truncate(once, CutLimits(max_lines=2))
+    assert twice == truncate(TEN, CutLimits(max_lines=2))
     assert suppress(twice) == suppress(TEN) == f"[… 10 lines #{short_hash(TEN)}]"
 
 
@@ -95,8 +95,8 @@ def test_gaps_merge_when_cut_further() -> None:
 def test_a_marker_of_eight_digits_is_written_again_as_it_is() -> None:
     hash = content_hash(TEN)
     once = f"line 0\nline 1\n[condense: 8 lines left out #{hash}]"
-    assert truncate(once, Limits(max_lines=2)) == once
-    assert truncate(once, Limits(max_lines=1)) == f"line 0\n[condense: 9 lines left out #{hash}]"
+    assert truncate(once, CutLimits(max_lines=2)) == once
+    assert truncate(once, CutLimits(max_lines=1)) == f"line 0\n[condense: 9 lines left out #{hash}]"
     assert suppress(once) == f"[condense: 10 lines left out #{hash}]"
 
 

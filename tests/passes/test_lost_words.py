@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from condense_cli.config.loading import parse_configuration
 from condense_cli.core.transcript import Message
-from condense_cli.ledger.entries import Ledger, Request
+from condense_cli.ledger.entries import Ledger, UserRequest
 from condense_cli.ledger.written import render
 from condense_cli.passes.receipts import changed
 from condense_cli.passes.words import lost, told
@@ -34,7 +34,9 @@ def saying(messages: list[Message], position: int, words: str) -> list[Message]:
 def summary(message: Message, *requests: str) -> Message:
     """The message as a summary, whose ledger quotes these."""
     words = (
-        f"What happened.\n\n{render(Ledger(requests=tuple(map(Request, requests))))}" if requests else "What happened."
+        f"What happened.\n\n{render(Ledger(requests=tuple(map(UserRequest, requests))))}"
+        if requests
+        else "What happened."
     )
     return replace(message, blocks=(replace(message.blocks[0].with_text(words), summarizes=True),))
 
@@ -88,7 +90,7 @@ def test_what_a_ledger_quotes_is_not_lost() -> None:
 # A text that only looks like the rest of a summary quotes nobody.
 def test_only_a_summary_quotes() -> None:
     messages = read()
-    talk = saying(messages, 1, f"What happened.\n\n{render(Ledger(requests=(Request(RULE),)))}")
+    talk = saying(messages, 1, f"What happened.\n\n{render(Ledger(requests=(UserRequest(RULE),)))}")
     assert lost(messages, [talk[1], messages[0], messages[4]]) == [(2, 0)]
 
 

@@ -32,7 +32,7 @@ from summarizers import Failing
 from condense_cli import api
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
-from condense_cli.passes.blocks.cutting import LEAST_SAVED, Limits, truncate
+from condense_cli.passes.blocks.cutting import LEAST_SAVED, CutLimits, truncate
 from condense_cli.passes.receipts import PRELUDE, Kept, Status
 
 # --- Operations -------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_a_cut_has_to_save_some_tokens(operation: str, saved: int, is_cut: bool)
     count = Counter()
     cut = {"operation": "truncate", "params": {"truncate": {"max_lines": 4}}}
     printed = "one\ntwo\nthree\nfour\nfive"
-    while count(printed) - count(truncate(printed, Limits(max_lines=4))) != saved:
+    while count(printed) - count(truncate(printed, CutLimits(max_lines=4))) != saved:
         printed += " x"
     messages = [user("a"), assistant([call("x", "Write", text=printed)]), user([result("x", printed)]), assistant("z")]
     done = condense(anthropic(*messages), one_pass(individual_config={"defaults": {operation: cut}}))

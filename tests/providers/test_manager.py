@@ -27,7 +27,7 @@ from condense_cli.passes.modes.sliding_window import PASS, dropped
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Capabilities, Provider
-from condense_cli.providers.installed import Found
+from condense_cli.providers.installed import FoundPlugin
 from condense_cli.providers.manager import CHECK, Sizing
 from condense_cli.providers.registry import Registry
 from condense_cli.providers.run import Run
@@ -163,8 +163,8 @@ class OnlyBroken(Struct):
     def providers(self) -> Sequence[str]:
         return ("broken",)
 
-    def provider(self, name: str) -> Sequence[Found]:
-        return [Found(name, "a test", Broken)] if name == "broken" else []
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
+        return [FoundPlugin(name, "a test", Broken)] if name == "broken" else []
 
 
 def test_an_error_in_a_provider_falls_back_too_and_stays_an_error() -> None:

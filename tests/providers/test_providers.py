@@ -19,7 +19,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError, UsageError
 from condense_cli.llm.spending import Spent
-from condense_cli.llm.summarizer import Used
+from condense_cli.llm.summarizer import ProfileUse
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
@@ -223,8 +223,11 @@ class Planned(Short, frozen=True):
     """Calls nothing and says what each request would cost."""
 
     @property
-    def used(self) -> list[Used]:
-        return [Used("p", "m", 1, 0, 0, Spent(calls=2, tokens=70)), Used("q", "m", 1, 0, 0, Spent(calls=1, tokens=5))]
+    def used(self) -> list[ProfileUse]:
+        return [
+            ProfileUse("p", "m", 1, 0, 0, Spent(calls=2, tokens=70)),
+            ProfileUse("q", "m", 1, 0, 0, Spent(calls=1, tokens=5)),
+        ]
 
 
 def context() -> Context:

@@ -12,7 +12,7 @@ from condense_cli.config.models import NativeConfig
 from condense_cli.config.provider_settings import ProviderSettings
 from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError
-from condense_cli.providers.installed import Found
+from condense_cli.providers.installed import FoundPlugin
 from condense_cli.providers.registry import BUILT_IN, Registry
 
 
@@ -20,7 +20,7 @@ class Unasked:
     def providers(self) -> Sequence[str]:
         raise AssertionError("the installed packages were looked at")
 
-    def provider(self, name: str) -> Sequence[Found]:
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
         raise AssertionError("the installed packages were looked at")
 
 
@@ -91,8 +91,8 @@ def test_a_built_in_name_stays_built_in() -> None:
 
 def test_of_two_packages_with_one_name_the_first_counts() -> None:
     class Two(Package):
-        def provider(self, name: str) -> Sequence[Found]:
-            return [Found("mine", "a 1", Mine()), Found("mine", "b 2", Mine())]
+        def provider(self, name: str) -> Sequence[FoundPlugin]:
+            return [FoundPlugin("mine", "a 1", Mine()), FoundPlugin("mine", "b 2", Mine())]
 
     registry = Registry(installed=Two({"mine": None}, []))
     assert registry.all()[-1].origin == "a 1"

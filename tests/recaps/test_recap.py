@@ -18,7 +18,7 @@ from msgspec.structs import replace
 import condense_cli
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.ledger.entries import Command
+from condense_cli.ledger.entries import CommandEntry
 from condense_cli.recaps.fence import fenced, fenced_data, harmless, key_for
 from condense_cli.recaps.told import Told, recap
 from condense_cli.recaps.unsolved import unsolved
@@ -184,14 +184,14 @@ def test_what_failed_last_and_what_is_open_are_told() -> None:
     ],
 )
 def test_an_error_is_solved_by_a_later_run_of_the_same_program(later: str, is_solved: bool) -> None:
-    commands = [Command("pytest -q", "exit 1", failures=1), Command(later, "ok")]
+    commands = [CommandEntry("pytest -q", "exit 1", failures=1), CommandEntry(later, "ok")]
     assert (unsolved(commands) == ()) is is_solved
 
 
 def test_a_subcommand_is_another_program() -> None:
-    failed = Command("git -C /srv/app push", "exit 1", failures=1)
-    assert unsolved([failed, Command("git -C /srv/app status", "ok")]) == (failed,)
-    assert unsolved([failed, Command("git -C /srv/app push", "ok")]) == ()
+    failed = CommandEntry("git -C /srv/app push", "exit 1", failures=1)
+    assert unsolved([failed, CommandEntry("git -C /srv/app status", "ok")]) == (failed,)
+    assert unsolved([failed, CommandEntry("git -C /srv/app push", "ok")]) == ()
     assert unsolved([failed, failed]) == (failed,)
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from condense_cli.config.models import Configuration
 from condense_cli.config.provider_settings import ProviderSettings
 from condense_cli.providers.base import Capabilities, Provider
-from condense_cli.providers.installed import Found
+from condense_cli.providers.installed import FoundPlugin
 from condense_cli.providers.registry import Registry
 
 
@@ -53,9 +53,9 @@ class Package(msgspec.Struct):
     def providers(self) -> Sequence[str]:
         return list(self.things)
 
-    def provider(self, name: str) -> Sequence[Found]:
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
         self.loaded.append(name)
-        return [Found(name, "package 1.0", self.things[name])] if name in self.things else []
+        return [FoundPlugin(name, "package 1.0", self.things[name])] if name in self.things else []
 
 
 def registry_of(*things: Any, **settings: ProviderSettings) -> Registry:

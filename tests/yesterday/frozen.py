@@ -16,7 +16,7 @@ from msgspec import Struct
 from condense_cli import api
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.report.inspection.lookup import Found, find
+from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.lists.validation import check
 from condense_cli.storage.compressed import unpacked
 
@@ -125,7 +125,7 @@ def shown(original: Transcript, hash: str) -> str:
     except CondenseError:
         return ""
     first, last = hits[0], hits[-1]
-    if Found.MARKER in (first.found, last.found):
+    if HitKind.MARKER in (first.found, last.found):
         return ""
     place = first.position if len(hits) == 1 else f"{first.position} to {last.position}, {len(hits)} blocks"
     return f"{first.found.value} {place}"

@@ -8,19 +8,11 @@ import typer
 
 from ...errors import UsageError
 from ..console import console, exits, write_text
-from ..options import (
-    AllowCount,
-    CountAs,
-    CounterOption,
-    CountProfile,
-    LenientReading,
-    Redact,
-    Session,
-    complete_format,
-    complete_preset,
-)
+from ..grouped import grouped
+from ..options import Assignments, LenientReading, Session, complete_format, complete_provider, preset_option
 from ..reading import input_file, read_transcript
-from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
+from ..running.counting import CountOptions
+from ..running.providing import checked, provider_with, registry_of_user, say_error
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -37,22 +29,15 @@ _SHOWN_LINES = 3
 """Lines of each run of changed lines that are shown where nobody asks for more."""
 
 
+@grouped
 def diff(
+    *,
     before: Annotated[
         str | None, typer.Argument(metavar="[A]", help="The older transcript; - reads standard input.")
     ] = None,
     after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
     session: Session = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            "--preset",
-            "-p",
-            metavar="NAME|PATH",
-            autocompletion=complete_preset,
-            help="Compare with what this preset makes of A.",
-        ),
-    ] = None,
+    preset: Annotated[str | None, preset_option("Compare with what this preset makes of A.")] = None,
     provider: Annotated[
         str | None,
         typer.Option(
@@ -79,11 +64,7 @@ def diff(
             help="Format of both.  [default: recognised]",
         ),
     ] = None,
-    counter: CounterOption = None,
-    count_as: CountAs = None,
-    profile: CountProfile = None,
-    allow_calls: AllowCount = False,
-    redact: Redact = False,
+    counting: CountOptions,
     lenient: LenientReading = False,
 ) -> None:
     """Show what differs between two transcripts, message by message.
@@ -113,13 +94,13 @@ def diff(
         from ...passes.explained import explained
         from ...report.difference.reasons import between, with_reasons
         from ...report.run import facts, terminal
-        from ..running.counting import count_asked, factor_for
+        from ..running.counting import factor_for
         from ..running.settings import counter_of, presets_here, settings_if_any
 
         settings = settings_if_any()
-        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
+        how, calls = counting.asked(settings)
         old = read_transcript(before, format, lenient)
-        count = Counter.of(old, counter_of(counter, settings))
+        count = Counter.of(old, counter_of(counting.counter, settings))
         factor = factor_for(how, old, count, calls)
         result = None
         if after is not None:

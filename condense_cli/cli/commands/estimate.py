@@ -12,6 +12,7 @@ from ..console import console, exits, say, write_text
 from ..grouped import grouped
 from ..options import (
     AllowCalls,
+    Assignments,
     CountAs,
     CounterOption,
     File,
@@ -24,11 +25,12 @@ from ..options import (
     Session,
     TargetPercent,
     TargetTokens,
-    complete_preset,
+    complete_provider,
+    preset_option,
 )
 from ..reading import input_file, name_of, read_transcript
 from ..running.options import check_targets
-from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
+from ..running.providing import checked, provider_with, registry_of_user, say_error
 from ..running.several import check_rows
 
 if TYPE_CHECKING:
@@ -61,12 +63,7 @@ class Comparing(NamedTuple):
         list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, or files.  [default: all presets]")
     ] = None
     session: Session = None
-    preset: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help="A preset; may be repeated."
-        ),
-    ] = None
+    preset: Annotated[list[str] | None, preset_option("A preset; may be repeated.")] = None
     provider: Annotated[
         list[str] | None,
         typer.Option(

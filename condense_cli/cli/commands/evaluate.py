@@ -12,7 +12,7 @@ import typer
 from ...errors import ExitStatus, UsageError
 from ..console import console, exits, write_text
 from ..evaluating import recorded as evaluate_recorded
-from ..evaluating.options import AGAINST, BUDGETS, RECALLS, WITNESSES, Calling, Condensing, Cutting, Printing
+from ..evaluating.options import AGAINST, BUDGETS, RECALLS, WITNESSES, Calling, Cutting, MeasuredWays, Printing
 from ..evaluating.page import check_page, write_page
 from ..evaluating.picture import check_picture, draw_picture
 from ..grouped import grouped
@@ -49,7 +49,7 @@ def evaluate(
         typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts, or folders of them; - reads standard input."),
     ] = None,
     session: Session = None,
-    condensing: Condensing,
+    condensing: MeasuredWays,
     cutting: Cutting,
     printing: Printing,
     counter: CounterOption = None,
@@ -167,7 +167,7 @@ def evaluate(
         raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
 
 
-def _configurations(condensing: Condensing, usual: list[str]) -> Iterator[tuple[str, Configuration]]:
+def _configurations(condensing: MeasuredWays, usual: list[str]) -> Iterator[tuple[str, Configuration]]:
     """What is to be measured, by the name to show: the `usual` presets, or all, where nothing is named.
 
     Raises ConfigurationError.

@@ -10,18 +10,14 @@ import typer
 from ..console import console, exits, write_text
 from ..grouped import grouped
 from ..options import (
-    AllowCount,
-    CountAs,
-    CounterOption,
-    CountProfile,
     File,
     FormatOption,
     LenientReading,
     OverheadTokens,
-    Redact,
     Session,
 )
 from ..reading import input_file, name_of, read_transcript
+from ..running.counting import CountOptions
 from ..running.several import check_rows
 
 EXAMPLES = (
@@ -39,24 +35,14 @@ _TOP = 10
 """Entries of each list."""
 
 
-class InspectFigures(NamedTuple):
-    """In which numbers."""
+class ReaderOptions(NamedTuple):
+    """Who reads it, and what beside it."""
 
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
     ] = None
     overhead_tokens: OverheadTokens = None
-    counter: CounterOption = None
-    count_as: CountAs = None
-
-
-class CountCalls(NamedTuple):
-    """Whether the call of --count exact is permitted."""
-
-    profile: CountProfile = None
-    allow_calls: AllowCount = False
-    redact: Redact = False
 
 
 @grouped
@@ -65,8 +51,8 @@ def inspect(
     file: File = None,
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    measuring: InspectFigures,
-    calling: CountCalls,
+    reader: ReaderOptions,
+    counting: CountOptions,
     top: Annotated[
         int | None, typer.Option("--top", metavar="N", min=1, help="Entries of each list.  [default: 10]")
     ] = None,
@@ -89,20 +75,18 @@ def inspect(
         from ...report.inspection import facts as inspection
         from ...report.run import facts
         from ...rows.recognising import rows_in
-        from ..running.counting import check_one, count_asked, counted_transcript
+        from ..running.counting import check_one, counted_transcript
         from ..running.settings import counter_of, settings_if_any
 
         settings = settings_if_any()
-        how, calls = count_asked(
-            measuring.count_as, settings, calling.profile, calling.allow_calls, redact=calling.redact
-        )
+        how, calls = counting.asked(settings)
         file = input_file(file, session)
-        model, counter = measuring.model, counter_of(measuring.counter, settings)
+        model, counter = reader.model, counter_of(counting.counter, settings)
         kind = rows_in(file, format)
         if kind is not None:
             from ..rows.inspect import inspect_rows
 
-            check_rows(file, {"--overhead-tokens": measuring.overhead_tokens})
+            check_rows(file, {"--overhead-tokens": reader.overhead_tokens})
             check_one(how, "this is a set of rows")
             inspect_rows(file, kind, model=model, counter=counter, how=how, top=top or _TOP, json=json)
             return
@@ -118,7 +102,7 @@ def inspect(
             encoding,
             source=name_of(file),
             top=top or _TOP,
-            overhead_tokens=measuring.overhead_tokens,
+            overhead_tokens=reader.overhead_tokens,
             window=(window.tokens, window.source),
         )
         if json:

@@ -28,13 +28,13 @@ EXAMPLES = (
 )
 
 
-class ClientName(StrEnum):
+class HookedClient(StrEnum):
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
 
 
 def install(
-    client: Annotated[ClientName, typer.Argument(metavar="claude-code|codex", help="The client to work in.")],
+    client: Annotated[HookedClient, typer.Argument(metavar="claude-code|codex", help="The client to work in.")],
     project: Annotated[
         bool, typer.Option("--project", help="For the project you are in instead of all; needs that you trust it.")
     ] = False,

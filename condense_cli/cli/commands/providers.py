@@ -8,7 +8,8 @@ import typer
 
 from ..console import console, exits, say, write_text
 from ..named_things import group_of
-from ..running.providing import PROVIDER_IDS, complete_provider, registry_of_user
+from ..options import PROVIDER_IDS, complete_provider
+from ..running.providing import registry_of_user
 from ..running.settings import settings_if_any
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import typer
 from ...errors import CondenseError, UsageError
 from ..console import exits, say
 from ..machine import cache_folder
-from ..options import complete_preset
+from ..options import preset_option
 from ..running.needing import ContextWindow
 
 if TYPE_CHECKING:
@@ -48,14 +48,7 @@ def proxy(
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Change nothing, and say what would be saved.")] = False,
     preset: Annotated[
-        str | None,
-        typer.Option(
-            "--preset",
-            "-p",
-            metavar="NAME|PATH",
-            autocompletion=complete_preset,
-            help="Preset to condense with.  [default: balanced, cutting more where it cuts]",
-        ),
+        str | None, preset_option("Preset to condense with.  [default: balanced, cutting more where it cuts]")
     ] = None,
     policy: Annotated[
         str,

@@ -92,14 +92,14 @@ def _found(
     file: str, transcript: Transcript, what: str, format: str | None, *, lenient: bool
 ) -> tuple[str, Transcript, Sequence[Hit]]:
     """What is meant, in the file or in the one that it was condensed from; and where that is. Raises CondenseError."""
-    from ...report.inspection.lookup import Found, find
+    from ...report.inspection.lookup import HitKind, find
     from ...storage.origins import origins_of
 
     hits: Sequence[Hit] = ()
     error: CondenseError | None = None
     try:
         hits = find(transcript, what)
-        if hits and hits[0].found is not Found.MARKER:
+        if hits and hits[0].found is not HitKind.MARKER:
             return file, transcript, hits
     except UsageError:
         raise
@@ -109,7 +109,7 @@ def _found(
         older = read_transcript(str(original), format, lenient)
         with suppress(CondenseError):
             found = find(older, what)
-            if found and found[0].found is not Found.MARKER:
+            if found and found[0].found is not HitKind.MARKER:
                 say(f"condense: from the original, {original.name}")
                 return str(original), older, found
     if error is not None:
@@ -119,18 +119,18 @@ def _found(
 
 def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
     from ...core.exchanges import calls_by_id
-    from ...report.inspection.lookup import Found
+    from ...report.inspection.lookup import HitKind
 
     calls = calls_by_id([*transcript.messages, *(hit.message for hit in hits if hit.message and hit.is_before)])
     if not hits:
         say("condense: the message has no content.")
-    elif hits[0].found is Found.SUMMARIZED or (hits[0].found is Found.POSITION and len(hits) > 1):
+    elif hits[0].found is HitKind.SUMMARIZED or (hits[0].found is HitKind.POSITION and len(hits) > 1):
         _print_lines(f"--- {_heading(hit, calls)}\n{hit.text or _NO_TEXT}" for hit in hits)
     elif len({hit.text for hit in hits}) > 1:
         say("condense: several blocks match; name one by its position:")
         _print_lines(_heading(hit, calls) for hit in hits)
     else:
-        if hits[0].found is Found.MARKER:
+        if hits[0].found is HitKind.MARKER:
             say("condense: the original is not in this file; this block has the marker that names it.")
         if len(hits) > 1:
             say(f"condense: the same stands {len(hits)} times: {', '.join(hit.position for hit in hits)}")

@@ -17,9 +17,9 @@ from ..options import (
     Profiles,
     Prompts,
     Redact,
-    complete_preset,
+    complete_provider,
+    preset_option,
 )
-from ..running.providing import complete_provider
 
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
 """The names of `measuring.evaluating.KNOWN_WAYS`, which is too heavy to import for a help page."""
@@ -43,18 +43,12 @@ def complete_measure() -> list[str]:
     return [*RECALLS, *WITNESSES, "all"]
 
 
-class Condensing(NamedTuple):
+class MeasuredWays(NamedTuple):
     """What is done to each transcript at its cuts, and what that is compared with."""
 
     preset: Annotated[
         list[str] | None,
-        typer.Option(
-            "--preset",
-            "-p",
-            metavar="NAME|PATH",
-            autocompletion=complete_preset,
-            help="A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]",
-        ),
+        preset_option("A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]"),
     ] = None
     provider: Annotated[
         list[str] | None,

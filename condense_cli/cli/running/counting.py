@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...errors import CallFailedError, UsageError
 from ..console import console
+from ..options import AllowCount, CountAs, CounterOption, CountProfile, Redact
 
 if TYPE_CHECKING:
     from ...calling import Calls
@@ -26,6 +27,19 @@ _WITHOUT: Final = "--count model calls nothing."
 def count_of(flag: CountName | None, settings: Settings | None) -> CountName:
     """What the flag says, or else the settings, if there are any."""
     return flag or (settings.configuration.count if settings else "model")
+
+
+class CountOptions(NamedTuple):
+    """In whose tokens a command counts that calls no model otherwise, and whether the call of `exact` is permitted."""
+
+    counter: CounterOption = None
+    count_as: CountAs = None
+    profile: CountProfile = None
+    allow_calls: AllowCount = False
+    redact: Redact = False
+
+    def asked(self, settings: Settings | None) -> tuple[CountName, Calls]:
+        return count_asked(self.count_as, settings, self.profile, self.allow_calls, redact=self.redact)
 
 
 def count_asked(

@@ -16,7 +16,7 @@ from ..console import write_out
 
 if TYPE_CHECKING:
     from ...core.transcript import Transcript
-    from ...report.run.facts import Session
+    from ...report.run.facts import WrittenSession
     from ...storage.files import Stamp
     from .options import Showing, Writing
 
@@ -34,7 +34,7 @@ class Delivery(Struct, frozen=True):
 
     output: str | None = None
     backup: str | None = None
-    new_session: Session | None = None
+    new_session: WrittenSession | None = None
     said: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -143,7 +143,7 @@ class Destination(Struct, frozen=True):
     def _write_session(self, data: bytes, format: str) -> Delivery:
         import os
 
-        from ...report.run.facts import Session
+        from ...report.run.facts import WrittenSession
         from ...report.text.visible import visible
         from ...storage.new_session import write_new_session
 
@@ -153,7 +153,7 @@ class Destination(Struct, frozen=True):
         said = [f"{there}: {visible(str(session.path))} ({session.size:,} bytes)", f"Resume it: {visible(command)}"]
         if not session.is_found:
             said.append("The client does not look for sessions in this folder: move the file to the others first.")
-        fact = Session(session.id, str(session.path), list(session.command), session.cwd, session.is_new)
+        fact = WrittenSession(session.id, str(session.path), list(session.command), session.cwd, session.is_new)
         return Delivery(str(session.path), new_session=fact, said=tuple(said))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ..console import say
 
@@ -13,10 +11,6 @@ if TYPE_CHECKING:
     from ...passes.condensation import Condensation
     from ...report.run.facts import Report
     from .work import Work
-
-LogJson = Annotated[
-    bool, typer.Option("--log-json", help="One line of JSON about the run on standard error, in place of messages.")
-]
 
 
 def log_run(result: Condensation, report: Report, work: Work, status: ExitStatus, *, as_json: bool) -> None:

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from ...core.factor import CountName
     from .options import RunOptions, Writing
 
-_STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
+_STYLES: Final = {
+    facts.FileStatus.FAILED: "red",
+    facts.FileStatus.PASSED_OVER: "dim",
+    facts.FileStatus.UP_TO_DATE: "dim",
+}
 _SHOWN: Final = 20
 """Reasons, and warnings, that are shown one by one."""
 _NAMED: Final = 3
@@ -118,7 +122,7 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
 
     screen = console()
     totals = report.totals
-    shown = [each for each in report.files if each.status is not facts.Status.PASSED_OVER]
+    shown = [each for each in report.files if each.status is not facts.FileStatus.PASSED_OVER]
     rows = [_cells(each, below[each.input], is_written=report.out_dir is not None) for each in shown]
     styles = [_STYLES.get(each.status, "") for each in shown]
     if len(shown) > 1:
@@ -146,7 +150,7 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
 def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str]:
     if result.status not in facts.WORKED:
         return [name, "", "", "", result.status]
-    status = "would change" if result.status is facts.Status.DONE and not is_written else result.status
+    status = "would change" if result.status is facts.FileStatus.DONE and not is_written else result.status
     before, after = f"{result.tokens_before:,}", f"{result.tokens_after:,}"
     return [name, before, after, f"{result.saved_percent:.1f} %", status + (" *" if result.why else "")]
 
@@ -159,7 +163,7 @@ def _counts(totals: facts.Totals) -> str:
 def _reasons(results: Iterable[facts.FileResult], below: dict[str, str]) -> Iterator[str]:
     """Why files failed, or what is wrong with those that were written."""
     for each in results:
-        if each.why and each.status is not facts.Status.PASSED_OVER:
+        if each.why and each.status is not facts.FileStatus.PASSED_OVER:
             mark = "* " if each.status in facts.WORKED else ""
             yield f"{mark}{below[each.input]}: {each.why.removeprefix(each.input).lstrip(': ')}"
 
@@ -176,7 +180,7 @@ def _left_alone(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str
     totals = report.totals
     if totals.passed_over:
         files = plural(totals.passed_over, "other file")
-        names = [below[each.input] for each in report.files if each.status is facts.Status.PASSED_OVER]
+        names = [below[each.input] for each in report.files if each.status is facts.FileStatus.PASSED_OVER]
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         yield f"Passed over: {files}, no transcript that can be written ({', '.join(names[:_NAMED])}{more})."
     if totals.up_to_date:

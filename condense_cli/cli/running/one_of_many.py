@@ -16,7 +16,7 @@ from ...config.user import load_user_configuration
 from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
-from ...many.facts import FileResult, Status
+from ...many.facts import FileResult, FileStatus
 from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
 from ...report.text.shares import percent
 from ...rows.recognising import rows_in
@@ -75,7 +75,7 @@ def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
         return _worked(treatment, summaries, job)
     except CondenseError as error:
         if isinstance(error, UnknownFormatError | _OnlyReadError) and not job.named:
-            return Finished(FileResult(str(job.path), None, Status.PASSED_OVER, why=error.message))
+            return Finished(FileResult(str(job.path), None, FileStatus.PASSED_OVER, why=error.message))
         return Finished(_failed(job, int(error.status), error.message))
     except MemoryError:
         return Finished(_failed(job, int(ExitStatus.FAILED), "Not enough memory."))
@@ -103,13 +103,13 @@ class _OnlyReadError(UsageError):
 
 
 def _failed(job: Job, status: int, why: str) -> FileResult:
-    return FileResult(str(job.path), None, Status.FAILED, status, why=why)
+    return FileResult(str(job.path), None, FileStatus.FAILED, status, why=why)
 
 
 def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     made_from = f"{job.rules}:{file_hash(job.path)}" if job.output is not None else ""
     if job.output is not None and job.entry is not None and is_up_to_date(job.entry, made_from, job.output):
-        return Finished(_result(job, Status.UP_TO_DATE, job.entry))
+        return Finished(_result(job, FileStatus.UP_TO_DATE, job.entry))
     kind = rows_in(str(job.path), treatment.format)
     if kind is not None:
         if treatment.to is not None:
@@ -130,7 +130,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     if output is not None:
         write_bytes(output, packed(data, output))
     entry = _entry(job, made_from, transcript.format, result.shown_before, result.shown_after)
-    end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
+    end = FileStatus.UNCHANGED if data == transcript.source.data else FileStatus.DONE
     status = status_of_result(result, summaries, treatment)
     finished = _finished(job, end, entry, status, _shortcoming(result, status))
     warnings = (*(result.warnings if result.is_needed else ()), *written.warnings)
@@ -159,7 +159,7 @@ def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: RowKind, ma
     if tally.bad:
         first = tally.problems[0]
         why = f"{plural(tally.bad, 'bad row')}; line {first.line}: {first.why}"
-    return _finished(job, Status.DONE if tally.changed else Status.UNCHANGED, entry, status, why)
+    return _finished(job, FileStatus.DONE if tally.changed else FileStatus.UNCHANGED, entry, status, why)
 
 
 def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> FileRecord:
@@ -167,13 +167,13 @@ def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows:
     return FileRecord(job.below, made_from, digest, format, before, after, rows)
 
 
-def _finished(job: Job, status: Status, entry: FileRecord, exit_status: ExitStatus, why: str) -> Finished:
+def _finished(job: Job, status: FileStatus, entry: FileRecord, exit_status: ExitStatus, why: str) -> Finished:
     """A file with shortcomings is written, but not noted as up to date: another run may do better."""
     result = replace(_result(job, status, entry), exit_status=int(exit_status), why=why)
     return Finished(result, entry if exit_status is ExitStatus.DONE and job.output is not None else None)
 
 
-def _result(job: Job, status: Status, entry: FileRecord) -> FileResult:
+def _result(job: Job, status: FileStatus, entry: FileRecord) -> FileResult:
     return FileResult(
         str(job.path),
         str(job.output) if job.output is not None else None,

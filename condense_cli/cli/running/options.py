@@ -11,6 +11,7 @@ from ...errors import UsageError
 from ..options import (
     AllowCalls,
     AllowPartial,
+    Assignments,
     CountAs,
     CounterOption,
     Cut,
@@ -23,6 +24,7 @@ from ..options import (
     Keep,
     KeepRecent,
     Lenient,
+    LogJson,
     LosslessOnly,
     MaxCost,
     MaxCostPerConversation,
@@ -37,16 +39,15 @@ from ..options import (
     Pins,
     Preset,
     Profile,
+    Provider,
     Range,
     Redact,
     Session,
     TargetPercent,
     TargetTokens,
+    ToFormat,
 )
-from . import converting
-from .log import LogJson
 from .needing import Above, ContextWindow, IfNeeded, Threshold
-from .providing import Assignments, Provider
 
 if TYPE_CHECKING:
     from ...config.overrides import Overrides
@@ -175,7 +176,7 @@ class Writing(NamedTuple):
         bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
     ] = False
     out_dir: OutDir = None
-    to_format: converting.To = None
+    to_format: ToFormat = None
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False
     jobs: Jobs = None
     engine: Engine = "local"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ...report.text.visible import visible
 from ..console import DEBUG_VARIABLE, say
@@ -20,29 +18,6 @@ if TYPE_CHECKING:
     from ...passes.condensation import Condensation
     from ...providers.registry import Registry
     from .options import Configuring
-
-PROVIDER_IDS = ("lossless", "native", "smart", "truncation")
-"""The names of `registry.BUILT_IN`, which is too heavy to import while a shell waits for completions."""
-
-
-def complete_provider(incomplete: str) -> list[str]:
-    """Names of built-in providers that begin so."""
-    return [id for id in PROVIDER_IDS if id.startswith(incomplete)]
-
-
-Provider = Annotated[
-    str | None,
-    typer.Option(
-        "--provider",
-        metavar="NAME",
-        autocompletion=complete_provider,
-        help="Strategy to run; without a preset, with its own defaults. See condense providers.",
-    ),
-]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the provider; may be repeated."),
-]
 
 
 def registry_of_user() -> Registry:

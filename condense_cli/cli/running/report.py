@@ -114,7 +114,7 @@ class Ran(Struct, frozen=True, dict=True):
             summaries=self.told.used,
             backup=self.written.backup,
             new_session=self.written.new_session,
-            warnings=self.warnings,
+            warnings=[*self._warnings_besides()],
         )
 
 

@@ -29,7 +29,7 @@ _SHOWN: Final = 3
 """Shorter lines, such as a closing bracket, are anywhere."""
 
 
-class Evidence:
+class CopyEvidence:
     """Facts and lines of the parts at some addresses, followed through a conversation.
 
     `left` has for every part that changed what is left of its text, None where nothing is. `added` are texts that

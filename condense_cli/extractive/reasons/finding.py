@@ -20,7 +20,7 @@ from ..pasted import Address
 from ..restated import restated_units
 from ..survey import Survey
 from ..versions import SHORTEST_LINE
-from .evidence import Evidence
+from .evidence import CopyEvidence
 from .reason import Line, LineReason, Reason
 from .remaining import lines_of, unit_lines
 
@@ -49,7 +49,7 @@ class Reasons:
     ) -> None:
         self._survey = survey = Survey(messages, count)
         left = {key: text for key, text in left.items() if key in survey.parts}
-        self._evidence = Evidence(survey, left, added, asked)
+        self._evidence = CopyEvidence(survey, left, added, asked)
         self._keys: dict[Address, list[Key]] = {}
         for key in self._evidence.remain:
             self._keys.setdefault(key[:2], []).append(key)

@@ -23,7 +23,7 @@ Side = Literal["head", "tail", "both"]
 _Items = list[str | Gap]
 
 
-class Limits(Struct, frozen=True):
+class CutLimits(Struct, frozen=True):
     """How much of a text stays: at most so many lines, then at most so many characters."""
 
     max_lines: int | None = None
@@ -52,7 +52,7 @@ def suppress(text: str) -> str:
     return str(gap)
 
 
-def truncate(text: str, limits: Limits) -> str:
+def truncate(text: str, limits: CutLimits) -> str:
     """The text cut to the limits, or the very same text when it is within them."""
     if limits.max_lines is not None and not may_be_marked(text):
         short = _cut_whole_lines(text, limits.max_lines, limits.keep)

@@ -14,7 +14,7 @@ from ...toolcalls.tools import PATH_ARGUMENTS, arguments_of, string_values, with
 from ..receipts import Kept
 from ..summaries import Outcome, Refused, TextTask, Written
 from . import cutting
-from .state import State, leave_out
+from .state import TodoList, leave_out
 
 SHORT_VALUE: Final = 20
 """Argument values of up to so many tokens stay: a call whose path is gone tells nobody anything."""
@@ -31,7 +31,7 @@ Summaries = Mapping[TextTask, Outcome]
 
 
 def apply(
-    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: State | None = None
+    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: TodoList | None = None
 ) -> Block | Kept:
     """What an operation that asks nobody makes of the block; for summaries, which are asked for, see `summarize`.
 
@@ -59,7 +59,7 @@ def summarize(
     count: Counter,
     strictness: float,
     summaries: Summaries,
-    state: State | None = None,
+    state: TodoList | None = None,
 ) -> Block | Kept | Refused:
     """The block with the summaries of its `summary_tasks` in it; where one was refused, it stays."""
     if count.content(block) < operation.min_tokens * strictness:
@@ -73,7 +73,9 @@ def summarize(
     return _rewritten(block, lambda text: written.get(text, text), count, state, 1)
 
 
-def _rewritten(block: Block, rewrite: Rewrite, count: Counter, state: State | None, least_saved: int) -> Block | Kept:
+def _rewritten(
+    block: Block, rewrite: Rewrite, count: Counter, state: TodoList | None, least_saved: int
+) -> Block | Kept:
     if block.kind is BlockKind.TOOL_CALL:
         return _rewrite_call(block, rewrite, count, state, least_saved)
     old = block.text
@@ -91,7 +93,7 @@ def limit_of(operation: ContentOperation, strictness: float) -> int:
 
 
 def summary_tasks(
-    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: State | None = None
+    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: TodoList | None = None
 ) -> Iterator[TextTask]:
     """The texts of a block that the operation wants summaries of: those with more tokens than a summary may have."""
     if operation.operation != "summarize" or count.content(block) < operation.min_tokens * strictness:
@@ -145,12 +147,12 @@ def _truncation(operation: ContentOperation, strictness: float) -> Rewrite:
     return lambda text: text if _is_summary(text) else cutting.truncate(text, limits)
 
 
-def _limits(operation: ContentOperation, strictness: float) -> cutting.Limits:
+def _limits(operation: ContentOperation, strictness: float) -> cutting.CutLimits:
     params = (operation.params and operation.params.truncate) or TruncateParams()
     lines, characters = _scaled(params.max_lines, strictness), _scaled(params.max_chars, strictness)
     if lines is not None and characters is None:
         characters = lines * _LINE
-    return cutting.Limits(lines, characters, params.keep, params.add_ellipsis)
+    return cutting.CutLimits(lines, characters, params.keep, params.add_ellipsis)
 
 
 def limits_text(operation: ContentOperation | ImageOperation, strictness: float) -> str:
@@ -171,7 +173,7 @@ def _scaled(limit: int | None, strictness: float) -> int | None:
 
 
 def _rewrite_call(
-    block: Block, rewrite: Rewrite, count: Counter, state: State | None, least_saved: int
+    block: Block, rewrite: Rewrite, count: Counter, state: TodoList | None, least_saved: int
 ) -> Block | Kept:
     """A list of todos that is over goes whole, whatever the operation; the newest one stays."""
     if state is None:
@@ -183,7 +185,7 @@ def _rewrite_call(
 
 
 def _rewrite_arguments(
-    block: Block, rewrite: Rewrite, count: Counter, state: State | None, least_saved: int
+    block: Block, rewrite: Rewrite, count: Counter, state: TodoList | None, least_saved: int
 ) -> Block | Kept:
     """Long string values one by one; keys, short values and everything that is no string stay."""
     if arguments_of(block) is None:
@@ -201,7 +203,7 @@ def _rewrite_arguments(
     return Kept.NOT_SMALLER if count(written.content) >= count(block.content) else written
 
 
-def long_values(block: Block, count: Counter, state: State | None = None) -> Iterator[tuple[JsonPath, str]]:
+def long_values(block: Block, count: Counter, state: TodoList | None = None) -> Iterator[tuple[JsonPath, str]]:
     """The string values of a call that operations may rewrite, with their paths; of a list of todos none."""
     for path, value in string_values(arguments_of(block)):
         if state is not None and state.holds(path):

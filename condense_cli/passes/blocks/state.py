@@ -24,7 +24,7 @@ REPLACED: Final = "a later call replaces its list of todos"
 """Why a list goes, as a receipt says it."""
 
 
-class State(Struct, frozen=True):
+class TodoList(Struct, frozen=True):
     """Where the arguments of a call hold a list of todos, and whether that `is_over`."""
 
     path: JsonPath
@@ -39,7 +39,7 @@ class State(Struct, frozen=True):
         return self.is_over and todos.gap_of(todos.value_of(block, self.path)) is not None
 
 
-States = Mapping[BlockKey, State]
+States = Mapping[BlockKey, TodoList]
 """The calls of a conversation that hold a list of todos."""
 
 
@@ -52,18 +52,18 @@ def states_of(messages: Sequence[Message]) -> States:
     from ...ledger.collect import results_of
 
     results = results_of(messages)
-    found: dict[BlockKey, State] = {}
+    found: dict[BlockKey, TodoList] = {}
     replaced: set[str] = set()
     for block, path in reversed(calls):
         kind = todos.kind_of(block, path)
-        found[key_of(block)] = State(path, kind in replaced)
+        found[key_of(block)] = TodoList(path, kind in replaced)
         answer = results.get(id(block))
         if answer and not answer.is_refused and not gaps_in(answer.text) and todos.replaces_all(block):
             replaced.add(kind)
     return found
 
 
-def leave_out(block: Block, state: State, count: Counter) -> Block | Kept:
+def leave_out(block: Block, state: TodoList, count: Counter) -> Block | Kept:
     """The call with a marker in place of a list that is over, or why it stays as it is."""
     value = todos.value_of(block, state.path)
     if todos.gap_of(value):

@@ -24,7 +24,7 @@ from ..step import Bench, Step
 from ..summaries import SUMMARIZE, BatchTask, Refused, Written
 from .approach import fitted
 from .chosen import Chosen, choose
-from .stretch import FRAME, Limits, Stretch
+from .stretch import FRAME, SummarizedStretch, SummaryLimits
 
 _RENEWED: Final = 16
 """Tokens that a summary of an earlier one alone has to save: that its figures are shorter is no reason for another."""
@@ -48,11 +48,11 @@ def _summarize(bench: Bench, step: Step, room: int | None = None) -> list[Receip
     old = [draft.messages[position] for position in chosen.positions]
     if all(message.is_summary for message in old):
         return _stayed(draft, step, chosen, Kept.NOTHING_NEW)
-    stretch = Stretch.of(old, draft.count)
+    stretch = SummarizedStretch.of(old, draft.count)
     if room is None and step.target is not None:
         # What references save is mostly saved on what is summarized.
         room = step.target - (draft.plain_tokens - stretch.costs)
-    limits = Limits(wanted.max_tokens, room)
+    limits = SummaryLimits(wanted.max_tokens, room)
     listed = stretch.listed(limits, draft.count)
     task = _task(stretch, wanted, limits, listed, draft.count(listed) + FRAME)
     draft.forget(set(chosen.positions), step.before)  # What chooses lines takes memory itself.
@@ -66,7 +66,9 @@ def _summarize(bench: Bench, step: Step, room: int | None = None) -> list[Receip
     return stay + receipts if receipts else _stayed(draft, step, chosen, Kept.NOT_SMALLER)
 
 
-def _task(stretch: Stretch, wanted: SummarizationConfig, limits: Limits, listed: str, beside: int) -> BatchTask:
+def _task(
+    stretch: SummarizedStretch, wanted: SummarizationConfig, limits: SummaryLimits, listed: str, beside: int
+) -> BatchTask:
     """What is asked of who writes the summary; `beside` are tokens of what stands besides its words."""
     return BatchTask(
         tuple(stretch.new),
@@ -90,7 +92,7 @@ def _stayed(draft: Draft, step: Step, chosen: Chosen, why: Kept, reason: str = "
 
 
 def put_summary(
-    draft: Draft, step: Step, positions: Sequence[int], stretch: Stretch, written: Written, listed: str
+    draft: Draft, step: Step, positions: Sequence[int], stretch: SummarizedStretch, written: Written, listed: str
 ) -> list[Receipt]:
     """Put a summary, with what is `listed` behind it, in place of the messages at some positions.
 

@@ -19,7 +19,7 @@ from ..step import Step
 from ..summaries import Written
 from .batch import put_summary
 from .chosen import choose
-from .stretch import FRAME, Limits, Stretch, said_by_summary
+from .stretch import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
 
 _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 
@@ -44,7 +44,7 @@ class HeadSummary(Struct, frozen=True):
 
     def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
         """Tokens of a summary of these messages besides its lines, where it has so much room."""
-        stretch = Stretch.of([draft.messages[position] for position in positions], draft.count)
+        stretch = SummarizedStretch.of([draft.messages[position] for position in positions], draft.count)
         return MESSAGE_TOKENS + FRAME + draft.count(stretch.listed(self._limits(room), draft.count))
 
     def write(self, draft: Draft, end: int, room: int, text: str) -> list[Receipt]:
@@ -52,7 +52,7 @@ class HeadSummary(Struct, frozen=True):
         positions = self.positions(draft, end)
         if not positions:
             return []
-        stretch = Stretch.of([draft.messages[position] for position in positions], draft.count)
+        stretch = SummarizedStretch.of([draft.messages[position] for position in positions], draft.count)
         listed = stretch.listed(self._limits(room), draft.count)
         draft.forget(set(positions), self.step.before)
         return put_summary(draft, self.step, positions, stretch, Written(text, NAME), listed)
@@ -61,5 +61,5 @@ class HeadSummary(Struct, frozen=True):
         """The conversation with what earlier summaries say in place of their messages, without marks and ledgers."""
         return [said_by_summary(message) if message.is_summary else message for message in messages]
 
-    def _limits(self, room: int) -> Limits:
-        return Limits(room=room, gives_up_words=self.gives_up_words)
+    def _limits(self, room: int) -> SummaryLimits:
+        return SummaryLimits(room=room, gives_up_words=self.gives_up_words)

@@ -14,7 +14,7 @@ from ...core.tokens import Counter
 from ...core.transcript import Block, BlockKind, ContentType, JsonPath, Text
 from ...toolcalls.tools import arguments_of, string_values, with_values
 from ..blocks.operations import long_values
-from ..blocks.state import REPLACED, State, leave_out
+from ..blocks.state import REPLACED, TodoList, leave_out
 from ..blocks.untouched import why_untouched
 from ..draft import Address, Draft
 from ..receipts import Kept, Receipt, changed, kept
@@ -152,7 +152,7 @@ def _own_tokens(block: Block, words: tuple[int, ...] | None, count: Counter) -> 
 _NOT_FOR_IT: Final = (Kept.NO_CONTENT_TYPE, Kept.CONFIGURED, Kept.SMALL, Kept.NOT_AN_OBJECT)
 
 
-def _paths(block: Block, extraction: ExtractConfig, count: Counter, state: State | None) -> Kept | list[JsonPath]:
+def _paths(block: Block, extraction: ExtractConfig, count: Counter, state: TodoList | None) -> Kept | list[JsonPath]:
     """Where texts of the block stand that the pass may shorten, or why there are none.
 
     They are the long values in the arguments of a call; any other block is one text.

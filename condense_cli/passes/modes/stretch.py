@@ -27,7 +27,7 @@ FRAME: Final = 36
 """Tokens of the mark, and of what stands between summary and ledger."""
 
 
-class Limits(Struct, frozen=True):
+class SummaryLimits(Struct, frozen=True):
     """How many tokens a summary may have: `most` by the configuration, and what `room` a target leaves.
 
     There may be more for what the user said, unless it `gives_up_words`.
@@ -38,7 +38,7 @@ class Limits(Struct, frozen=True):
     gives_up_words: bool = False
 
 
-class Stretch(Struct, frozen=True):
+class SummarizedStretch(Struct, frozen=True):
     """Messages that cost so many tokens, those of them that are `new`, which no summary stands for yet.
 
     `said_before` are the words of earlier summaries; the ledger is that of everything up to now.
@@ -51,13 +51,13 @@ class Stretch(Struct, frozen=True):
     costs: int
 
     @classmethod
-    def of(cls, messages: Sequence[Message], count: Counter) -> Stretch:
+    def of(cls, messages: Sequence[Message], count: Counter) -> SummarizedStretch:
         earlier = _earlier(messages)
         new = [message for message in messages if not message.is_summary]
         ledger = merge(earlier.ledger, collect(new))
         return cls(messages, new, earlier.body, ledger, sum(map(count.message, messages)))
 
-    def listed(self, limits: Limits, count: Counter, wanted: Collection[str] = ()) -> str:
+    def listed(self, limits: SummaryLimits, count: Counter, wanted: Collection[str] = ()) -> str:
         """The ledger as text, short enough that the summary stays the larger part.
 
         What the user said is all in it, unless it is given up where there is no room; what is `wanted` goes after other

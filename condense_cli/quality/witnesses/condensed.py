@@ -8,7 +8,7 @@ from functools import cached_property
 from ...core.transcript import Message
 from ...lossless.decode import decode
 from ..needs import texts_in
-from ..recall import Questions, Recall, Standing
+from ..recall import Questions, Recall, StillThere
 
 
 class Condensed:
@@ -19,7 +19,7 @@ class Condensed:
         self.questions = questions
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> StillThere:
         return self.questions.standing(self.messages)
 
     @cached_property

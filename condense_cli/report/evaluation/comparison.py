@@ -10,7 +10,7 @@ from itertools import groupby
 
 import msgspec
 
-from ...llm.summarizer import Used
+from ...llm.summarizer import ProfileUse
 from ...quality.differences import CONDENSED, SIZE, Compared
 from ...quality.paired import FEWEST, Verdict
 from ..run.facts import Summarized
@@ -32,7 +32,7 @@ class ModelWay(msgspec.Struct, frozen=True):
 
 
 def model_way(
-    way: str, configuration: str, profile: str | None, prompt: str | None, used: Iterable[Used], stopped: str
+    way: str, configuration: str, profile: str | None, prompt: str | None, used: Iterable[ProfileUse], stopped: str
 ) -> ModelWay:
     return ModelWay(way, configuration, profile, prompt, [one_summarized(each) for each in used], stopped or None)
 

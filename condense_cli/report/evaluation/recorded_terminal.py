@@ -11,13 +11,12 @@ from ...core.plurals import plural
 from ..costs.text import dollars, pays_after
 from ..text.fitted_table import fitted_table
 from ..text.tokens import OF_SEVERAL
-from ..text.visible import visible
 from .recorded import Recorded, RecordedCompaction, RecordedFile
+from .terminal import closing
 
 _NONE = "–"
 _MOST = 20
 """Compactions that are shown one by one."""
-_MOST_UNREAD = 5
 _MEASURES = ("facts", "named", "edits", "files")
 FOLLOWED = ["what followed", "how", "requests", "read again", "tokens", "to edit"]
 KEPT = ["what was kept", "way", "tokens", *_MEASURES, "one-off", "pays"]
@@ -36,12 +35,7 @@ def render_recorded(found: Recorded, width: int) -> Iterator[RenderableType]:
         if judged[_MOST:]:
             yield Text(f"and {len(judged) - _MOST:,} more, which --json has", style="dim")
         yield ""
-    for sentence in recorded_notes(found, judged):
-        yield Text(visible(sentence), style="dim")
-    for one in found.unread[:_MOST_UNREAD]:
-        yield Text(visible(f"Not read: {one.reason}"), style="yellow")
-    if found.unread[_MOST_UNREAD:]:
-        yield Text(f"Not read: {len(found.unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
+    yield from closing(recorded_notes(found, judged), found.unread)
 
 
 def recorded_headline(found: Recorded) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -13,7 +13,7 @@ from ..text.fitted_table import GAP, column_widths, fitted_table
 from ..text.tokens import OF_SEVERAL
 from ..text.visible import visible
 from .comparison_terminal import comparison_notes, render_comparison
-from .facts import Evaluation
+from .facts import Evaluation, NotRead
 
 _NONE = "–"
 _SHORTEST_NAME = 12
@@ -36,12 +36,17 @@ def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]
             yield ""
             yield from _transcripts(found, width)
     yield ""
-    for sentence in notes(found):
+    yield from closing(notes(found), found.unread)
+
+
+def closing(sentences: Iterable[str], unread: Sequence[NotRead]) -> Iterator[Text]:
+    """What there is to say of figures, and the files that are not in them."""
+    for sentence in sentences:
         yield Text(visible(sentence), style="dim")
-    for one in found.unread[:_MOST_UNREAD]:
+    for one in unread[:_MOST_UNREAD]:
         yield Text(visible(f"Not read: {one.reason}"), style="yellow")
-    if found.unread[_MOST_UNREAD:]:
-        yield Text(f"Not read: {len(found.unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
+    if unread[_MOST_UNREAD:]:
+        yield Text(f"Not read: {len(unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
 
 
 def headline(found: Evaluation) -> str:

@@ -23,7 +23,7 @@ from ..text.labels import block_label
 from ..text.shares import BlockShare, MessageShare, Share, ToolShare, percent, tool_shares
 from .parts import Parts, parts_of
 from .repeats import find_repeats
-from .savings import Lossless, References, find_savings
+from .savings import ByReferences, References, find_savings
 
 _KIND_NAMES: Final = {
     BlockKind.THINKING: "thinking",
@@ -59,7 +59,7 @@ class Repeats(msgspec.Struct, frozen=True):
     line_tokens: int
     lines: int
     largest: list[BlockShare]
-    lossless: Lossless
+    lossless: ByReferences
     references: References
 
 

@@ -27,7 +27,7 @@ _POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?:[:.](\d{1,7}))?", re
 _OF_REFERENCE: Final = "If it is the number of a reference: condense restore puts back its lines."
 
 
-class Found(StrEnum):
+class HitKind(StrEnum):
     """What a hit is.
 
     The block itself; its text, an argument or display data with the hash; a part of what a summary stands for; a marker
@@ -52,7 +52,7 @@ class Hit(Struct, frozen=True):
     message: Message | None
     number: int
     block: Block
-    found: Found
+    found: HitKind
     text: str
     path: JsonPath = ()
     is_before: bool = False
@@ -100,7 +100,8 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
         raise CondenseError(f"There is no message {index} in the transcript: {there}.", hint)
     message = transcript.messages[index]
     hits = [
-        Hit(message, position, block, Found.POSITION, readable(block)) for position, block in enumerate(message.blocks)
+        Hit(message, position, block, HitKind.POSITION, readable(block))
+        for position, block in enumerate(message.blocks)
     ]
     if number is None:
         return hits
@@ -135,14 +136,14 @@ def _marked(transcript: Transcript, wanted: str) -> list[Hit]:
     """Blocks with a marker that names the hash, each once."""
     hits = [hit for hit in _contents(transcript) if any(is_same(gap.hash, wanted) for gap in gaps_in(hit.text))]
     return [
-        Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
+        Hit(hit.message, hit.number, hit.block, HitKind.MARKER, readable(hit.block))
         for hit in {hit.position: hit for hit in hits}.values()
     ]
 
 
 def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) -> list[Hit]:
     """Blocks with a marker that names the hash although they were not cut from what has it."""
-    if hits[0].found not in (Found.CONTENT, Found.ARGUMENT):
+    if hits[0].found not in (HitKind.CONTENT, HitKind.ARGUMENT):
         return []
     marked = [hit for hit in _marked(transcript, wanted) if not hit.block.summarizes]  # A summary says anything.
     return [hit for hit in marked if not any(_is_cut_from(hit.text, found.text) for found in hits)]
@@ -175,7 +176,7 @@ def _in_summaries(transcript: Transcript, wanted: str) -> list[Hit]:
         for told in ([message], summaries[:end]):
             text = said_by_summaries(told)
             if is_same(wanted, content_hash(text)):
-                return [Hit(message, 0, message.blocks[0], Found.CONTENT, text)]
+                return [Hit(message, 0, message.blocks[0], HitKind.CONTENT, text)]
     return []
 
 
@@ -190,7 +191,7 @@ def _summarized(transcript: Transcript, wanted: str) -> list[Hit]:
         )
     is_before = conversation is not transcript
     return [
-        Hit(message, number, block, Found.SUMMARIZED, readable(block), is_before=is_before)
+        Hit(message, number, block, HitKind.SUMMARIZED, readable(block), is_before=is_before)
         for message in messages
         for number, block in enumerate(message.blocks)
     ]
@@ -215,7 +216,7 @@ def _shown(transcript: Transcript, wanted: str) -> list[Hit]:
     for place, text in texts:
         outside = Block(BlockKind.OPAQUE, place, place.path)
         message_of, number, block = blocks.get(place.record, (None, 0, outside))
-        hits.append(Hit(message_of, number, block, Found.DISPLAY, text, place.path))
+        hits.append(Hit(message_of, number, block, HitKind.DISPLAY, text, place.path))
     return hits
 
 
@@ -224,10 +225,10 @@ def _contents(transcript: Transcript) -> Iterator[Hit]:
     for message in transcript.messages:
         for number, block in enumerate(message.blocks):
             if block.text or block.digest:
-                yield Hit(message, number, block, Found.CONTENT, block.text or readable(block))
+                yield Hit(message, number, block, HitKind.CONTENT, block.text or readable(block))
             if block.kind is BlockKind.TOOL_CALL:
                 for path, value in string_values(arguments_of(block)):
-                    yield Hit(message, number, block, Found.ARGUMENT, value, path)
+                    yield Hit(message, number, block, HitKind.ARGUMENT, value, path)
                 path = todos.path_of(block)
                 if path and isinstance(listed := todos.value_of(block, path), list):
-                    yield Hit(message, number, block, Found.ARGUMENT, todos.text_of(listed), path)
+                    yield Hit(message, number, block, HitKind.ARGUMENT, todos.text_of(listed), path)

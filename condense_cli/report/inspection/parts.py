@@ -17,7 +17,7 @@ DIFFERENCE: Final = "difference to recorded usage"
 ELSEWHERE: Final = "not in the file"
 
 
-class Part(Struct, frozen=True):
+class PartInUse(Struct, frozen=True):
     """Part of what is in use; `known` says how. Below 0 where recorded usage is less than the others together."""
 
     name: str
@@ -31,7 +31,7 @@ class Parts(Struct, frozen=True):
 
     tokens: int
     source: str
-    parts: list[Part]
+    parts: list[PartInUse]
 
 
 def parts_of(used: InUse, total: int, constants: int, estimated: int, overhead: tuple[int, str]) -> Parts:
@@ -49,5 +49,5 @@ def parts_of(used: InUse, total: int, constants: int, estimated: int, overhead: 
         (OVERHEAD, tokens, known),
         (ELSEWHERE if known == UNKNOWN and difference > 0 else DIFFERENCE, difference, RECORDED),
     ]
-    shares = [Part(name, tokens, percent(tokens, used.tokens), known) for name, tokens, known in parts if tokens]
+    shares = [PartInUse(name, tokens, percent(tokens, used.tokens), known) for name, tokens, known in parts if tokens]
     return Parts(used.tokens, used.source, shares)

@@ -18,7 +18,7 @@ SHORTEST: Final = 20
 """Shorter lines and blocks (brackets, `return None`, "ok") repeat without meaning anything."""
 
 
-class Repeat(Struct, frozen=True):
+class RepeatedText(Struct, frozen=True):
     """What a block repeats. `first` is the position of the earlier block that it equals, if it does as a whole."""
 
     message: int
@@ -28,11 +28,11 @@ class Repeat(Struct, frozen=True):
     first: tuple[int, int] | None = None
 
 
-def find_repeats(transcript: Transcript, count: Counter) -> list[Repeat]:
+def find_repeats(transcript: Transcript, count: Counter) -> list[RepeatedText]:
     """Every block that repeats something, in order. Tokens never exceed what the block costs."""
     blocks: dict[tuple[str | None, str, str], tuple[int, int]] = {}
     lines: set[str] = set()
-    found: list[Repeat] = []
+    found: list[RepeatedText] = []
     for message in transcript.messages:
         for number, block in enumerate(message.blocks):
             digest = block.digest if block.kind is BlockKind.IMAGE else ""
@@ -42,12 +42,12 @@ def find_repeats(transcript: Transcript, count: Counter) -> list[Repeat]:
             if first != (message.index, number):
                 size = 0 if digest else block.text.count("\n") + 1
                 tokens = block.estimate if digest else count.block(block) - block.estimate
-                found.append(Repeat(message.index, number, tokens, size, first))
+                found.append(RepeatedText(message.index, number, tokens, size, first))
                 continue
             runs = list(_repeated_runs(block, lines))
             if runs:
                 tokens = min(sum(count("\n".join(run)) for run in runs), count(block.text))
-                found.append(Repeat(message.index, number, tokens, sum(map(len, runs))))
+                found.append(RepeatedText(message.index, number, tokens, sum(map(len, runs))))
     return found
 
 

@@ -29,7 +29,7 @@ FINDERS: Final = {
 """Each finder alone, by the key that switches it on."""
 
 
-class Lossless(Struct, frozen=True):
+class ByReferences(Struct, frozen=True):
     """What references save where there are none: each of the `finders` alone, and all; `tool_parameters` comes on top.
 
     `percent` is the share of what the transcript costs without references.
@@ -76,7 +76,7 @@ def references_in(transcript: Transcript, count: Counter, factor: Factor, found:
     return References(found.resolved, found.unresolved, factor.shown(saved))
 
 
-def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tuple[Lossless, References]:
+def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tuple[ByReferences, References]:
     """Try the finders. Blocks that a run protects count too: that depends on its configuration."""
     decoded = decode(transcript.messages)
     total = sum(map(count.message, decoded.messages))
@@ -102,6 +102,6 @@ def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tupl
         "tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks)
     )
     return (
-        Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
+        ByReferences(together.tokens, together.percent, together.blocks, alone, parameters),
         references_in(transcript, count, factor, decoded),
     )

@@ -38,13 +38,7 @@ def render_answer(found: Inspection, width: int) -> Iterator[RenderableType]:
     yield _headline(found)
     if found.messages:
         yield ""
-        yield _content_types(found, width)
-    if found.tools:
-        yield ""
-        yield _tools(found, width)
-    if found.files:
-        yield ""
-        yield _files(found, width)
+    yield from _fillers(found, width)
     repeats = found.repeats
     if repeats.tokens:
         yield ""
@@ -65,14 +59,7 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
     if found.in_use.tokens != found.tokens.total:
         yield _in_use(found.in_use, width)
         yield ""
-    if found.messages:
-        yield _content_types(found, width)
-    if found.tools:
-        yield ""
-        yield _tools(found, width)
-    if found.files:
-        yield ""
-        yield _files(found, width)
+    yield from _fillers(found, width)
     if found.largest_messages:
         yield ""
         yield _messages(found, width)
@@ -83,6 +70,18 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
         yield ""
         yield from _repeats(found, width)
     yield from _notes(found)
+
+
+def _fillers(found: Inspection, width: int) -> Iterator[RenderableType]:
+    """What fills it by type, tool and file."""
+    if found.messages:
+        yield _content_types(found, width)
+    if found.tools:
+        yield ""
+        yield _tools(found, width)
+    if found.files:
+        yield ""
+        yield _files(found, width)
 
 
 def _files(found: Inspection, width: int) -> Group:

@@ -22,7 +22,7 @@ SHAPE = 1
 _KNOWN: Final = {RECORDED: "recorded usage, and what follows it", ESTIMATED: "estimated: messages and overhead"}
 
 
-class Used(msgspec.Struct, frozen=True):
+class TokensInUse(msgspec.Struct, frozen=True):
     """Tokens of a request. `total` is messages and overhead, unless its source is usage that the file holds."""
 
     messages: int
@@ -79,7 +79,7 @@ class Check(msgspec.Struct, frozen=True):
     condense: bool
     reason: str
     sentence: str
-    used: Used
+    used: TokensInUse
     window: Size
     percent: float | None
     threshold: Threshold
@@ -115,7 +115,7 @@ def build(
         decision.should_condense,
         decision.reason.value,
         str(decision),
-        Used(
+        TokensInUse(
             sizes.tokens,
             *overhead,
             sizes.used,

@@ -38,7 +38,7 @@ class Figures(Struct, frozen=True):
     seconds: float
 
 
-class Measured(Struct, frozen=True):
+class MeasuredProvider(Struct, frozen=True):
     """Figures by provider; `lost` is the share of asked facts that no verbatim line holds any more."""
 
     date: str
@@ -63,12 +63,14 @@ class ProviderFacts(Struct, frozen=True):
     measured: Figures | None
 
 
-def measured() -> Measured:
+def measured() -> MeasuredProvider:
     """The figures that come with the program."""
-    return msgspec.json.decode((Path(__file__).with_name("measured_providers.json")).read_bytes(), type=Measured)
+    return msgspec.json.decode(
+        (Path(__file__).with_name("measured_providers.json")).read_bytes(), type=MeasuredProvider
+    )
 
 
-def facts_of(entry: Registered, figures: Measured, default: str) -> ProviderFacts:
+def facts_of(entry: Registered, figures: MeasuredProvider, default: str) -> ProviderFacts:
     provider = entry.provider
     return ProviderFacts(
         id=provider.id,
@@ -88,7 +90,7 @@ def facts_of(entry: Registered, figures: Measured, default: str) -> ProviderFact
 # --- The table -------------------------------------------------------------------------------------------------------
 
 
-def comparison(entries: Sequence[ProviderFacts], figures: Measured, width: int) -> Iterator[Text]:
+def comparison(entries: Sequence[ProviderFacts], figures: MeasuredProvider, width: int) -> Iterator[Text]:
     """The table, a column for each provider, as many tables below each other as the width needs."""
     rows = [_cells(entry) for entry in entries]
     labels = list(_cells(entries[0]))
@@ -157,7 +159,7 @@ def _cost(bounds: tuple[str, str]) -> str:
     return f"${low}" if low == high else f"${low}–{high}"
 
 
-def _footnotes(entries: Sequence[ProviderFacts], figures: Measured) -> Iterator[str]:
+def _footnotes(entries: Sequence[ProviderFacts], figures: MeasuredProvider) -> Iterator[str]:
     yield (
         f"Measured on {figures.date} on {figures.transcripts} sample transcripts, with default settings. Speed: "
         "seconds for 100,000 tokens without a model. Loss: of the facts that were needed later, those that stand on no "

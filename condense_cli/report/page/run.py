@@ -15,7 +15,7 @@ from ..costs.text import dollars, pays_after, unknown_price
 from ..run.facts import Cost, Report
 from ..run.summaries import sentences
 from ..text.shares import percent_text
-from ..text.tokens import carried, counted
+from ..text.tokens import how_counted
 from ..text.visible import visible
 from .conversation import ConversationPage, conversation_of
 from .document import html_document
@@ -114,17 +114,9 @@ def _money(cost: Cost) -> Iterator[list[str]]:
 
 
 def _notes(report: Report) -> Iterator[str]:
-    tokens, cost = report.tokens, report.cost
+    cost = report.cost
     yield from sentences(report.summaries)
-    yield from counted(
-        report.model,
-        tokens.encoding,
-        tokens.counting,
-        exact=tokens.exact,
-        estimated=tokens.estimated.before,
-        counter=tokens.counter,
-    )
-    yield carried(tokens.overhead, tokens.overhead_source)
+    yield from how_counted(report)
     if cost.next_turn_before is not None:
         yield f"Prices: {cost.prices}."
         yield from cost.assumed

@@ -7,14 +7,14 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.transcript import Transcript
-from ...ledger.entries import Command, FileEntry, Todo
+from ...ledger.entries import CommandEntry, FileEntry, Todo
 from ...recaps.told import Told
 from ..run.facts import Counting
 
 SHAPE: Final = 1
 
 
-class Tokens(Struct, frozen=True):
+class RecapTokens(Struct, frozen=True):
     recap: int
     budget: int
     bare: int
@@ -35,12 +35,12 @@ class RecapReport(Struct, frozen=True):
     model: str | None
     lost: bool
     messages: int
-    tokens: Tokens
+    tokens: RecapTokens
     words: list[Words]
     files_changed: list[FileEntry]
     files_read: list[FileEntry]
-    commands: list[Command]
-    unsolved: list[Command]
+    commands: list[CommandEntry]
+    unsolved: list[CommandEntry]
     todos: list[Todo]
     lines: str
     text: str
@@ -55,7 +55,7 @@ def build(told: Told, transcript: Transcript, *, source: str) -> RecapReport:
         transcript.model,
         found.is_lost,
         found.messages,
-        Tokens(told.tokens, told.budget, found.tokens, Counting.of(told.factor)),
+        RecapTokens(told.tokens, told.budget, found.tokens, Counting.of(told.factor)),
         [Words(request.text, request.times) for request in found.words],
         [*found.ledger.changed],
         [*found.ledger.read],

@@ -21,6 +21,7 @@ from ..text.shares import percent
 from .contents import Saving, restorable_in, savings_of
 from .expected import Expected, expected_of
 from .explained import Explained, explained
+from .shortcomings import warnings_of
 from .slimming import Slim, slim_of
 
 SHAPE: Final = 2
@@ -156,7 +157,7 @@ class Pass(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Session(msgspec.Struct, frozen=True):
+class WrittenSession(msgspec.Struct, frozen=True):
     """A session that was written beside the original; `command` resumes it from the folder `cwd`, null if unknown."""
 
     id: str
@@ -172,7 +173,7 @@ class Report(msgspec.Struct, frozen=True):
     input: str
     output: str | None
     backup: str | None
-    new_session: Session | None
+    new_session: WrittenSession | None
     format: str
     model: str | None
     configuration: str
@@ -205,7 +206,7 @@ def build(
     overhead_tokens: int | None = None,
     summaries: Sequence[Summarized] = (),
     backup: str | None = None,
-    new_session: Session | None = None,
+    new_session: WrittenSession | None = None,
     warnings: Sequence[str] = (),
 ) -> Report:
     """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
@@ -213,8 +214,7 @@ def build(
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
     `slim` tells that display-only data was to be left out.
-    `backup` and `new_session` are what was written besides, `warnings` what `shortcomings.warnings_of` and the
-    writing say.
+    `backup` and `new_session` are what was written besides, `warnings` those of the writing.
     """
     before, after = condensation.before, condensation.transcript
     factor = condensation.factor
@@ -273,7 +273,7 @@ def build(
         savings=[replace(saving, operation=operation_label(saving.operation)) for saving in savings],
         references=references_after(condensation, count),
         summaries=list(summaries),
-        warnings=list(warnings),
+        warnings=[*warnings_of(condensation, encoding), *warnings],
         expected=expected_of(condensation.passes),
         slim=slim_of(after) if slim else None,
         changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,

@@ -12,7 +12,7 @@ from ..costs.text import digits, dollars
 from .facts import Summarized
 
 if TYPE_CHECKING:
-    from ...llm.summarizer import Summaries, Used
+    from ...llm.summarizer import ProfileUse, Summaries
 
 
 def summarized(summaries: Summaries) -> list[Summarized]:
@@ -21,7 +21,7 @@ def summarized(summaries: Summaries) -> list[Summarized]:
     ]
 
 
-def one_summarized(used: Used, *, is_planned: bool = False) -> Summarized:
+def one_summarized(used: ProfileUse, *, is_planned: bool = False) -> Summarized:
     """What one profile did."""
     return Summarized(
         used.profile,

@@ -23,7 +23,7 @@ from ..text.fitted_table import shortened
 from ..text.labels import operation_label
 from ..text.reasons import lines_text
 from ..text.shares import percent_text
-from ..text.tokens import briefly_counted, carried, counted
+from ..text.tokens import briefly_counted, how_counted
 from ..text.visible import visible
 from .contents import Saving
 from .expected import expected_line
@@ -214,15 +214,7 @@ def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
 def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[RenderableType]:
     tokens = report.tokens
     if is_cost_asked:
-        how_counted = counted(
-            report.model,
-            tokens.encoding,
-            tokens.counting,
-            exact=tokens.exact,
-            estimated=tokens.estimated.before,
-            counter=tokens.counter,
-        )
-        said = " ".join([*how_counted, carried(tokens.overhead, tokens.overhead_source)])
+        said = " ".join(how_counted(report))
     else:
         said = briefly_counted(report.model, tokens.counting, exact=tokens.exact)
         said += " --cost says how." if report.cost.next_turn_before is not None else ""

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from ...core.factor import CountName, Known
 from ...core.tokens import BUILT_IN, CounterName
-from ..run.facts import Counting
+from ..run.facts import Counting, Report
 
 _SOURCES: Final = {
     "request": "from the request",
@@ -28,6 +28,20 @@ def of_several(how: CountName) -> str:
             return OF_SEVERAL
         case other:
             assert_never(other)
+
+
+def how_counted(report: Report) -> list[str]:
+    """Sentences on how the tokens were counted, and what a request carries besides."""
+    tokens = report.tokens
+    how = counted(
+        report.model,
+        tokens.encoding,
+        tokens.counting,
+        exact=tokens.exact,
+        estimated=tokens.estimated.before,
+        counter=tokens.counter,
+    )
+    return [*how, carried(tokens.overhead, tokens.overhead_source)]
 
 
 def counted(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from condense_cli.cli.running.providing import PROVIDER_IDS
+from condense_cli.cli.options import PROVIDER_IDS
 from condense_cli.config.assignments import assigned
 from condense_cli.config.models import NativeConfig, TruncationConfig
 from condense_cli.errors import ConfigurationError, ExitStatus, UsageError
