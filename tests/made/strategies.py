@@ -38,7 +38,7 @@ ODD_LINES = st.sampled_from(
         "<system-reminder>be brief</system-reminder>",
         *(str(gap) for hash in ("0123abcd", "012345") for gap in (Gap(hash, 12), Gap(hash, 0, 300))),
         *(str(gap) for hash in ("89abcdef", "678901") for gap in (Gap(hash, 3, 4), Gap(hash, is_image=True))),
-        "[… 3 lines #012345] and more",
+        *("[… 3 lines #012345] and more", "[… 0 lines #012345]"),
         "[…3 lines]",
         "[condense: 3 lines left out #0123abcd] and more",
         "[condense: 0 lines left out #0123abcd]",
