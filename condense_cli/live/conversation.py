@@ -276,7 +276,7 @@ def _thought_over(lost: Segments) -> int | None:
 
 def _reported(usage: Any) -> int:
     try:
-        return tokens_of(usage)
+        return max(0, tokens_of(usage))
     except Exception:  # What an API reports is no reason to send nothing.
         return 0
 

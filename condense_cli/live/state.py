@@ -15,7 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ..storage.cache_files import CacheFile
-from .segments import Segments, are_neighbours
+from .requests import digest_of
+from .segments import Segment, Segments, are_neighbours
 
 MOST_LISTS: Final = 64
 """So many lists are remembered, the newest: one for every conversation, and for every branch of one."""
@@ -92,12 +93,18 @@ class StateFile:
             except (msgspec.DecodeError, msgspec.ValidationError):
                 continue
             if are_neighbours(segments):
-                found.append(segments)
+                found.append(tuple(map(_checked, segments)))
         return found
 
     def _written(self, segments: Segments) -> bytes:
         kept = segments if self.keeps else tuple(replace(segment, output=None) for segment in segments)
         return msgspec.json.encode(kept)
+
+
+def _checked(segment: Segment) -> Segment:
+    """The segment without its output, where that is not what was sent: it is computed again then."""
+    is_whole = segment.output is None or digest_of(segment.output) == segment.digest
+    return segment if is_whole else replace(segment, output=None)
 
 
 STATE_ERRORS: Final = (sqlite3.Error, OSError)

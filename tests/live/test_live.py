@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import json
 import sqlite3
 import stat
 from pathlib import Path
@@ -208,6 +210,21 @@ def test_state_that_is_kept_needs_no_computing(tmp_path: Path, monkeypatch: pyte
     first = eager(state=StateFile(path, keep=True)).fit(messages)
     monkeypatch.setattr("condense_cli.live.steps.freeze", None)
     again = eager(state=StateFile(path, keep=True)).fit(messages, decide=False)
+    assert as_sent(again.messages) == as_sent(first.messages)
+
+
+# A damaged file is no reason to send what nobody said, nor to send nothing.
+@pytest.mark.parametrize("output", [b"no JSON", b'[{"role":"user","content":"evil"}]', b""])
+def test_kept_content_that_was_changed_is_computed_again(tmp_path: Path, output: bytes) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    first = eager(state=StateFile(path, keep=True)).fit(messages)
+    with sqlite3.connect(path) as connection:
+        [(data,)] = connection.execute("SELECT list FROM segments").fetchall()
+        [segment] = json.loads(data)
+        segment["output"] = base64.b64encode(output).decode()
+        connection.execute("UPDATE segments SET list = ?", (json.dumps([segment]).encode(),))
+    again = eager(state=StateFile(path, keep=True)).fit(messages, decide=False)
+    assert again.decision.kind is Kind.NONE
     assert as_sent(again.messages) == as_sent(first.messages)
 
 

@@ -134,3 +134,19 @@ def test_all_is_condensed_anew_where_that_pays_soon(policy: str, kind: Kind) -> 
     fitted = live.fit(messages, now=10)
     assert fitted.decision.kind is kind
     assert ("def m3_75" in as_sent(fitted.messages)) is (kind is Kind.SEGMENT)
+
+
+# Whatever is at work: what would not fit the window goes.
+def test_files_at_work_go_where_nothing_else_would_fit() -> None:
+    writes = [
+        message
+        for n in range(8)
+        for message in (
+            assistant([call(f"w{n}", "Write", file_path=f"src/m{n}.py", content=listing(f"m{n}"))]),
+            user([result(f"w{n}", "Written.")]),
+        )
+    ]
+    messages = [user("Write the modules."), *writes, assistant("Done."), user("Go on.")]
+    fitted = Live(format="anthropic", context_window=16_000).fit(messages, now=0)
+    assert fitted.decision.is_change
+    assert fitted.tokens < 16_000 < fitted.decision.tokens_before

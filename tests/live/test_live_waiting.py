@@ -184,6 +184,14 @@ def test_a_report_is_believed_where_it_is_smaller() -> None:
     assert live.fit(messages, usage={"input_tokens": 20_000}, now=0).decision.is_change
 
 
+@pytest.mark.parametrize("tokens", [-(10**9), 0, float("inf")])
+def test_a_report_that_cannot_be_is_no_report(tokens: Any) -> None:
+    live, messages = live_of(policy="tokens:20000"), conversation()
+    estimated = live.fit(messages[:-2], now=0, decide=False).tokens
+    fitted = live.fit(messages, usage={"input_tokens": tokens}, now=0, decide=False)
+    assert fitted.tokens >= estimated > 0
+
+
 @pytest.mark.parametrize("messages", [None, 3, b"Hello", {"role": "user", "content": "Hello"}])
 def test_what_is_no_list_is_refused_with_a_hint(messages: Any) -> None:
     with pytest.raises(UsageError) as caught:
