@@ -155,7 +155,7 @@ def count_text(
     """
     count = _counter(encoding, is_much, counter)
     try:
-        return sum(map(count, chunks(text)))
+        return count(text) if len(text) <= _CHUNK else sum(map(count, chunks(text)))
     except UnicodeEncodeError:
         # Lone surrogates have no UTF-8; a replacement character stands for each.
         return sum(map(count, chunks(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))))

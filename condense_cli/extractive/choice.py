@@ -5,14 +5,15 @@ tokens and the change in markers: a unit beside a chosen one needs none, one tha
 grows in spans. Values only shrink as others are chosen and costs only shrink beside what is chosen, so a queue with
 values that are looked at again when they come up finds the best unit in logarithmic time.
 
-Of a long conversation there are hundreds of thousands of units, so what is known of each stands in arrays.
+Of a long conversation there are hundreds of thousands of units, so what is known of each stands in arrays, and is kept
+up to date beside each choice: a unit is looked at far more often than one is chosen.
 """
 
 from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
 from itertools import repeat
 from typing import Final
 
@@ -20,6 +21,9 @@ from msgspec import Struct
 
 AGAIN: Final = 0.02
 """What a second mention is worth of a first; a third this much of that."""
+_OF_FIRST: Final = (1.0, AGAIN, AGAIN**2)
+_HEARD: Final = len(_OF_FIRST)
+"""What is said so often adds nothing any more."""
 
 _UNLIMITED: Final = 1 << 60
 
@@ -40,6 +44,10 @@ _SAME: Final = 0.999
 UNSIGNED: Final = "I"
 """The type of an array of numbers of units, or of tokens: four bytes each."""
 
+_EDGE, _MISSING_BEFORE, _MISSING_BEHIND = 1, 2, 4
+"""What is at the left of a unit: the beginning of its stretch; lines that are missing there already; such at the end
+of the stretch before."""
+
 
 class Stretch(Struct):
     """The units of one text as they are chosen from.
@@ -51,25 +59,25 @@ class Stretch(Struct):
 
     start: int
     stop: int
-    gaps: Container[int] = ()
+    gaps: Collection[int] = ()
     opening: int = 0
     vanishes: bool = False
 
 
 class Candidates(Struct):
-    """All units to choose from: tokens, values and keys by unit, weights by key, and the lines in pieces.
+    """All units to choose from: tokens, values and keys by unit, and weights by key.
 
-    Units that are `fixed` are chosen whatever the budget; of a line in pieces all are.
+    `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one. Units
+    that are `fixed` are chosen whatever the budget; of a line in pieces all are.
     """
 
     tokens: array[int]
     values: array[float]
-    keys: list[tuple[int, ...]]
-    weights: list[float]
-    starts: array[int]
-    stops: array[int]
+    keys: Sequence[tuple[int, ...]]
+    weights: Sequence[float]
     stretches: Sequence[Stretch]
     marker: int
+    pieces: Mapping[int, tuple[int, int]] = {}
     fixed: Sequence[int] = ()
 
 
@@ -79,9 +87,9 @@ class _Queue:
     All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
     """
 
-    def __init__(self, ratios: Iterable[float]) -> None:
-        self._ratios = array("d", ratios)
-        self._sorted = array(UNSIGNED, sorted(range(len(self._ratios)), key=self._ratios.__getitem__))
+    def __init__(self, ratios: array[float], units: Iterable[int]) -> None:
+        self._ratios = ratios
+        self._sorted = array(UNSIGNED, sorted(units, key=ratios.__getitem__))
         self._again: list[tuple[float, int]] = []
 
     def push(self, ratio: float, unit: int) -> None:
@@ -103,65 +111,101 @@ class _Queue:
 class Choice:
     """The units chosen so far. `spent` are their tokens, the markers that are needed included.
 
-    `covered` counts for every key how often it is said, at first by what is not chosen from; choosing adds to it.
+    `covered` counts for every key how often it is said, at first by what is not chosen from; choosing adds to it. Units
+    of which a token is worth less than `least` are left, whatever is free.
     """
 
-    def __init__(self, candidates: Candidates, covered: list[int]) -> None:
+    def __init__(self, candidates: Candidates, covered: MutableSequence[int], least: float = 0.0) -> None:
         self.all = candidates
         size = len(candidates.tokens)
         self.kept = bytearray(size)
         self.spent = 0
-        self._stretch_of = array(UNSIGNED)
-        self._chosen_in = [0] * len(candidates.stretches)
         self.covered = covered
-        self._taken: list[tuple[Sequence[int], int]] = []
-        # Asked for at every look at a unit.
-        self._values, self._keys, self._weights = candidates.values, candidates.keys, candidates.weights
-        self._starts, self._stops = candidates.starts, candidates.stops
+        self._least = least
+        self._left = bytearray(size + 1)
+        """What is at the left of each unit, and of the end."""
+        self._sides = bytearray(b"\x02") * size
+        """At how many sides of each unit a marker stands once it is chosen."""
+        self._stretch_of = array(UNSIGNED)
+        self._first = [
+            stretch.opening + candidates.marker if stretch.vanishes else 0 for stretch in candidates.stretches
+        ]
+        """What a unit costs besides that is the first to be chosen of its stretch; 0 once one is."""
         for number, stretch in enumerate(candidates.stretches):
             self._stretch_of.extend(repeat(number, stretch.stop - stretch.start))
+            self._bound(stretch)
             if not stretch.vanishes:
                 self.spent += candidates.marker
-        self._queue = _Queue(map(self._ratio, range(size)))
+        self._gains = array("d", map(_gain, candidates.weights, covered))
+        """What one more mention of each key is worth."""
+        self._taken: list[tuple[Sequence[int], int]] = []
         self._too_large: list[int] = []
+        ratios = array("d", map(self._ratio, range(size)))
+        self._queue = _Queue(ratios, (unit for unit in range(size) if self._may_be_worth_it(unit, ratios[unit])))
         for unit in candidates.fixed:
-            self._take((unit,), self._cost_of_one(unit, 0))
+            self._take((unit,), self._cost_of_one(unit))
         self._taken.clear()  # So that nothing takes them back.
 
-    def fill(self, budget: int | None, least: float = 0.0) -> None:
+    def _bound(self, stretch: Stretch) -> None:
+        """Note where a stretch begins and ends, and what is missing in it already."""
+        start, stop, left, sides = stretch.start, stretch.stop, self._left, self._sides
+        left[start] |= _EDGE
+        left[stop] |= _EDGE
+        if start == stop:
+            return
+        sides[start] -= 1
+        sides[stop - 1] -= 1
+        for gap in stretch.gaps:
+            if gap == 0:
+                sides[start] += 1
+            if start + gap == stop:
+                sides[stop - 1] += 1
+                left[stop] |= _MISSING_BEHIND
+            else:
+                left[start + gap] |= _MISSING_BEFORE
+
+    def _may_be_worth_it(self, unit: int, ratio: float) -> bool:
+        """Whether a unit of this ratio may be chosen before one beside it is, with which it comes up again."""
+        if ratio <= 0:
+            return False  # What adds nothing, such as a blank line, is chosen only to close a gap.
+        # Pieces of a line cost less once its ends are chosen, and a text of which nothing stays less once something is.
+        return ratio >= self._least or unit in self.all.pieces or self._first[self._stretch_of[unit]] > 0
+
+    def fill(self, budget: int | None) -> None:
         """Choose the best units that fit, until the budget is spent but for a rest or none is left that fits.
 
-        Those of which a token is worth less than `least` are left, whatever is free. Without a budget all others fit.
+        Without a budget all fit.
         """
         budget = _UNLIMITED if budget is None else budget
-        queue, rest = self._queue, max(_REST, budget // _SHARE)
+        queue, rest, kept, least = self._queue, max(_REST, budget // _SHARE), self.kept, self._least
         for unit in self._too_large:
             queue.push(self._ratio(unit), unit)
         self._too_large = []
         while budget - self.spent > rest and (found := queue.pop()) is not None:
             before, unit = found
-            if before <= 0:
-                break  # What adds nothing, such as a blank line, is chosen only to close a gap; so is all that follows.
-            if self.kept[unit]:
+            if kept[unit]:
                 continue
-            value, cost = self._looked_at(unit)
-            ratio = value / cost if cost > 1 else value
-            if ratio < least or not ratio:
+            ratio = self._ratio(unit)
+            if ratio < least or ratio <= 0:
                 continue
             if ratio < before * _SAME:
                 queue.push(ratio, unit)
                 continue
+            added = self._with_ends(unit)
+            cost = self._cost(added)
             if self.spent + cost > budget:
                 self._too_large.append(unit)
                 continue
-            added = self._with_ends(unit)
             self._take(added, cost)
-            for end in added if len(added) == 1 else (added[0], added[-1]):
+            for end in dict.fromkeys((added[0], added[-1])):
                 self._close_gap(end, -1)
                 self._close_gap(end, 1)
 
     def undo(self, tokens: int) -> bool:
-        """Take back the newest choices until so many tokens are free again; whether there was anything to take back."""
+        """Take back the newest choices until so many tokens are free again; whether there was anything to take back.
+
+        Nothing more is chosen after that.
+        """
         target = self.spent - tokens
         had_any = bool(self._taken)
         while self._taken and self.spent > target:
@@ -169,94 +213,99 @@ class Choice:
             self.spent -= cost
             for unit in added:
                 self.kept[unit] = 0
-                self._chosen_in[self._stretch_of[unit]] -= 1
-                self._too_large.append(unit)
                 for key in self.all.keys[unit]:
                     self.covered[key] -= 1
         return had_any
 
     def _ratio(self, unit: int) -> float:
         """What the unit adds for each token."""
-        value, cost = self._looked_at(unit)
-        return value / cost if cost > 1 else value
-
-    def _looked_at(self, unit: int) -> tuple[float, int]:
-        """What the unit adds, and its tokens with those of its line's ends; what adds nothing costs nothing."""
-        value, weights, covered = self._values[unit], self._weights, self.covered
-        for key in self._keys[unit]:
-            times = covered[key]
-            if not times:
-                value += weights[key]
-            elif times < 3:
-                value += weights[key] * AGAIN**times
+        candidates, gains = self.all, self._gains
+        value = candidates.values[unit]
+        # Not `sum`: it rounds otherwise from Python 3.12 on, and ratios are compared.
+        for key in candidates.keys[unit]:
+            value += gains[key]
         if not value:
-            return 0.0, 0
-        is_whole_line = self._stops[unit] - self._starts[unit] == 1
-        return value, self._cost_of_one(unit, 0) if is_whole_line else self._cost(self._with_ends(unit))
+            return 0.0
+        if unit in candidates.pieces:
+            cost = self._cost(self._with_ends(unit))
+        else:  # As `_cost_of_one`, without the way there: this is asked most of all.
+            cost = candidates.tokens[unit] + (self._sides[unit] - 1) * candidates.marker
+            cost += self._first[self._stretch_of[unit]]
+        return value / cost if cost > 1 else value
 
     def _with_ends(self, unit: int) -> Sequence[int]:
         """The unit, and of a line in pieces its two ends."""
-        start, stop = self._starts[unit], self._stops[unit]
-        if stop - start == 1:
+        line = self.all.pieces.get(unit)
+        if line is None:
             return (unit,)
-        return sorted({end for end in (start, unit, stop - 1) if not self.kept[end]})
+        return sorted({end for end in (line[0], unit, line[1] - 1) if not self.kept[end]})
 
     def _cost(self, added: Sequence[int]) -> int:
-        """Tokens of the units, and of the markers that come and go with them."""
+        """Tokens of units of one stretch, in order, and of the markers that come and go with them."""
         if len(added) == 1:
-            return self._cost_of_one(added[0], 0)
-        cost = 0
-        for number, unit in enumerate(added):
-            cost += self._cost_of_one(unit, number)
-            self.kept[unit] = 1
+            return self._cost_of_one(added[0])
+        tokens, sides, left, marker = self.all.tokens, self._sides, self._left, self.all.marker
+        cost = self._first[self._stretch_of[added[0]]]
+        before = -1
         for unit in added:
-            self.kept[unit] = 0
+            cost += tokens[unit] + (sides[unit] - 1) * marker
+            if unit == before + 1 and not left[unit]:
+                cost -= marker
+            before = unit
         return cost
 
-    def _cost_of_one(self, unit: int, others: int) -> int:
-        number = self._stretch_of[unit]
-        stretch = self.all.stretches[number]
-        kept, start = self.kept, stretch.start
-        is_after_gap = unit > start and not kept[unit - 1]
-        is_before_gap = unit + 1 < stretch.stop and not kept[unit + 1]
-        if gaps := stretch.gaps:
-            is_after_gap = is_after_gap or unit - start in gaps
-            is_before_gap = is_before_gap or unit - start + 1 in gaps
-        markers = is_after_gap + is_before_gap
-        cost = self.all.tokens[unit]
-        if stretch.vanishes and not self._chosen_in[number] and not others:
-            return cost + stretch.opening + markers * self.all.marker
-        return cost + (markers - 1) * self.all.marker
+    def _cost_of_one(self, unit: int) -> int:
+        first = self._first[self._stretch_of[unit]]
+        return first + self.all.tokens[unit] + (self._sides[unit] - 1) * self.all.marker
 
     def _take(self, added: Sequence[int], cost: int) -> None:
+        covered, gains, weights = self.covered, self._gains, self.all.weights
+        kept, left, sides = self.kept, self._left, self._sides
         self.spent += cost
         self._taken.append((added, cost))
+        self._first[self._stretch_of[added[0]]] = 0
         for unit in added:
-            self.kept[unit] = 1
-            self._chosen_in[self._stretch_of[unit]] += 1
+            kept[unit] = 1
+            if not left[unit]:
+                sides[unit - 1] -= 1
+            if not left[unit + 1]:
+                sides[unit + 1] -= 1
             for key in self.all.keys[unit]:
-                self.covered[key] += 1
+                covered[key] = times = covered[key] + 1
+                gains[key] = _gain(weights[key], times)
         for unit in (added[0] - 1, added[-1] + 1):
-            if 0 <= unit < len(self.kept) and not self.kept[unit]:
-                self._queue.push(self._ratio(unit), unit)
+            if 0 <= unit < len(kept) and not kept[unit]:
+                ratio = self._ratio(unit)
+                if self._may_be_worth_it(unit, ratio):
+                    self._queue.push(ratio, unit)
 
     def _close_gap(self, unit: int, direction: int) -> None:
         """Choose the few units between a chosen one and the next, or an end, where they cost no more than a marker."""
-        stretch = self.all.stretches[self._stretch_of[unit]]
+        kept, left, all_tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
         found: list[int] = []
         tokens = 0
         while True:
-            if (unit if direction < 0 else unit + 1) - stretch.start in stretch.gaps:
+            between = left[unit if direction < 0 else unit + 1]
+            if between & (_MISSING_BEFORE if direction < 0 else _MISSING_BEHIND):
+                return
+            if between & _EDGE:
+                break
+            if between:
                 return
             unit += direction
-            if not stretch.start <= unit < stretch.stop or self.kept[unit]:
+            if kept[unit]:
                 break
             found.append(unit)
-            tokens += self.all.tokens[unit]
-            if tokens > self.all.marker or len(found) > _SMALL_GAP:
+            tokens += all_tokens[unit]
+            if tokens > marker or len(found) > _SMALL_GAP:
                 return
         if found:
-            self._take(sorted(found), tokens - self.all.marker)
+            self._take(sorted(found), tokens - marker)
+
+
+def _gain(weight: float, times: int) -> float:
+    """What one more mention of a key is worth that is said so often."""
+    return weight * _OF_FIRST[times] if times < _HEARD else 0.0
 
 
 def fit(choice: Choice, budget: int, measure: Callable[[], int]) -> None:

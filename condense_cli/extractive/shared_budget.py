@@ -70,8 +70,8 @@ class SharedBudget:
 
     def value_at_least(self, least: float) -> dict[Key, Text]:
         """Texts in their places without what is worth less: facts and lines that later work may need, per token."""
-        choice = self._choice()
-        choice.fill(None, least)
+        choice = self._choice(least)
+        choice.fill(None)
         return rendered(self._survey, self._long, self._placed, choice)
 
     def value_per_token(self, budget: int) -> float | None:
@@ -90,10 +90,10 @@ class SharedBudget:
     def _placed(self) -> list[Stretch]:
         return self._stretches[self._told :]
 
-    def _choice(self) -> Choice:
+    def _choice(self, least: float = 0.0) -> Choice:
         if self._candidates is None:
             self._candidates = self._priced.candidates(self._keys, self._stretches, self._gap, self._fixed)
-        return Choice(self._candidates, self._said.copy())
+        return Choice(self._candidates, self._said[:], least)
 
     def _tokens(self, choice: Choice) -> int:
         texts = rendered(self._survey, self._long, self._placed, choice)

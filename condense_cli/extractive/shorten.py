@@ -83,8 +83,8 @@ class Priced:
         `fixed` are the units that stay, by the part.
         """
         survey = self.survey
-        tokens, starts, stops = array(UNSIGNED), array(UNSIGNED), array(UNSIGNED)
-        values = array("d")
+        tokens, values = array(UNSIGNED), array("d")
+        pieces: dict[int, tuple[int, int]] = {}
         unit_keys: list[tuple[int, ...]] = []
         chosen: list[int] = []
         for key in keys:
@@ -94,9 +94,11 @@ class Priced:
             tokens += own_tokens
             values += own_values
             unit_keys += survey.keys[key]
-            starts.extend(offset + start for start in units.starts)
-            stops.extend(offset + stop for stop in units.stops)
-        return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, gap, chosen)
+            if not isinstance(units.starts, range):
+                for unit, (start, stop) in enumerate(zip(units.starts, units.stops, strict=True)):
+                    if stop - start > 1:
+                        pieces[offset + unit] = offset + start, offset + stop
+        return Candidates(tokens, values, unit_keys, survey.weights, stretches, gap, pieces, chosen)
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:

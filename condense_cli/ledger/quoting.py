@@ -40,8 +40,7 @@ def quoted(
             values.append(share * weight_of(text) * tokens[-1])
         stretches.append(Stretch(start, len(tokens), found.gaps, _OPENING, vanishes=True))
     size = len(tokens)
-    starts, stops = array(UNSIGNED, range(size)), array(UNSIGNED, range(1, size + 1))
-    choice = Choice(Candidates(tokens, values, [()] * size, [], starts, stops, stretches, _MARKER), [])
+    choice = Choice(Candidates(tokens, values, [()] * size, [], stretches, _MARKER), [])
 
     def written() -> list[str]:
         inside = (choice.kept[stretch.start : stretch.stop] for stretch in stretches)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ..core.markers import short_hash
 from .lines import Lines, Numbering, Shape, numbering_of, prefixes
 
 _RANGE: Final = re.compile(r"lines? (\d+)(?:-(\d+))?", re.ASCII)
@@ -86,13 +87,20 @@ def _range(first: int, last: int) -> str:
 
 def describe_numbering(text: str, source: Lines, start: int, size: int, before: str, after: str) -> str | None:
     """The words that are needed to give `text` again; empty where none are, None where no words do it."""
-    if text in readings(source, start, size, "", before, after):
+    if _is_read(text, readings(source, start, size, "", before, after)):
         return ""
     for line in text.split("\n"):
         if numbering := numbering_of(line):
             words = [str(numbering.number), f'"{numbering}"']
-            return next((word for word in words if text in readings(source, start, size, word, before, after)), None)
+            found = (word for word in words if _is_read(text, readings(source, start, size, word, before, after)))
+            return next(found, None)
     return None
+
+
+def _is_read(text: str, found: Iterator[str]) -> bool:
+    """Whether `text` is the one of the readings that its hash tells: of several with that hash it is the first."""
+    hash = short_hash(text)
+    return next((reading for reading in found if reading == text or short_hash(reading) == hash), None) == text
 
 
 def readings(source: Lines, start: int, size: int, numbering: str, before: str, after: str) -> Iterator[str]:

@@ -57,8 +57,10 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
         while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth), LEAST_SAVED):
             if not bench.settles:
                 break
+        if target is None:
+            return shortening.receipts(Kept.NEEDED)
         draft.write()
-        if target is None or bench.free(target) < 0:
+        if bench.free(target) < 0:
             return shortening.receipts(Kept.NEEDED)
         shortening.undo()
         draft.write()
