@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 from typing import Final
 
 ERROR: Final = re.compile(
@@ -34,3 +35,20 @@ DECISION: Final = re.compile(
     r"(?i)\b(?:decid|instead|because|root cause|the (?:problem|issue|bug|reason|fix)|must|should|never|always"
     r"|need to|turns out|found|fixed|important|note that|remember|todo|next step|conclusion|summary)"
 )
+
+
+class Kind(IntEnum):
+    """What a line is by its words alone; one that tells an error is nothing else."""
+
+    BLANK = 0
+    PLAIN = 1
+    ERROR = 2
+    DEFINITION = 3
+
+
+def kind_of(line: str) -> Kind:
+    if not line or line.isspace():
+        return Kind.BLANK
+    if tells_an_error(line):
+        return Kind.ERROR
+    return Kind.DEFINITION if DEFINITION.match(line) else Kind.PLAIN

@@ -15,7 +15,7 @@ from ..core.markers import Gap
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
 from .instructions import is_settled, weight_of
-from .kinds import DECISION, DEFINITION, tells_an_error
+from .kinds import DECISION, Kind
 from .parts import Key, Part
 from .restated import restated_units
 from .survey import Survey
@@ -146,13 +146,14 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     is_said = part.is_said
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
     base = _SAID if is_said else _REST
+    worth: Mapping[int, float] = {Kind.ERROR: error, Kind.DEFINITION: _DEFINED}
+    kinds = survey.known.kinds
     values = []
-    for body, count in zip(units.bodies, tokens, strict=True):
-        value = base * count if body.strip() else 0.0
-        if tells_an_error(body):
-            value += error
-        elif DEFINITION.match(body):
-            value += _DEFINED
+    for body, number, count in zip(units.bodies, survey.bodies[part.key], tokens, strict=True):
+        kind = kinds[number]
+        value = base * count if kind else 0.0
+        if kind > Kind.PLAIN:
+            value += worth[kind]
         elif is_said and DECISION.search(body):
             value += _DECIDED
         value *= recency

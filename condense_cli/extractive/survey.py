@@ -5,15 +5,13 @@ How likely that is comes from two models that were fitted to real conversations,
 
 from __future__ import annotations
 
-from collections import defaultdict
+from array import array
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
-from itertools import count as count_up
 from typing import Final
 
 from msgspec import Struct
 
-from ..core.facts import facts_of
 from ..core.lazy_text import Text
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
@@ -21,7 +19,8 @@ from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
 from .editable import EditableText, Nearby, of_line, of_text
 from .headings import Headings
-from .kinds import tells_an_error
+from .kinds import Kind
+from .known_lines import KnownLines
 from .likelihood import Model, likelihoods
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .neighbours import highest, means
@@ -40,10 +39,10 @@ def _kilotokens(characters: int) -> float:
 
 
 class _Text(Struct, frozen=True):
-    """What is read of a text once, however many parts have it: units with their keys, all keys, and its characters."""
+    """What is read of a text once, however many parts have it: units, numbers of their bodies, facts, characters."""
 
     units: Units
-    keys: Sequence[tuple[int, ...]]
+    bodies: array[int]
     said: Sequence[int]
     size: int
 
@@ -52,9 +51,17 @@ class Survey:
     """Parts of a conversation with their units, keys and weights.
 
     A key is the number of a fact, or of a line of a file's newest state; `keys` has those of every unit of a part.
+    Equal lines have one number, by which `known` has what they say; `bodies` has those of every unit of a part. What is
+    `known` of an earlier state of the same conversation is not read again.
     """
 
-    def __init__(self, messages: Sequence[Message], count: Counter, model: Model | None = None) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        count: Counter,
+        model: Model | None = None,
+        known: KnownLines | None = None,
+    ) -> None:
         model = model or likelihood.MODEL
         self.messages = messages
         self.count = count
@@ -66,12 +73,13 @@ class Survey:
         self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
         self.positions: dict[Key, int] = {}
         self.end = 0
-        self.facts: list[str] = []
-        self._of_body: dict[str, tuple[int, ...]] = {}
+        self.bodies: dict[Key, array[int]] = {}
+        self.known = KnownLines(known)
         self._mentions = Mentions()
         self._kinds: dict[int, tuple[bool, bool]] = {}
         """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
         self._read()
+        self.facts: list[str] = [*self.known.names]
         self.weights: list[float] = likelihoods(self.fact_features(), model.facts)
         self.lines = editable_lines(
             self.parts.values(), {key: units.bodies for key, units in self.units.items()}, self.positions
@@ -117,31 +125,32 @@ class Survey:
         shared: dict[int, tuple[float, ...]] = {}
         for body, line in self.lines.items():
             of_all = shared.get(id(line)) or shared.setdefault(id(line), of_text(line, conversation))
-            facts = self._of_body[body]
+            number = self.known.numbers[body]
+            facts = self.known.facts[number]
             yield of_all + of_line(
                 body,
-                [self.weights[number] for number in facts],
-                any(self._mentions.written[number] for number in facts),
+                [self.weights[fact] for fact in facts],
+                any(self._mentions.written[fact] for fact in facts),
                 any(map(self._mentions.is_in_newest_request, facts)),
-                nearby[body],
+                nearby[number],
             )
 
-    def _nearby(self, positions: Set[int]) -> dict[str, Nearby]:
-        """What stands near each line of the texts at some positions."""
-        found: dict[str, Nearby] = {}
-        of_body, weights, written = self._of_body, self.weights, self._mentions.written
-        names_written = {body for body, facts in of_body.items() if any(map(written.__getitem__, facts))}
-        for key, units in self.units.items():
+    def _nearby(self, positions: Set[int]) -> dict[int, Nearby]:
+        """What stands near each line of the texts at some positions, by its number."""
+        found: dict[int, Nearby] = {}
+        weight, written = self.weights.__getitem__, self._mentions.written.__getitem__
+        names_written = [any(map(written, facts)) for facts in self.known.facts]
+        likeliest_in = [max(map(weight, facts), default=0.0) for facts in self.known.facts]
+        wanted = set(map(self.known.numbers.__getitem__, self.lines))
+        for key, bodies in self.bodies.items():
             if self.positions[key] in positions:
-                bodies = units.bodies
-                likeliest = [max(map(weights.__getitem__, of_body[body]), default=0.0) for body in bodies]
-                shares = means([*map(names_written.__contains__, bodies)], _NEAR)
+                likeliest = [likeliest_in[body] for body in bodies]
+                shares = means([names_written[body] for body in bodies], _NEAR)
                 nearby = map(Nearby, shares, highest(likeliest, _NEAR), means(likeliest, _AROUND))
-                found.update((body, near) for body, near in zip(bodies, nearby, strict=True) if body in self.lines)
+                found.update((body, near) for body, near in zip(bodies, nearby, strict=True) if body in wanted)
         return found
 
     def _read(self) -> None:
-        numbers: dict[str, int] = defaultdict(count_up().__next__)
         same: dict[str, str] = {}
         known: dict[tuple[Text, bool], _Text] = {}
         mentions = self._mentions
@@ -149,30 +158,28 @@ class Survey:
             by_sentence = self.is_talk and self._is_prose(part)
             read = known.get((part.content, by_sentence))
             if read is None:
-                read = self._read_text(part.text, numbers, same, by_sentence)
+                read = self._read_text(part.text, same, by_sentence)
                 known[part.content, by_sentence] = read
-                mentions.grow(len(numbers), self.end)
-            self.units[key], self.keys[key], self.positions[key] = read.units, read.keys, self.end
+                mentions.grow(len(self.known.names), self.end)
+            self.units[key], self.bodies[key], self.positions[key] = read.units, read.bodies, self.end
             if read.said:
                 mentions.tell(read.said, self.end, self._flags(part), is_written=part.is_written)
             self.end += read.size
-        for body, facts in self._of_body.items():
+        self.known.forget_before()
+        for facts, kind in zip(self.known.facts, self.known.kinds, strict=True):
             if facts:
-                mentions.stand_together(facts, IN_ERROR if tells_an_error(body) else 0)
-        self.facts += numbers
+                mentions.stand_together(facts, IN_ERROR if kind == Kind.ERROR else 0)
 
     def _is_prose(self, part: Part) -> bool:
         """Whether a part is what somebody says, with nothing pasted in it."""
         return part.is_said or (part.is_request and self.own.get(part.key[:2]) is None)
 
-    def _read_text(self, text: str, numbers: dict[str, int], same: dict[str, str], by_sentence: bool) -> _Text:
-        """Read a text: its facts get `numbers`, and its lines are the `same` strings as equal ones before."""
-        units, of_body = split(text, same, by_sentence=by_sentence), self._of_body
-        for body in units.bodies:
-            if body not in of_body:
-                of_body[body] = tuple(dict.fromkeys(map(numbers.__getitem__, facts_of(body))))
-        keys = tuple(map(of_body.__getitem__, units.bodies))
-        return _Text(units, keys, keys[0] if len(keys) == 1 else tuple(set().union(*keys)), len(text))
+    def _read_text(self, text: str, same: dict[str, str], by_sentence: bool) -> _Text:
+        """Read a text; its lines are the `same` strings as equal ones before."""
+        units, facts_in = split(text, same, by_sentence=by_sentence), self.known.facts
+        bodies = self.known.read(units.bodies)
+        said = facts_in[bodies[0]] if len(bodies) == 1 else tuple(set().union(*map(facts_in.__getitem__, bodies)))
+        return _Text(units, bodies, said, len(text))
 
     def _flags(self, part: Part) -> int:
         """What is true of the facts that a part mentions."""
@@ -199,12 +206,15 @@ class Survey:
         return known
 
     def _number_lines(self, weights: Sequence[float]) -> None:
-        numbers = count_up(len(self.weights))
+        """Give numbers to the lines that edits may match, behind those of the facts, and the keys to all units."""
+        keys_of = self.known.facts.copy()
+        for line, body in enumerate(self.lines, len(self.weights)):
+            number = self.known.numbers[body]
+            keys_of[number] = (*keys_of[number], line)
         self.weights += weights
-        numbered = {body: (*self._of_body[body], number) for body, number in zip(self.lines, numbers, strict=False)}
         known: dict[int, Sequence[tuple[int, ...]]] = {}
-        for key, units in self.units.items():
-            if id(units) not in known:
-                facts, bodies = self.keys[key], units.bodies
-                known[id(units)] = facts if numbered.keys().isdisjoint(bodies) else (*map(numbered.get, bodies, facts),)
-            self.keys[key] = known[id(units)]
+        for key, bodies in self.bodies.items():
+            found = known.get(id(bodies))
+            if found is None:
+                found = known[id(bodies)] = tuple(map(keys_of.__getitem__, bodies))
+            self.keys[key] = found

@@ -9,14 +9,12 @@ The user's own words are cut last, once all else is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
 from ...config.models import ExtractConfig
-from ...core.transcript import Text
 from ..blocks.cutting import LEAST_SAVED
 from ..draft import Draft
 from ..receipts import Kept, Receipt
@@ -26,7 +24,6 @@ from .head_summary import HeadSummary
 from .shortening import Shortening
 
 if TYPE_CHECKING:
-    from ...extractive.parts import Key
     from .division import Division
 
 _LEAST: Final = 6
@@ -53,10 +50,7 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
         if bench.free(target) >= 0:
             return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
-        # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
-        while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth), LEAST_SAVED):
-            if not bench.settles:
-                break
+        _leave_out_the_rest(draft, shortening, extraction.min_worth, settles=bench.settles)
         if target is None:
             return shortening.receipts(Kept.NEEDED)
         draft.write()
@@ -91,8 +85,8 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
 
 
-def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) -> Mapping[Key, Text]:
-    """The texts without the lines that are worth less; those that were cut already stay.
+def _leave_out_the_rest(draft: Draft, shortening: Shortening, min_worth: float, *, settles: bool) -> None:
+    """Cut the lines that are worth less, until no more are where it `settles`; texts that were cut already stay.
 
     `min_worth` is that of 1,000 tokens, in facts and lines that later work is expected to need.
     """
@@ -101,10 +95,16 @@ def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) ->
     from ...extractive.shorten import Priced
     from ...extractive.survey import Survey
 
-    survey = Survey(draft.messages, draft.count)
-    keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
-    shared = SharedBudget(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
-    return shared.value_at_least(min_worth / 1_000)
+    known = None
+    goes_on = True
+    # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
+    while goes_on:
+        survey = Survey(draft.messages, draft.count, known=known)
+        keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
+        shared = SharedBudget(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
+        goes_on = shortening.put(shared.value_at_least(min_worth / 1_000), LEAST_SAVED) and settles
+        known = survey.known
+        del survey, shared  # All that is held of them but for that, before the next takes as much.
 
 
 def _is_left(extraction: ExtractConfig) -> bool:
