@@ -10,6 +10,8 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..toolcalls.tools import has_failed
@@ -19,7 +21,7 @@ from .kinds import DECISION, Kind
 from .parts import Key, Part
 from .restated import restated_units
 from .survey import Survey
-from .units import render
+from .units import Units, render
 
 _REQUEST: Final = 1_000_000.0
 _SAID: Final = 0.000_5
@@ -37,37 +39,57 @@ _DECIDED: Final = 0.003
 """What a line is worth besides: one that tells an error in the result of a call that failed, or anywhere; one that
 defines something; one of the assistant's that decides something."""
 
+_REMEMBERED: Final = 30_000
+"""The tokens of so many lines are remembered: files are read again soon or not at all."""
+
 _TYPICAL: Final = Gap("406167", 123)
 
 
+class Costs(Struct, frozen=True):
+    """What the units of a part cost, and what each is worth besides its facts.
+
+    `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one.
+    """
+
+    tokens: array[int]
+    values: array[float]
+    pieces: Mapping[int, tuple[int, int]]
+
+
 class Priced:
-    """What units of a conversation cost, and what each is worth besides its facts: worked out once for each part."""
+    """What units of a conversation cost and are worth: worked out once for each part."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
-        self._known: dict[Key, tuple[array[int], array[float]]] = {}
+        self._known: dict[Key, Costs] = {}
         self._again = restated_units(survey.parts, survey.units)
         self._lines: dict[str, int] = {}
 
-    def of(self, key: Key) -> tuple[array[int], array[float]]:
-        """Tokens and values of the units of a part."""
+    def of(self, key: Key) -> Costs:
         known = self._known.get(key)
         if known is None:
             units = self.survey.units[key]
+            pieces = {
+                unit: (start, stop)
+                for unit, (start, stop) in enumerate(zip(units.starts, units.stops, strict=True))
+                if stop - start > 1
+            }
+            # Pieces of long lines hardly ever come again, and the counter would remember every single one.
             tokens = [
-                # Pieces of long lines hardly ever come again, and the counter would remember every single one.
-                self.survey.count.anew(text) if stop > unit + 1 else self._line(text)
+                self.survey.count.anew(text) if pieces and stop > unit + 1 else self._line(text)
                 for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
             ]
-            values = _own_values(self.survey, self.survey.parts[key], tokens)
-            known = self._known[key] = array(UNSIGNED, tokens), array("d", values)
+            values = _own_values(self.survey, self.survey.parts[key], units, tokens)
             for unit in self._again.get(key, ()):
-                known[1][unit] = -_SAID * tokens[unit]
+                values[unit] = -_SAID * tokens[unit]
+            known = self._known[key] = Costs(array(UNSIGNED, tokens), array("d", values), pieces)
         return known
 
     def _line(self, text: str) -> int:
         known = self._lines.get(text)
         if known is None:
+            if len(self._lines) == _REMEMBERED:
+                self._lines.clear()
             known = self._lines[text] = self.survey.count.anew(text + "\n")
         return known
 
@@ -88,16 +110,13 @@ class Priced:
         unit_keys: list[tuple[int, ...]] = []
         chosen: list[int] = []
         for key in keys:
-            units, offset = survey.units[key], len(tokens)
+            costs, offset = self.of(key), len(tokens)
             chosen += (offset + unit for unit in fixed.get(key, ())) if fixed else ()
-            own_tokens, own_values = self.of(key)
-            tokens += own_tokens
-            values += own_values
+            tokens += costs.tokens
+            values += costs.values
             unit_keys += survey.keys[key]
-            if not isinstance(units.starts, range):
-                for unit, (start, stop) in enumerate(zip(units.starts, units.stops, strict=True)):
-                    if stop - start > 1:
-                        pieces[offset + unit] = offset + start, offset + stop
+            for unit, (start, stop) in costs.pieces.items():
+                pieces[offset + unit] = offset + start, offset + stop
         return Candidates(tokens, values, unit_keys, survey.weights, stretches, gap, pieces, chosen)
 
 
@@ -128,18 +147,16 @@ def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int]
     stretches: list[Stretch] = []
     start = 0
     for key in keys:
-        units = survey.units[key]
-        stop = start + len(units.texts)
+        stop = start + len(survey.bodies[key])
         cost = opening.get(key) if opening else None
-        stretches.append(Stretch(start, stop, units.gaps, cost or 0, cost is not None))
+        stretches.append(Stretch(start, stop, survey.gaps[key], cost or 0, cost is not None))
         start = stop
     return stretches
 
 
-def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float]:
+def _own_values(survey: Survey, part: Part, units: Units, tokens: Sequence[int]) -> list[float]:
     """What each unit of a part is worth besides its facts."""
     recency = (1 + survey.age(part.key)) ** -0.3
-    units = survey.units[part.key]
     own = survey.own.get(part.key[:2], ())
     if own is None:
         return [_REQUEST * weight_of(body) * count for body, count in zip(units.bodies, tokens, strict=True)]
@@ -177,7 +194,10 @@ def rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], 
     """The parts with the units that are chosen, or as they were where that is no larger."""
     texts: dict[Key, Text] = {}
     for key, stretch in zip(keys, stretches, strict=True):
-        text = render(survey.units[key], choice.kept[stretch.start : stretch.stop])
-        original = survey.parts[key].content
+        original, kept = survey.parts[key].content, choice.kept[stretch.start : stretch.stop]
+        if all(kept) and not stretch.gaps:
+            texts[key] = original
+            continue
+        text = render(survey.units[key], kept)
         texts[key] = text if survey.count(text) < survey.count(original) else original
     return texts

@@ -6,13 +6,14 @@ How likely that is comes from two models that were fitted to real conversations,
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
 
 from ..core.lazy_text import Text
+from ..core.markers import Gap
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..toolcalls.tools import command_lines, writes_a_file
@@ -39,12 +40,30 @@ def _kilotokens(characters: int) -> float:
 
 
 class _Text(Struct, frozen=True):
-    """What is read of a text once, however many parts have it: units, numbers of their bodies, facts, characters."""
+    """What is read of a text once, however many parts have it: the numbers of its units' lines, what is missing in it
+    already, its facts, and its characters."""
 
-    units: Units
     bodies: array[int]
+    gaps: Mapping[int, Gap]
     said: Sequence[int]
     size: int
+
+
+class _Units(Mapping[Key, Units]):
+    """The units of parts, which are read each time: held, they would take several times the text."""
+
+    def __init__(self, parts: Mapping[Key, Part], is_by_sentence: Callable[[Part], bool]) -> None:
+        self._parts, self._is_by_sentence = parts, is_by_sentence
+
+    def __getitem__(self, key: Key) -> Units:
+        part = self._parts[key]
+        return split(part.text, by_sentence=self._is_by_sentence(part))
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
 
 
 class Survey:
@@ -69,7 +88,8 @@ class Survey:
         self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
         self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
         """Whether people, or one and a model, only talk: no tool is called."""
-        self.units: dict[Key, Units] = {}
+        self.units: Mapping[Key, Units] = _Units(self.parts, self._is_by_sentence)
+        self.gaps: dict[Key, Mapping[int, Gap]] = {}
         self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
         self.positions: dict[Key, int] = {}
         self.end = 0
@@ -81,8 +101,9 @@ class Survey:
         self._read()
         self.facts: list[str] = [*self.known.names]
         self.weights: list[float] = likelihoods(self.fact_features(), model.facts)
+        lines = [*self.known.numbers]
         self.lines = editable_lines(
-            self.parts.values(), {key: units.bodies for key, units in self.units.items()}, self.positions
+            self.parts.values(), lambda key: [lines[number] for number in self.bodies[key]], self.positions
         )
         likely = likelihoods(self.line_features(), model.lines)
         self._number_lines([model.line * value for value in likely])
@@ -132,36 +153,35 @@ class Survey:
                 [self.weights[fact] for fact in facts],
                 any(self._mentions.written[fact] for fact in facts),
                 any(map(self._mentions.is_in_newest_request, facts)),
-                nearby[number],
+                nearby(number),
             )
 
-    def _nearby(self, positions: Set[int]) -> dict[int, Nearby]:
+    def _nearby(self, positions: Set[int]) -> Callable[[int], Nearby]:
         """What stands near each line of the texts at some positions, by its number."""
-        found: dict[int, Nearby] = {}
         weight, written = self.weights.__getitem__, self._mentions.written.__getitem__
-        names_written = [any(map(written, facts)) for facts in self.known.facts]
-        likeliest_in = [max(map(weight, facts), default=0.0) for facts in self.known.facts]
-        wanted = set(map(self.known.numbers.__getitem__, self.lines))
+        names_written = bytes(any(map(written, facts)) for facts in self.known.facts)
+        likeliest_in = array("d", (max(map(weight, facts), default=0.0) for facts in self.known.facts))
+        shares, highests, means_around = (array("d", bytes(8 * len(likeliest_in))) for _ in range(3))
         for key, bodies in self.bodies.items():
             if self.positions[key] in positions:
                 likeliest = [likeliest_in[body] for body in bodies]
-                shares = means([names_written[body] for body in bodies], _NEAR)
-                nearby = map(Nearby, shares, highest(likeliest, _NEAR), means(likeliest, _AROUND))
-                found.update((body, near) for body, near in zip(bodies, nearby, strict=True) if body in wanted)
-        return found
+                near = means([names_written[body] for body in bodies], _NEAR)
+                columns = zip(bodies, near, highest(likeliest, _NEAR), means(likeliest, _AROUND), strict=True)
+                for body, share, high, mean in columns:
+                    shares[body], highests[body], means_around[body] = share, high, mean
+        return lambda body: Nearby(shares[body], highests[body], means_around[body])
 
     def _read(self) -> None:
-        same: dict[str, str] = {}
         known: dict[tuple[Text, bool], _Text] = {}
         mentions = self._mentions
         for key, part in self.parts.items():
-            by_sentence = self.is_talk and self._is_prose(part)
+            by_sentence = self._is_by_sentence(part)
             read = known.get((part.content, by_sentence))
             if read is None:
-                read = self._read_text(part.text, same, by_sentence)
+                read = self._read_text(part.text, by_sentence)
                 known[part.content, by_sentence] = read
                 mentions.grow(len(self.known.names), self.end)
-            self.units[key], self.bodies[key], self.positions[key] = read.units, read.bodies, self.end
+            self.bodies[key], self.gaps[key], self.positions[key] = read.bodies, read.gaps, self.end
             if read.said:
                 mentions.tell(read.said, self.end, self._flags(part), is_written=part.is_written)
             self.end += read.size
@@ -170,16 +190,17 @@ class Survey:
             if facts:
                 mentions.stand_together(facts, IN_ERROR if kind == Kind.ERROR else 0)
 
-    def _is_prose(self, part: Part) -> bool:
-        """Whether a part is what somebody says, with nothing pasted in it."""
+    def _is_by_sentence(self, part: Part) -> bool:
+        """Whether a part is what somebody says, with nothing pasted in it, where people only talk."""
+        if not self.is_talk:
+            return False
         return part.is_said or (part.is_request and self.own.get(part.key[:2]) is None)
 
-    def _read_text(self, text: str, same: dict[str, str], by_sentence: bool) -> _Text:
-        """Read a text; its lines are the `same` strings as equal ones before."""
-        units, facts_in = split(text, same, by_sentence=by_sentence), self.known.facts
+    def _read_text(self, text: str, by_sentence: bool) -> _Text:
+        units, facts_in = split(text, by_sentence=by_sentence), self.known.facts
         bodies = self.known.read(units.bodies)
         said = facts_in[bodies[0]] if len(bodies) == 1 else tuple(set().union(*map(facts_in.__getitem__, bodies)))
-        return _Text(units, bodies, said, len(text))
+        return _Text(bodies, units.gaps, said, len(text))
 
     def _flags(self, part: Part) -> int:
         """What is true of the facts that a part mentions."""

@@ -51,8 +51,8 @@ class Units(Struct, frozen=True):
 _NO_GAPS: Final[Mapping[int, Gap]] = MappingProxyType({})
 
 
-def split(text: str, known: dict[str, str] | None = None, *, by_sentence: bool = False) -> Units:
-    """The units of a text. For equal strings of several texts that share what is `known`, there is one."""
+def split(text: str, *, by_sentence: bool = False) -> Units:
+    """The units of a text: its lines, or `by_sentence` those."""
     read = read_lines(text)
     lines, bodies = read.lines, read.keys
     has_final_break = len(lines) > 1 and not lines[-1]
@@ -70,19 +70,7 @@ def split(text: str, known: dict[str, str] | None = None, *, by_sentence: bool =
     elif marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
         lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, hash)
         starts, stops = _whole(len(lines)) if starts == [*range(len(lines))] else (starts, _stops(starts))
-    is_same = bodies is lines or bodies == lines
-    known = {} if known is None else known
-    texts = tuple(map(known.setdefault, lines, lines))
-    return Units(
-        texts,
-        texts if is_same else tuple(map(known.setdefault, bodies, bodies)),
-        starts,
-        stops,
-        gaps,
-        hash,
-        has_final_break,
-        go_on,
-    )
+    return Units(lines, bodies, starts, stops, gaps, hash, has_final_break, go_on)
 
 
 @lru_cache(1_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -81,11 +81,11 @@ class _Deed(Struct, frozen=True):
 
 
 def editable_lines(
-    parts: Iterable[Part], bodies: Mapping[Key, Sequence[str]], positions: Mapping[Key, int]
+    parts: Iterable[Part], lines_of: Callable[[Key], Iterable[str]], positions: Mapping[Key, int]
 ) -> dict[str, Line]:
     """Lines of the newest known state of every file, by the line.
 
-    `bodies` are the lines of each part without the numbers of listings, `positions` its place in the conversation.
+    `lines_of` gives those of a part without the numbers of listings, `positions` are their places in the conversation.
     """
     parts = [part for part in parts if part.call is not None]
     failed = {id(part.call) for part in parts if part.is_result and tools.has_failed(part.block)}
@@ -104,7 +104,7 @@ def editable_lines(
             name = next(iter(_NAME.findall(deed.path)[::-1]), "")
             file = files[deed.path] = _File(histories.setdefault(name, History()), {})
         history = file.history
-        lines = [line for line in bodies[part.key] if len(line.strip()) >= SHORTEST_LINE]
+        lines = [line for line in lines_of(part.key) if len(line.strip()) >= SHORTEST_LINE]
         position = history.touched = positions[part.key]
         history.reads += part.is_result and not deed.writes
         if part.is_argument and part.text in deed.replaced:

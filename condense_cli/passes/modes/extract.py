@@ -100,7 +100,7 @@ def _leave_out_the_rest(draft: Draft, shortening: Shortening, min_worth: float, 
     # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
     while goes_on:
         survey = Survey(draft.messages, draft.count, known=known)
-        keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
+        keys = [key for placed in shortening.keys.values() for key in placed if not survey.gaps[key]]
         shared = SharedBudget(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
         goes_on = shortening.put(shared.value_at_least(min_worth / 1_000), LEAST_SAVED) and settles
         known = survey.known
