@@ -52,12 +52,11 @@ class _Text(Struct, frozen=True):
 class _Units(Mapping[Key, Units]):
     """The units of parts, which are read each time: held, they would take several times the text."""
 
-    def __init__(self, parts: Mapping[Key, Part], is_by_sentence: Callable[[Part], bool]) -> None:
-        self._parts, self._is_by_sentence = parts, is_by_sentence
+    def __init__(self, parts: Mapping[Key, Part], by_sentence: Set[Key]) -> None:
+        self._parts, self._by_sentence = parts, by_sentence
 
     def __getitem__(self, key: Key) -> Units:
-        part = self._parts[key]
-        return split(part.text, by_sentence=self._is_by_sentence(part))
+        return split(self._parts[key].text, by_sentence=key in self._by_sentence)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._parts)
@@ -88,7 +87,7 @@ class Survey:
         self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
         self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
         """Whether people, or one and a model, only talk: no tool is called."""
-        self.units: Mapping[Key, Units] = _Units(self.parts, self._is_by_sentence)
+        self.units: Mapping[Key, Units] = _Units(self.parts, self._prose)
         self.gaps: dict[Key, Mapping[int, Gap]] = {}
         self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
         self.positions: dict[Key, int] = {}
@@ -112,6 +111,16 @@ class Survey:
     def own(self) -> dict[Address, tuple[int, ...] | None]:
         """The user's own words, as `own_units` tells them."""
         return own_units(self.messages)
+
+    @cached_property
+    def _prose(self) -> frozenset[Key]:
+        """Where people only talk: parts that are what somebody says, with nothing pasted in it."""
+        said = (
+            key
+            for key, part in self.parts.items()
+            if part.is_said or (part.is_request and self.own.get(key[:2]) is None)
+        )
+        return frozenset(said if self.is_talk else ())
 
     @cached_property
     def headings(self) -> Headings:
@@ -175,11 +184,10 @@ class Survey:
         known: dict[tuple[Text, bool], _Text] = {}
         mentions = self._mentions
         for key, part in self.parts.items():
-            by_sentence = self._is_by_sentence(part)
+            by_sentence = key in self._prose
             read = known.get((part.content, by_sentence))
             if read is None:
-                read = self._read_text(part.text, by_sentence)
-                known[part.content, by_sentence] = read
+                read = known[part.content, by_sentence] = self._read_text(part.text, by_sentence)
                 mentions.grow(len(self.known.names), self.end)
             self.bodies[key], self.gaps[key], self.positions[key] = read.bodies, read.gaps, self.end
             if read.said:
@@ -189,12 +197,6 @@ class Survey:
         for facts, kind in zip(self.known.facts, self.known.kinds, strict=True):
             if facts:
                 mentions.stand_together(facts, IN_ERROR if kind == Kind.ERROR else 0)
-
-    def _is_by_sentence(self, part: Part) -> bool:
-        """Whether a part is what somebody says, with nothing pasted in it, where people only talk."""
-        if not self.is_talk:
-            return False
-        return part.is_said or (part.is_request and self.own.get(part.key[:2]) is None)
 
     def _read_text(self, text: str, by_sentence: bool) -> _Text:
         units, facts_in = split(text, by_sentence=by_sentence), self.known.facts
