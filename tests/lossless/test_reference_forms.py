@@ -11,7 +11,10 @@ from build import LONG, anthropic, assistant, call, read_turn, result, text, use
 from references import EACH, check, references, texts
 
 from condense_cli.core.transcript import Message
+from condense_cli.lossless import excerpt
 from condense_cli.lossless.decode import decode
+from condense_cli.lossless.excerpt import describe_numbering, readings
+from condense_cli.lossless.lines import read_lines
 from condense_cli.lossless.matching import hash_lines
 from condense_cli.lossless.states import elements
 
@@ -226,3 +229,15 @@ def test_the_line_that_names_a_call_stays() -> None:
     argument = said(messages, 1)
     assert argument.startswith(LINES[0])
     assert "[see lines 2-30 of inner.note of the next Send" in argument
+
+
+# Six digits of a hash are not many: lines as they stand in their source may have those of the numbered ones.
+def test_numbers_are_said_where_hashes_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = read_lines("\n".join(LINES))
+    text = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(LINES, 130))
+    before = "   129→x = 1"
+    assert describe_numbering(text, source, 0, len(LINES), before, "") == ""
+    monkeypatch.setattr(excerpt, "short_hash", lambda text: "194823")
+    words = describe_numbering(text, source, 0, len(LINES), before, "")
+    assert words
+    assert next(readings(source, 0, len(LINES), words, before, "")) == text

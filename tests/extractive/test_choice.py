@@ -1,0 +1,121 @@
+"""Choosing units: what is spent is what the kept units and their markers cost, and nothing worth its tokens is left."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from array import array
+from itertools import groupby
+
+from build import anthropic, assistant, call, result, user
+from hypothesis import given
+from hypothesis import strategies as st
+
+from condense_cli.core.tokens import Counter
+from condense_cli.extractive.choice import AGAIN, UNSIGNED, Candidates, Choice, Stretch
+from condense_cli.extractive.survey import Survey
+
+MARKER = 9
+OPENING = 4
+
+
+@st.composite
+def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
+    """A few short texts, some with lines in pieces, some with lines missing already."""
+    stretches: list[Stretch] = []
+    pieces: dict[int, tuple[int, int]] = {}
+    start = 0
+    for _ in range(draw(st.integers(1, 4))):
+        size = draw(st.integers(1, 9))
+        gaps = draw(st.frozensets(st.integers(0, size), max_size=2))
+        if size > 5 and draw(st.booleans()):
+            pieces |= dict.fromkeys(range(start + 1, start + 5), (start + 1, start + 5))
+        vanishes = may_vanish and draw(st.booleans())
+        stretches.append(Stretch(start, start + size, gaps, OPENING * vanishes, vanishes))
+        start += size
+    tokens = array(UNSIGNED, draw(st.lists(st.integers(1, 30), min_size=start, max_size=start)))
+    worth = st.sampled_from([0.0, 0.01, 0.3, 1.0, -0.1])
+    values = array("d", draw(st.lists(worth, min_size=start, max_size=start)))
+    keys = draw(
+        st.lists(st.lists(st.integers(0, 5), max_size=3, unique=True).map(tuple), min_size=start, max_size=start)
+    )
+    weights = draw(st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6))
+    return Candidates(tokens, values, keys, weights, stretches, MARKER, pieces)
+
+
+def cost_of(found: Candidates, kept: bytearray) -> int:
+    """Tokens of what is kept and of one marker for every run that is missing, as a reader would count them."""
+    total = 0
+    for stretch in found.stretches:
+        inside = kept[stretch.start : stretch.stop]
+        if stretch.vanishes and not any(inside):
+            continue
+        row: list[int] = []
+        for unit, stays in enumerate(inside):
+            row += [0, stays] if unit in stretch.gaps else [stays]
+        row += [0] if len(inside) in stretch.gaps else []
+        total += MARKER * sum(not stays for stays, _ in groupby(row)) + stretch.opening
+        total += sum(found.tokens[stretch.start + unit] for unit, stays in enumerate(inside) if stays)
+    return total
+
+
+def ratio(found: Candidates, choice: Choice, unit: int) -> float:
+    """What a unit adds now for each token, worked out from what is kept alone."""
+    line = found.pieces.get(unit)
+    added = {end for end in ((line[0], unit, line[1] - 1) if line else (unit,)) if not choice.kept[end]}
+    kept = choice.kept.copy()
+    for one in added:
+        kept[one] = 1
+    shares = (1.0, AGAIN, AGAIN**2, 0.0)
+    value = found.values[unit] + sum(
+        found.weights[key] * shares[min(choice.covered[key], 3)] for key in found.keys[unit]
+    )
+    return value / max(1, cost_of(found, kept) - cost_of(found, choice.kept))
+
+
+@given(candidates(), st.integers(0, 200))
+def test_what_is_spent_is_what_is_kept(found: Candidates, budget: int) -> None:
+    choice = Choice(found, [0] * 6)
+    before = choice.spent
+    choice.fill(budget)
+    assert choice.spent == cost_of(found, choice.kept)
+    assert choice.spent <= max(before, budget)
+    while choice.undo(1):
+        assert choice.spent == cost_of(found, choice.kept)
+    assert not any(choice.kept)
+
+
+@given(candidates(may_vanish=False), st.sampled_from([0.005, 0.02, 0.1]))
+def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, least: float) -> None:
+    choice = Choice(found, [0] * 6, least)
+    choice.fill(None)
+    left = [unit for unit in range(len(found.tokens)) if not choice.kept[unit]]
+    assert not [unit for unit in left if ratio(found, choice, unit) >= least * 1.000_001]
+
+
+def session(log: str, *, is_long: bool) -> Survey:
+    rows = range(40 if is_long else 12)
+    text = "\n".join(f"{row}: {log}_{row} = load('src/{log}_{row % 5}.py')" for row in rows)
+    turns = [assistant([call("t", "Read", file_path="a.py")]), user([result("t", text)]), assistant("It is `a_7`.")]
+    return Survey(anthropic(user("Look at it."), *turns).messages, Counter(), known=None)
+
+
+# What goes in one round leaves lines that the next one has read already.
+def test_lines_that_were_read_before_say_the_same() -> None:
+    before, now = session("a", is_long=True), session("a", is_long=False)
+    again = Survey(now.messages, Counter(), known=before.known)
+    assert (again.facts, again.weights, again.keys, again.lines) == (now.facts, now.weights, now.keys, now.lines)
+    assert again.known.kinds == now.known.kinds
+
+
+# A conversation of 50 MB takes hundreds of MB as a survey, and nothing may wait for the garbage collector.
+def test_a_survey_goes_with_its_last_name() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        survey = session("a", is_long=True)
+        gone = weakref.ref(survey)
+        del survey
+        assert gone() is None
+    finally:
+        gc.enable()
