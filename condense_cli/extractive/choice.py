@@ -308,15 +308,17 @@ def _gain(weight: float, times: int) -> float:
     return weight * _OF_FIRST[times] if times < _HEARD else 0.0
 
 
-def fit(choice: Choice, budget: int, measure: Callable[[], int]) -> None:
+def fit(choice: Choice, budget: int, measure: Callable[[], int], *, is_filled: bool = False) -> None:
     """Choose as much as the budget allows by exact count: `measure` counts the texts as chosen at that moment.
 
-    The tokens of single lines add up to a little more than those of the text, so what is left over is spent again.
+    The tokens of single lines add up to a little more than those of the text, so what is left over is spent again. A
+    choice that `is_filled` was filled with the budget before.
     """
     limit, excess = budget, 0
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS):
         before = choice.spent
-        choice.fill(limit)
+        if number or not is_filled:
+            choice.fill(limit)
         excess = measure() - budget
         if excess > 0 or (choice.spent == before and limit != budget) or -excess <= max(_REST, budget // _SHARE):
             break

@@ -57,14 +57,18 @@ class SharedBudget:
         self._stretches = stretches_of(survey, self._keys, opening)
         self._told = len(told)
         self._candidates: Candidates | None = None
+        self._filled: tuple[int, Choice] | None = None
+        """The last choice that was only valued, and the budget it was filled with."""
         self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
 
     def within(self, budget: int) -> Shortened:
         """As much of the parts as fits into a budget, shared so that most of what later work needs stays."""
         if self._sections is None and self.tokens <= budget:
             return Shortened({}, "", self.tokens)
-        choice = self._choice()
-        fit(choice, budget - self._short, lambda: self._tokens(choice))
+        filled, self._filled = self._filled, None
+        is_filled = filled is not None and filled[0] == budget
+        choice = filled[1] if filled is not None and is_filled else self._choice()
+        fit(choice, budget - self._short, lambda: self._tokens(choice), is_filled=is_filled)
         texts = rendered(self._survey, self._long, self._placed, choice)
         return Shortened(texts, self._summary(choice), self._short + self._tokens(choice))
 
@@ -83,8 +87,13 @@ class SharedBudget:
         choice.fill(budget - self._short)
         if choice.spent + self._short > budget:
             return None
+        self._filled = budget, choice
         # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
         return fsum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)
+
+    def forget(self) -> None:
+        """Hold no longer what was worked out for a budget."""
+        self._filled = None
 
     @property
     def _placed(self) -> list[Stretch]:
