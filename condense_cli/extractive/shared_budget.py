@@ -62,13 +62,16 @@ class SharedBudget:
         self._told = len(told)
         self._candidates: Candidates | None = None
         self._known: dict[Key, tuple[bytes, Text]] = {}
+        self._filled: tuple[int, Choice] | None = None
+        """The last choice that was only valued, and the budget it was valued for."""
         self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
 
     def within(self, budget: int) -> Shortened:
         """As much of the parts as fits into a budget, shared so that most of what later work needs stays."""
         if self._sections is None and self.tokens <= budget:
             return Shortened({}, "", self.tokens)
-        choice = self._choice()
+        filled, self._filled = self._filled, None
+        choice = filled[1] if filled is not None and filled[0] == budget else self._choice()
         found = Shortened({}, "", 0)
 
         def measure() -> int:
@@ -95,8 +98,13 @@ class SharedBudget:
         choice.fill(budget - taken)
         if choice.spent + taken > budget:
             return None
+        self._filled = budget, choice
         # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
         return fsum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)
+
+    def forget(self) -> None:
+        """Hold no longer what was worked out for a budget."""
+        self._filled = None
 
     @property
     def _placed(self) -> list[Stretch]:

@@ -77,7 +77,10 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
         worth = division.shared.value_per_token(division.budget)
         # Where nothing reaches the target, the largest summary comes closest.
         if most is None or (worth is not None and worth > most):
+            best.shared.forget()
             best, most = division, worth
+        else:
+            division.shared.forget()
     yield best
     if is_in_reach and best.end:
         yield in_place
