@@ -18,6 +18,7 @@ class Cline(KeptInFile):
     format = "cline"
     script = messages_api.Script
     pattern = ".cline/data/sessions/*/*.messages.json"
+    around = r'^<user_input mode="act">|</user_input>$'
     requests = ("Give item 7 a name.",)
 
     def tools(self) -> dict[str, Json]:
