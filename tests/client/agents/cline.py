@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 from .. import messages_api
@@ -43,6 +44,7 @@ class Cline(KeptInFile):
                 screen.wait_for("Auto-approve")
                 screen.type(prompt)
                 screen.wait_for(prompt.split()[-1])
+                time.sleep(1)  # What comes in one piece is taken for pasted, with its line break.
                 screen.type("\r")
                 screen.wait_until(lambda: bool(self.sent(service)))
                 self._end_daemon()

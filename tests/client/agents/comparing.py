@@ -42,6 +42,18 @@ def of_request(body: Json) -> list[Piece]:
     return of_transcript(parse(json.dumps({"messages": body["messages"]}).encode(), format=format))
 
 
+def _plain(text: str) -> str:
+    """A result without the JSON that Cline puts around it: a list of what each part of the call came to."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    parts = value if isinstance(value, list) else [value]
+    texts = (part.get(key) for part in parts if isinstance(part, dict) for key in ("result", "error"))
+    said = [text for text in texts if isinstance(text, str)]
+    return "\n".join(part.strip() for part in said) if said else text
+
+
 def _with_results_in_order(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """A file may hold the results of several calls in the order in which they came; Gemini CLI sends each twice."""
     for is_result, group in groupby(pieces, key=lambda piece: piece.who == "result"):
@@ -55,7 +67,7 @@ def differences(transcript: Transcript, body: Json, adds: tuple[str, ...], aroun
     Nor does it count what matches the pattern `around` in either.
     """
     ours, theirs = (
-        list(_with_results_in_order(piece._replace(text=re.sub(around, "", piece.text)) for piece in pieces))
+        list(_with_results_in_order(piece._replace(text=_plain(re.sub(around, "", piece.text))) for piece in pieces))
         for pieces in (of_transcript(transcript), of_request(body))
     )
     position = 0

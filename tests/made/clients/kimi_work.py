@@ -6,15 +6,16 @@ import json
 from typing import Any
 
 import kimi_logs
+from chats_of_clients import pi_sessions
 from gemini_logs import gemini_files
 from hypothesis import strategies as st
 
 Json = dict[str, Any]
 
 
-def logs_of_clients(turns: st.SearchStrategy[list[Json]]) -> st.SearchStrategy[bytes]:
-    """Those of Gemini CLI, also as one object, and of Kimi Code."""
-    return st.one_of(gemini_files(turns), kimi_files(turns))
+def sessions_of_clients(turns: st.SearchStrategy[list[Json]]) -> st.SearchStrategy[bytes]:
+    """Files of pi, of Gemini CLI, also as one object, and of Kimi Code."""
+    return st.one_of(pi_sessions(turns), gemini_files(turns), kimi_files(turns))
 
 
 @st.composite
@@ -31,7 +32,8 @@ def kimi_files(draw: st.DrawFn, turns: st.SearchStrategy[list[Json]]) -> bytes:
         for call in turn["calls"]:
             asked = kimi_logs.call(name, call["id"], call["tool"])
             asked["event"] |= {"args": call["arguments"], "display": {"kind": "x", "text": _text(call["result"])}}
-            note = draw(st.sampled_from([{}, {"note": "<system>All was read.</system>"}, {"durationMs": 5}]))
+            notes: list[Json] = [{}, {"note": "<system>All was read.</system>"}, {"durationMs": 5}]
+            note = draw(st.sampled_from(notes))
             output = draw(st.sampled_from([_text(call["result"]), [{"type": "text", "text": _text(call["result"])}]]))
             calls.append(asked)
             answers.append(kimi_logs.answer(call["id"], output, isError=bool(call["error"]), **note))
