@@ -180,8 +180,9 @@ NOTES = {
     "kimi": Notes(
         "a header with `protocol_version`, or `context.` events",
         "the context as the client builds it: steps, results, compactions, undos",
-        "what was compacted, cleared or undone. After a compaction the client chooses the requests that stay by their "
-        "sizes each time it reads the log: a changed log might bring back others",
+        "what was compacted, cleared or undone",
+        "copies of what was cut; no line goes: what loses messages has the context once more at the end, behind a "
+        "`context.clear`, and `kimi --session ID` goes on with that",
     ),
     "sharegpt": Notes(
         "turns `{from, value}`, or messages whose parts have a `value`; many of them are [rows](rows.md)",

@@ -91,7 +91,7 @@ TABLE: Final = (
     Row("pi", "pi.format", "cwd"),
     Row("gemini", "gemini.format", "timestamp"),
     Row("gemini-log", "gemini.log", "projectHash"),
-    Row("kimi", "kimi", "type"),
+    Row("kimi", "kimi.format", "type"),
     Row("copilot", "copilot.format", "parentId"),
     Row("vscode-chat", "vscode_chat", "requests"),
     Row("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),

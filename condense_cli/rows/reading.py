@@ -16,6 +16,7 @@ from ..formats.engine.container import BOM
 from ..storage.compressed import ZSTD, is_compressed, reading
 from ..storage.files import LARGEST_STREAM, STDIO, input_errors
 from ..storage.opencode_database import is_in_database
+from .archives import MAGIC, lines_of, samples_of
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
@@ -43,8 +44,11 @@ def opened(file: str) -> Iterator[BinaryIO]:
         return
     with input_errors(file):
         handle = Path(file).open("rb")  # noqa: SIM115 - closed below; errors of the block are not those of opening
-    with handle, reading(handle, handle.peek(len(ZSTD))[: len(ZSTD)], file) as stream:
-        yield stream
+    with handle:
+        start = handle.peek(len(ZSTD))[: len(ZSTD)]
+        samples = samples_of(handle) if start == MAGIC else []
+        with lines_of(handle, samples, file) if samples else reading(handle, start, file) as stream:
+            yield stream
 
 
 def is_readable_twice(file: str) -> bool:

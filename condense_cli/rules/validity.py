@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from ..core.models import binds_thinking
@@ -229,8 +230,13 @@ def calls_have_outputs(transcript: Transcript) -> Iterator[Violation]:
 
 
 def reasoning_is_followed(transcript: Transcript) -> Iterator[Violation]:
-    """Reasoning goes with what it led to: the next item of the assistant."""
-    for message in transcript.messages:
+    """Reasoning goes with what it led to: the next item of the assistant.
+
+    Codex goes on without it where a turn was interrupted, or another agent has spoken: words of the client follow.
+    """
+    for message, after in zip_longest(transcript.messages, transcript.messages[1:]):
+        if transcript.format == "codex" and after and after.blocks and after.blocks[0].injected:
+            continue
         if message.blocks and message.blocks[-1].kind is BlockKind.THINKING:
             said = "Item of type 'reasoning' was provided without its required following item."
             yield Violation("reasoning_is_followed", message.index, str(message.blocks[-1].place), said)

@@ -35,10 +35,17 @@ from condense_cli.toolcalls.tools import arguments_of, string_values
 APPENDING = ("claude-code", "codex")
 """Formats whose clients write a summary behind everything else, which stays as it is."""
 
-LOGS = ("gemini-log",)
-"""Formats whose lines never go: what loses messages has a new line at the end that says what is left."""
-
-COPYING = ("gemini-log", "copilot", "langchain", "qwen-code", "openhands", "openhands-sdk", "mini-swe-agent", "tau2")
+COPYING = (
+    "gemini-log",
+    "kimi",
+    "copilot",
+    "langchain",
+    "qwen-code",
+    "openhands",
+    "openhands-sdk",
+    "mini-swe-agent",
+    "tau2",
+)
 """Formats whose records repeat what other records say: a copy goes when the text itself was cut."""
 
 ESCAPES = re.compile(rb"(\[condense: |\[see )(?:\\\\)+")
@@ -97,8 +104,9 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
 def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     """Law 1: a record that nothing changed comes out byte for byte; at most its links move."""
     before = result.before.source
-    if result.transcript.format in LOGS and (result.transcript.has_new_summary or result.transcript.removed):
-        assert data.startswith(before.data)
+    form = format_named(result.transcript.format)
+    if form.is_log and (result.transcript.has_new_summary or result.transcript.removed):
+        assert data.startswith(before.data)  # What is left is said at the end.
         return
     after = parse(data, format=result.transcript.format, lenient=bool(before.unparsed)).source
     if result.transcript.has_new_summary:
@@ -114,7 +122,6 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}
     gone = emptied - {block.place.record for _, block in result.transcript.blocks()}
-    form = format_named(result.transcript.format)
     gone -= form.fixed(result.transcript)
     gone |= form.again(before, frozenset(gone))
     kept = [record for record in range(len(before.spans)) if record not in gone]

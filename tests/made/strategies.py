@@ -8,9 +8,9 @@ from typing import Any
 
 from agent_logs import agent_files
 from beside_messages import attachments, copies_of_requests
-from chats_of_clients import Turns, opencode_exports, pi_sessions
-from gemini_logs import gemini_files
+from chats_of_clients import Turns, opencode_exports
 from hypothesis import strategies as st
+from kimi_work import sessions_of_clients
 from pictures import image_links, images
 from repeats import repeating_turns, xml_messages
 from response_items import request_items
@@ -329,8 +329,7 @@ FILES = st.one_of(
     request_items(ANY_TURNS).flatmap(_request),
     sharegpt_files(ANY_TURNS),
     opencode_exports(ANY_TURNS),
-    pi_sessions(ANY_TURNS),
-    gemini_files(ANY_TURNS),
+    sessions_of_clients(ANY_TURNS),
     agent_files(openai_messages()),
 )
 
@@ -343,8 +342,7 @@ REPEATING_FILES = st.one_of(
     request_items(REPEATING).flatmap(_request),
     sharegpt_files(REPEATING),
     opencode_exports(REPEATING),
-    pi_sessions(REPEATING),
-    gemini_files(REPEATING),
+    sessions_of_clients(REPEATING),
     agent_files(openai_messages(REPEATING)),
 )
 MODELS = st.sampled_from([None, "claude-opus-4-5", "claude-sonnet-5-5", "gpt-5.1"])

@@ -41,6 +41,7 @@ OF_FORMAT = {
     "pi": [],
     "gemini": [],
     "gemini-log": [],
+    "kimi": ["kimi/*.jsonl"],
     "copilot": [],
     "langchain": [],
     "google-adk": [],
@@ -55,7 +56,6 @@ OF_FORMAT = {
 
 READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
-    "kimi": ["kimi/*.jsonl"],
     "vscode-chat": [],
     "langfuse": [],
     "langsmith": [],

@@ -115,7 +115,7 @@ def on_inputs(inputs: Iterable[str], configurations: Sequence[str]) -> Iterator[
 
 
 TARGET: Final = ("--preset", "balanced", "--target-tokens", "1500")
-ONLY_READ: Final = ("kimi", "opencode-events", "claude-stream-json")
+ONLY_READ: Final = ("opencode-events", "claude-stream-json")
 OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "slim": ("--preset", "speed", "--slim"),
     "lossless-only": ("--preset", "cost", "--lossless-only"),

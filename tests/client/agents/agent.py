@@ -34,6 +34,8 @@ class Agent(ABC):
     """How texts begin that it sends and does not keep with the session."""
     requests: ClassVar[tuple[str, ...]] = ("Give item 7 a name.", "Do it once more.")
     """What is asked for when a session is recorded."""
+    around: ClassVar[str] = "$."
+    """A pattern of what it says around texts, or what its files have around them, and which is no part of either."""
     apart: ClassVar[str] = ""
     """What stands in requests with tools that are no part of the conversation."""
 

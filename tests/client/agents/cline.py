@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 from .. import messages_api
@@ -18,6 +19,7 @@ class Cline(KeptInFile):
     format = "cline"
     script = messages_api.Script
     pattern = ".cline/data/sessions/*/*.messages.json"
+    around = r'^<user_input mode="act">|</user_input>$'
     requests = ("Give item 7 a name.",)
 
     def tools(self) -> dict[str, Json]:
@@ -42,6 +44,7 @@ class Cline(KeptInFile):
                 screen.wait_for("Auto-approve")
                 screen.type(prompt)
                 screen.wait_for(prompt.split()[-1])
+                time.sleep(1)  # What comes in one piece is taken for pasted, with its line break.
                 screen.type("\r")
                 screen.wait_until(lambda: bool(self.sent(service)))
                 self._end_daemon()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -30,8 +31,27 @@ def of_transcript(transcript: Transcript) -> list[Piece]:
         else:
             pieces.append(Piece(who, "", block.text.strip()))
         last = block.answers or ""
-    said = (piece for piece in pieces if piece.text)
-    return list(_with_results_in_order(said))
+    return [piece for piece in pieces if piece.text]
+
+
+def of_request(body: Json) -> list[Piece]:
+    """The same of a request to any of the three APIs."""
+    if "contents" in body:
+        return list(gemini_api.pieces(body))
+    format = "openai-chat" if body["messages"][0]["role"] == "system" else "anthropic"
+    return of_transcript(parse(json.dumps({"messages": body["messages"]}).encode(), format=format))
+
+
+def _plain(text: str) -> str:
+    """A result without the JSON that Cline puts around it: a list of what each part of the call came to."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    parts = value if isinstance(value, list) else [value]
+    texts = (part.get(key) for part in parts if isinstance(part, dict) for key in ("result", "error"))
+    said = [text for text in texts if isinstance(text, str)]
+    return "\n".join(part.strip() for part in said) if said else text
 
 
 def _with_results_in_order(pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -41,19 +61,17 @@ def _with_results_in_order(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield from sorted({*stretch}) if is_result else stretch
 
 
-def of_request(body: Json) -> list[Piece]:
-    """The same of a request to any of the three APIs."""
-    if "contents" in body:
-        return list(_with_results_in_order(gemini_api.pieces(body)))
-    format = "openai-chat" if body["messages"][0]["role"] == "system" else "anthropic"
-    return of_transcript(parse(json.dumps({"messages": body["messages"]}).encode(), format=format))
+def differences(transcript: Transcript, body: Json, adds: tuple[str, ...], around: str) -> Iterator[str]:
+    """Where a request differs from what the transcript says, but for texts that begin as `adds`.
 
-
-def differences(transcript: Transcript, body: Json, adds: tuple[str, ...]) -> Iterator[str]:
-    """Where a request differs from what the transcript says, but for texts that begin as `adds`."""
-    ours = of_transcript(transcript)
+    Nor does it count what matches the pattern `around` in either.
+    """
+    ours, theirs = (
+        list(_with_results_in_order(piece._replace(text=_plain(re.sub(around, "", piece.text))) for piece in pieces))
+        for pieces in (of_transcript(transcript), of_request(body))
+    )
     position = 0
-    for piece in of_request(body):
+    for piece in theirs:
         expected = ours[position] if position < len(ours) else None
         if piece == expected or (expected and _is_told_summary(expected, piece)):
             position += 1

@@ -14,6 +14,7 @@ class Kimi(KeptInFile):
     script = chat_api.Script
     pattern = ".kimi-code/sessions/*/*/agents/main/wire.jsonl"
     adds = ("<system-reminder>",)
+    around = r"Wall time: [\d.]+ seconds\n|<system>ERROR: Tool execution failed.</system>\n"
 
     def tools(self) -> dict[str, Json]:
         old, new = "item_7 = make_item(7, 49)", "item_seven = make_item(7, 49)"

@@ -272,6 +272,17 @@ def test_each_fault_of_a_file_is_named_alone(rule: str, is_note: bool, records: 
     assert [fault.rule for fault in (found.faults if is_note else found.notes)] == []
 
 
+# The client goes on where a turn was interrupted behind reasoning, or another agent has spoken.
+@pytest.mark.parametrize("between", ["turn_aborted", "agent_message"])
+def test_reasoning_before_words_of_the_client(between: str) -> None:
+    text = [{"type": "input_text", "text": "<turn_aborted>\nThe user interrupted.\n</turn_aborted>"}]
+    aborted = {"type": "message", "role": "user", "content": text}
+    told = {"type": "agent_message", "author": "a", "recipient": "b", "content": [{"type": "text", "text": "Done."}]}
+    records = [HEAD, *items(REQUEST, reasoning(), {"turn_aborted": aborted, "agent_message": told}[between], REQUEST)]
+    transcript = api.loads("".join(json.dumps(value) + "\n" for value in records), format="codex")
+    assert check(transcript, source="x").faults == []
+
+
 # Nothing is wrong with a session as the client writes it.
 def test_a_whole_session_has_no_faults() -> None:
     records = items(

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import real
-from build import texts
+from build import LONG, configuration, cut_to, one_pass, texts
 from kimi_logs import HEADER, Json, answer, call, event, exchange, part, said, step
 
+from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
@@ -109,6 +110,40 @@ def test_images_are_seen() -> None:
     image = {"type": "image_url", "imageUrl": {"url": "data:image/png;base64,aGVsbG8="}}
     transcript = log({**said("x"), "message": {"role": "user", "content": [image]}})
     assert transcript.messages[0].blocks[0].kind is BlockKind.IMAGE
+
+
+# What a log says of a result beside the context goes with it; what the client puts behind a result is sent as well.
+def test_texts_change_in_place() -> None:
+    told = {"type": "agent.message.appended", "message": {"role": "tool", "content": LONG}, "time": 4}
+    records = [*exchange(), told, said("Thanks.")]
+    records[7]["event"]["result"]["note"] = "<system>All was read.</system>"
+    before = log(*records)
+    assert texts(before)[6] == "<system>All was read.</system>"
+    data = api.dump(api.condense(before, configuration(one_pass(individual_config=cut_to(3)))))
+    assert len(data.splitlines()) == len(records) + 1
+    assert b"line 30" not in data.replace(b"item", b"line")
+    assert validate(parse(data)) == []
+
+
+# Messages that go are in nothing that counts, and all lines before it stay.
+def test_a_log_loses_messages() -> None:
+    batch = {
+        "id": "all",
+        "mode": "batch",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
+        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
+    }
+    more = step("s3", call("s3", "c"), answer("c", "x\n" * 300))
+    before = log(*exchange(), said("More."), *more, *step("s4", part("s4", "Sure.")))
+    data = api.dump(api.condense(before, configuration(batch)))
+    assert data.startswith(before.source.data)
+    added = [json.loads(line) for line in data[len(before.source.data) :].splitlines()]
+    assert added[0]["type"] == "context.clear"
+    assert all("usage" not in line.get("event", {}) for line in added)
+    after = parse(data)
+    assert validate(after) == []
+    assert any(message.is_summary for message in after.messages)
+    assert len(after.messages) < len(before.messages)
 
 
 # Without its compaction the real log is valid, too.

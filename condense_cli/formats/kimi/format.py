@@ -1,4 +1,4 @@
-"""Wire logs of Kimi Code (`agents/*/wire.jsonl`): typed events, from which the client builds its context. Only read.
+"""Wire logs of Kimi Code (`agents/*/wire.jsonl`): typed events, from which the client builds its context.
 
     {"type": "metadata", "protocol_version", "created_at"}
     {"type": "context.append_message", "message": {"role", "content": [part, ...], "origin": {"kind"}}, "time"}
@@ -8,38 +8,40 @@
     {"type": "context.clear" | "context.undo" | ...}
 
 After a compaction the client chooses the requests that stay by their sizes, each time that it reads the log; an undo
-counts messages back. A changed log could so bring back what is no part of the conversation now.
+counts messages back, and branches name lines by their numbers. So no line goes (`writing`).
 https://github.com/MoonshotAI/kimi-code/tree/main/packages/agent-core/src/agent/context
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
-from ..core import json_text
-from ..core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
-from ..errors import UnknownFormatError
-from .anthropic import attachment_block
-from .engine import estimates
-from .engine.base import Evidence, Format
-from .engine.container import Document
-from .engine.injected import is_injected
-from .engine.spelling import as_lazy
-from .engine.usages import recorded
-from .engine.window_signs import SignsReader
+from ...core import json_text
+from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from ...errors import UnknownFormatError
+from ..anthropic import attachment_block
+from ..engine import estimates
+from ..engine.base import Evidence, Format
+from ..engine.container import Document
+from ..engine.injected import is_injected
+from ..engine.spelling import as_lazy
+from ..engine.usages import recorded
+from ..engine.window_signs import SignsReader
+from . import writing
 
-_MESSAGE: Final = "context.append_message"
-_EVENT: Final = "context.append_loop_event"
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
 
 
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return Evidence.NO
-    if value["type"] in (_MESSAGE, _EVENT) or (value["type"] == "metadata" and "protocol_version" in value):
+    if value["type"] in (writing.MESSAGE, writing.EVENT) or (
+        value["type"] == "metadata" and "protocol_version" in value
+    ):
         return Evidence.YES
     return Evidence.MAYBE if isinstance(value.get("time"), int) and "." in value["type"] else Evidence.NO
 
@@ -106,9 +108,9 @@ class _Context:
         kind, event = value.get("type"), value.get("event")
         if kind in ("metadata", "context.apply_compaction", "context.clear"):
             self.has_beginning = True
-        if kind == _MESSAGE and isinstance(value.get("message"), dict):
+        if kind == writing.MESSAGE and isinstance(value.get("message"), dict):
             self._append(record, value["message"])
-        elif kind == _EVENT and isinstance(event, dict):
+        elif kind == writing.EVENT and isinstance(event, dict):
             self._loop_event(record, event)
         elif kind == "context.apply_compaction":
             self._compact(record, value)
@@ -131,7 +133,9 @@ class _Context:
         turn = _Turn(role, [], str(origin.get("kind")) if isinstance(origin, dict) else "")
         path: JsonPath = ("message", "content")
         call_id = message.get("toolCallId") if role is Role.TOOL else None
-        turn.blocks += as_lazy(self._content(message.get("content"), record, path, turn, call_id), self._source)
+        content = as_lazy(self._content(message.get("content"), record, path, turn, call_id), self._source)
+        failed = role is Role.TOOL and message.get("isError") is True
+        turn.blocks += (msgspec.structs.replace(block, is_error=failed) for block in content)
         calls = message.get("toolCalls")
         for number, call in enumerate(calls if isinstance(calls, list) else ()):
             turn.blocks += self._call(call, "arguments", record, ("message", "toolCalls", number))
@@ -156,6 +160,12 @@ class _Context:
             turn = _Turn(Role.TOOL, [])
             content = self._content(result.get("output"), record, (*path, "result", "output"), turn, call_id)
             failed = result.get("isError") is True
+            note = result.get("note")
+            if isinstance(note, str) and note:  # It goes to the model behind the output.
+                place, owner = Place(record, (*path, "result", "note")), (*path, "result", "output")
+                tool = self._tools.get(str(call_id))
+                said = Block(BlockKind.TOOL_RESULT, place, owner, content=note, call_id=call_id, tool=tool)
+                content = chain(content, [said])
             blocks = as_lazy(content, self._source)
             turn.blocks += (msgspec.structs.replace(block, is_error=failed) for block in blocks)
             self.turns.append(turn)
@@ -257,8 +267,11 @@ class _Context:
 FORMAT = Format(
     "kimi",
     Family.OPENAI_CHAT,
-    "Wire logs of Kimi Code (wire.jsonl), only read",
+    "Wire logs of Kimi Code (wire.jsonl)",
     evidence,
     read,
-    is_writable=False,
+    complete=writing.complete,
+    compaction=writing.write,
+    is_log=True,
+    summary_role=Role.USER,
 )

@@ -1,0 +1,1 @@
+"""Wire logs of Kimi Code."""
