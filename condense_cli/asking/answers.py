@@ -104,5 +104,4 @@ def _around(lines: Sequence[str], hits: Sequence[int], context: int) -> Iterator
 
 
 def _name(message: Message | None, block: Block, calls: Mapping[str, Block]) -> str:
-    role = f"{message.role.value} " if message else ""
-    return f"{role}{block.kind.value.replace('_', ' ')}  {cut(block_label(block, calls), 100)}".rstrip()
+    return f"{kind_label(block, message.role if message else None)}  {cut(block_label(block, calls), 100)}".rstrip()

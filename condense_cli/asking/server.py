@@ -55,7 +55,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
     @made.tool(annotations=_READS, structured_output=False)
     async def show(
         what: Annotated[
-            str, Field(description="Number of a marker (406167), or a position: message or message:block.")
+            str, Field(description="Number of a marker (406167), or a position: message or message.block.")
         ],
         session: SessionId = None,
         first_line: Annotated[int, Field(description="Line to begin with, where an answer was cut.")] = 1,

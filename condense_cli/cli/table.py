@@ -63,7 +63,7 @@ class Commands(TyperGroup):
             typer.echo(BEGIN)
             ctx.exit(ExitStatus.USAGE)
         if args and args[0] == "help":
-            args = [*args[1:2], "--help"]
+            args = [*args[1:], "--help"]
         elif args and args[0] == "version":
             args = ["--version"]
         return super().parse_args(ctx, args)

@@ -168,7 +168,7 @@ def headline(report: RowsReport) -> str:
     restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
     return (
         f"{plural(rows.total, 'row')}, {rows.changed:,} changed{added}{bad}: {tokens.before:,} → "
-        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{known})"
+        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f}% saved{restorable}{known})"
     )
 
 

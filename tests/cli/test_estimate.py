@@ -164,7 +164,7 @@ def test_the_window_is_as_full_as_check_says(given: tuple[str, ...]) -> None:
     checked = condense("check", real.SESSION, "--json", *given).json["used"]
     before = estimate(real.SESSION, *given)["before"]
     assert (before["used"], before["used_source"]) == (checked["total"], checked["total_source"])
-    share = f"{100 * before['used'] / 200_000:.1f} % of the window of 200,000 tokens ({before['used_source']})"
+    share = f"{100 * before['used'] / 200_000:.1f}% of the window of 200,000 tokens ({before['used_source']})"
     assert f"A turn now fills {share}." in condense("estimate", real.SESSION, *given).text
 
 
@@ -224,7 +224,7 @@ def test_a_transcript_with_next_to_nothing_in_it_has_an_estimate(tmp_path: Path,
     path.write_text(json.dumps(content))
     done = condense("estimate", path, *OPUS, "--format", "anthropic")
     assert done.status == ExitStatus.DONE
-    assert "0.0 %" in done.text
+    assert "0.0%" in done.text
 
 
 def test_standard_input_is_read(file: Path) -> None:

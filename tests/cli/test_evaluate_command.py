@@ -61,9 +61,9 @@ def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
     assert (cut["facts"], cut["files"], one["summary"]["cuts"]) == (8, 4, 1)
     points = {(point["way"], point["setting"]): point for point in cut["points"]}
     assert ("speed", "as it is") in points
-    half = points["first lines", "to 50 %"]
+    half = points["first lines", "to 50%"]
     assert half["recall"]["facts"] == {"asked": 8, "standing": 4, "named": 0}
-    (setting,) = [one for one in total["settings"] if (one["way"], one["setting"]) == ("first lines", "to 50 %")]
+    (setting,) = [one for one in total["settings"] if (one["way"], one["setting"]) == ("first lines", "to 50%")]
     assert setting["facts"]["recall"] == 0.5
     assert setting["size"] == half["size"] == half["tokens"] / cut["tokens"]
     (at,) = [at for at in total["at_size"] if (at["way"], at["size"]) == ("drop the oldest", 0.5)]
@@ -96,7 +96,7 @@ def test_in_a_pipe_there_are_no_colours_and_no_progress(folder: Path) -> None:
 def test_many_budgets_stand_below_each_other(folder: Path) -> None:
     done = condense("evaluate", folder, *QUICK, "--budgets", "0.9,0.8,0.7,0.6,0.5,0.4,0.3", env={"COLUMNS": "80"})
     for measure in ("facts", "edits", "files"):
-        assert re.search(rf"^\n{measure} at the same size +90 % +80 %", done.text, re.MULTILINE)
+        assert re.search(rf"^\n{measure} at the same size +90% +80%", done.text, re.MULTILINE)
 
 
 def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
@@ -117,11 +117,11 @@ def test_all_measures_are_in_the_json(folder: Path) -> None:
     assert found["measures"] == [*RECALLS, *WITNESSES]
     (cut,) = found["transcripts"][0]["cuts"]
     points = {(point["way"], point["setting"]): point["witnesses"] for point in cut["points"]}
-    assert points["first lines", "to 50 %"].keys() == set(WITNESSES)
+    assert points["first lines", "to 50%"].keys() == set(WITNESSES)
     # Of the fact at the beginning and the one in the middle of each file the first is kept, and nothing else is asked.
-    assert points["first lines", "to 50 %"]["substrings"] == 0.5
-    assert points["first lines", "to 50 %"]["rereads"] == 0
-    assert points["first lines", "to 50 %"]["rules"] == 1
+    assert points["first lines", "to 50%"]["substrings"] == 0.5
+    assert points["first lines", "to 50%"]["rereads"] == 0
+    assert points["first lines", "to 50%"]["rules"] == 1
     (setting,) = [one for one in found["total"]["settings"] if (one["way"], one["budget"]) == ("first lines", 0.5)]
     assert setting["witnesses"]["substrings"] == {"size": setting["size"], "recall": 0.5, "cuts": 1}
     assert setting["witnesses"]["old_strings"] is None

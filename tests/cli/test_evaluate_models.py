@@ -257,7 +257,7 @@ def test_budgets_and_other_ways_are_measured_beside_the_models(bench: Bench) -> 
     assert report["ways"] == ["keeper", "twin", "mask old results"]
     assert report["compared"] == ["mask old results"]
     compared = {(one["way"], one["setting"]) for one in report["differences"]}
-    assert compared == {("twin", "as it is"), ("twin", "to 50 %"), ("mask old results", "to 50 %")}
+    assert compared == {("twin", "as it is"), ("twin", "to 50%"), ("mask old results", "to 50%")}
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
@@ -269,7 +269,7 @@ def test_the_tables_fit(bench: Bench, columns: str) -> None:
     )  # fmt: skip
     assert re.search(r"^summaries +written +cached +refused +calls +tokens +cost +seconds$", done.text, re.MULTILINE)
     assert re.search(rf"^keeper +7 +0 +0 +7 +{7 * 1020:,} +\$0\.0084 +\d+\.\d$", done.text, re.MULTILINE)
-    assert re.search(r"^keeper less banana, as it is\nmeasure +points +95 % interval +transcripts$", done.text, re.M)
+    assert re.search(r"^keeper less banana, as it is\nmeasure +points +95% interval +transcripts$", done.text, re.M)
     assert re.search(r"^size +\+\d\.\d +\+\d\.\d to \+\d\.\d +7 +more than chance$", done.text, re.MULTILINE)
     assert re.search(r"^files +0\.0 +0\.0 to 0\.0 +7 +chance$", done.text, re.MULTILINE)
     tables = [line for line in done.text.splitlines() if "  " in line]

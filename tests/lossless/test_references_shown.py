@@ -306,7 +306,7 @@ def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
     lines = condense_on_terminal("inspect", file, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
     start = next(number for number, line in enumerate(lines) if line.endswith("repeat earlier text"))
-    assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']} %)")
+    assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']}%)")
     rows = [line.split() for line in lines[start + 4 : start + 8]]
     assert [(row[0], row[1]) for row in rows[:3]] == [(s["name"], f"{s['tokens']:,}") for s in found["finders"]]
     assert " ".join(rows[3][:4]) == f"tool_parameters, on top {found['tool_parameters']['tokens']:,}"

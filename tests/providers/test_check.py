@@ -272,7 +272,7 @@ def test_settings_say_threshold_and_switch() -> None:
     env = {"CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT": "5"}
     done = checked("--context-window", "40000", env=env)
     assert done.status == ExitStatus.SHOULD_CONDENSE
-    assert b"5 %  CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT" in done.stdout
+    assert b"5%  CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT" in done.stdout
     off = checked("--context-window", "40000", "-q", env=env | {"CONDENSE_AUTO_CONDENSE_CONTEXT": "false"})
     assert (off.status, off.stdout, off.stderr) == (ExitStatus.DONE, b"", "")
 
@@ -322,7 +322,7 @@ def test_own_profiles_are_looked_at(tmp_path: Path) -> None:
     )
     done = checked("--model", "qwen3", env={"XDG_CONFIG_HOME": str(tmp_path)})
     assert done.status == ExitStatus.SHOULD_CONDENSE
-    assert b"5 %  profile local" in done.stdout
+    assert b"5%  profile local" in done.stdout
 
 
 @pytest.mark.parametrize("value", ["4.9", "100.1", "many"])

@@ -54,7 +54,7 @@ def test_the_smallest_that_keeps_enough_is_recommended() -> None:
     found = recommended([LARGE, MIDDLE, SMALL], 400)
     assert found is not None
     assert found.preset == "middle"
-    assert found.reason.startswith("it leaves the least of those that keep at least 90 %")
+    assert found.reason.startswith("it leaves the least of those that keep at least 90%")
     poor = recommended([SMALL, Ranked("poor", 90, 50)], 400)
     assert poor is not None
     assert (poor.preset, poor.reason.startswith("it keeps the most")) == ("small", True)

@@ -63,7 +63,7 @@ def inspect(
     """Show what fills a transcript, in tokens.
 
     By content type, tool, file and message; the largest blocks; what is repeated. A block is named by its
-    message and its position in it, as in 12:0; condense show prints it.
+    message and its position in it, as in 12.0; condense show prints it.
     """
     with exits():
         from msgspec.structs import replace

@@ -140,12 +140,11 @@ def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
 
 
 def _heading(hit: Hit, calls: Mapping[str, Block]) -> str:
-    from ...report.text.labels import call_label
+    from ...report.text.labels import call_label, kind_label
 
-    kind = hit.block.kind.value.replace("_", " ")
     label = " ".join(call_label(hit.block, calls).split())
-    role = f"{hit.message.role.value} " if hit.message else ""
-    return f"{hit.position}  {role}{kind}  {label}".rstrip()
+    kind = kind_label(hit.block, hit.message.role if hit.message else None)
+    return f"{hit.position}  {kind}  {label}".rstrip()
 
 
 def _print_lines(pieces: Iterable[str]) -> None:

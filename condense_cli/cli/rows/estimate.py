@@ -91,7 +91,7 @@ def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
         [
             each.configuration,
             f"{each.tokens.after:,}",
-            f"{each.tokens.saved_percent:.1f} %",
+            f"{each.tokens.saved_percent:.1f}%",
             f"{each.rows.changed:,}",
             *([_reading(each)] if _has_prices(reports) else []),
         ]

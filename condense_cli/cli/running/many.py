@@ -126,7 +126,7 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
     rows = [_cells(each, below[each.input], is_written=report.out_dir is not None) for each in shown]
     styles = [_STYLES.get(each.status, "") for each in shown]
     if len(shown) > 1:
-        saved = f"{totals.saved_percent:.1f} %"
+        saved = f"{totals.saved_percent:.1f}%"
         rows.append(["all", f"{totals.tokens_before:,}", f"{totals.tokens_after:,}", saved, _counts(totals)])
         styles.append("bold")
     columns = ("file", "before", "after", "saved", "status")
@@ -152,7 +152,7 @@ def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str
         return [name, "", "", "", result.status]
     status = "would change" if result.status is facts.FileStatus.DONE and not is_written else result.status
     before, after = f"{result.tokens_before:,}", f"{result.tokens_after:,}"
-    return [name, before, after, f"{result.saved_percent:.1f} %", status + (" *" if result.why else "")]
+    return [name, before, after, f"{result.saved_percent:.1f}%", status + (" *" if result.why else "")]
 
 
 def _counts(totals: facts.Totals) -> str:

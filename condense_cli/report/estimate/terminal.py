@@ -72,14 +72,14 @@ def _fits(rows: Sequence[Sequence[str | Text]], shown: Sequence[int], width: int
 def _now(estimate: Estimate) -> list[str | Text]:
     """What the presets are compared with."""
     next_turn = dollars(estimate.presets[0].cost.next_turn_before)
-    return ["as it is", f"{estimate.before.tokens:,}", _NONE, "100 %", _NONE, next_turn, _NONE]
+    return ["as it is", f"{estimate.before.tokens:,}", _NONE, "100%", _NONE, next_turn, _NONE]
 
 
 def _row(option: PresetEstimate, tokens: int | None = None) -> Iterator[str | Text]:
     """The cells of a preset, with what was before in them where the tokens before are given."""
     yield visible(option.preset) + (_BEATEN if option.beaten_by else "")
     yield f"{option.tokens_after:,}" if tokens is None else f"{tokens:,} → {option.tokens_after:,}"
-    yield Text(f"{option.saved_percent:.1f} %", style="bold green" if option.saved else "")
+    yield Text(f"{option.saved_percent:.1f}%", style="bold green" if option.saved else "")
     yield _NONE if option.kept is None else _kept(option.kept)
     cost = option.cost
     if cost.next_turn_before is None:
@@ -96,7 +96,7 @@ def _row(option: PresetEstimate, tokens: int | None = None) -> Iterator[str | Te
 
 def _kept(kept: KeptShare) -> str:
     low, high = f"{kept.low:.0f}", f"{kept.high:.0f}"
-    return f"{kept.percent:.0f} %" if low == high else f"{kept.percent:.0f} % ({low}–{high})"
+    return f"{kept.percent:.0f}%" if low == high else f"{kept.percent:.0f}% ({low}–{high})"
 
 
 def sentences(estimate: Estimate) -> Iterator[str]:
@@ -171,4 +171,4 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
 def _window(estimate: Estimate, window: int) -> str:
     """How full it is, as `condense check` says it: what the API counted holds before what is counted here."""
     used, source = estimate.before.used, estimate.before.used_source
-    return f"A turn now fills {100 * used / window:.1f} % of the window of {window:,} tokens ({source})."
+    return f"A turn now fills {100 * used / window:.1f}% of the window of {window:,} tokens ({source})."

@@ -91,7 +91,7 @@ def _cost(each: Sequence[Summarized]) -> str:
 def differences_table(pair: Sequence[Compared]) -> TableCells:
     """How far apart two ways are, by measure."""
     first = pair[0]
-    columns = ["measure", "points", f"{100 * CONFIDENCE:.0f} % interval", first.unit, ""]
+    columns = ["measure", "points", f"{100 * CONFIDENCE:.0f}% interval", first.unit, ""]
     rows = [
         [
             label(one.measure),

@@ -65,7 +65,7 @@ def percent(share: float | None) -> str:
 
 
 def share_of_size(share: float) -> str:
-    return f"{100 * share:.4g} %"
+    return f"{100 * share:.4g}%"
 
 
 def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:

@@ -62,11 +62,11 @@ class Hit(Struct, frozen=True):
     def position(self) -> str:
         if self.is_before:
             return f"record {self.block.place.record}"
-        return f"{self.message.index}:{self.number}" if self.message else f"record {self.block.place.record}"
+        return f"{self.message.index}.{self.number}" if self.message else f"record {self.block.place.record}"
 
 
 def find(transcript: Transcript, query: str) -> list[Hit]:
-    """Blocks that the query means: a hash, a message number (negative from the end), or message:block.
+    """Blocks that the query means: a hash, a message number (negative from the end), or message.block.
 
     A hash finds what it is the hash of, and only if there is nothing the blocks with a marker that
     names it. Six digits that are no hash here may be a position. Raises UsageError for anything else, and
@@ -88,7 +88,7 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
         return _by_position(transcript, int(position[1].removeprefix("#")), int(position[2]) if position[2] else None)
     raise UsageError(
         f"{query!r} is neither a hash nor a position.",
-        "Name the digits of a marker (406167), a message (12), or a block of it (12:0).",
+        "Name the digits of a marker (406167), a message (12), or a block of it (12.0).",
     )
 
 

@@ -161,7 +161,7 @@ def _messages(found: Inspection, width: int) -> Group:
 def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Group:
     rows = [
         [
-            f"{share.message}:{share.block}",
+            f"{share.message}.{share.block}",
             share.content_type,
             f"{share.tokens:,}",
             percent_text(share.percent),

@@ -168,11 +168,11 @@ def as_lines(check: Check) -> Iterator[str]:
         *([("other", f"{difference:,}", "what the API counted otherwise")] if difference else []),
         ("in use", f"{check.used.total:,}", _KNOWN[check.used.total_source]),
         ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),
-        ("threshold", f"{check.threshold.percent:g} %", check.threshold.source),
+        ("threshold", f"{check.threshold.percent:g}%", check.threshold.source),
         (
             "limit",
             "?" if check.limit is None else f"{check.limit:,}",
-            f"{USABLE_PERCENT} % of the window, less {check.reserved:,} for the answer",
+            f"{USABLE_PERCENT}% of the window, less {check.reserved:,} for the answer",
         ),
     ]
     if check.above is not None:

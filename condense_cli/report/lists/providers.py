@@ -151,7 +151,7 @@ def _tables(columns: Sequence[list[str]], width: int) -> Iterator[list[tuple[lis
 
 def _range(bounds: tuple[float, float]) -> str:
     low, high = (f"{value:.0f}" for value in bounds)
-    return f"{low} %" if low == high else f"{low}–{high} %"
+    return f"{low}%" if low == high else f"{low}–{high}%"
 
 
 def _cost(bounds: tuple[str, str]) -> str:

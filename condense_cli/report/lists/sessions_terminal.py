@@ -56,7 +56,7 @@ def _row(session: SessionRow, now: datetime, is_wide: bool) -> Sequence[str]:
         age(session.updated, now),
         _number(session.messages),
         _number(session.tokens),
-        f"{session.window.percent:.0f} %" if session.window else _UNKNOWN,
+        f"{session.window.percent:.0f}%" if session.window else _UNKNOWN,
         *((session.client,) if is_wide else ()),
         _cut(_last_part(session.project), _PROJECT_WIDE if is_wide else _PROJECT),
         f"{_CONDENSED} {title}" if session.condensed else title,

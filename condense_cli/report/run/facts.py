@@ -301,10 +301,10 @@ class Headline(NamedTuple):
 
     def __str__(self) -> str:
         known = f", {self.known}" if self.known else ""
-        restorable = f", {self.restorable:,} restorable" if self.restorable > 0 else ""
+        restorable = f", {self.restorable:,} by references" if self.restorable > 0 else ""
         share = percent(self.before - self.after, self.before)
         lines = [
-            f"{self.before:,} → {self.after:,} tokens ({share:.1f} % saved{part}{known}), "
+            f"{self.before:,} → {self.after:,} tokens ({share:.1f}% saved{part}{known}), "
             f"{self.messages.before:,} → {self.messages.after:,} messages, {self.configuration}"
             for part in (restorable, "")
         ]

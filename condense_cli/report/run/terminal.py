@@ -240,7 +240,7 @@ def render_diff_line(diff: Diff) -> Text:
         known = f" ({word})" if word else ""
         return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
     what = (
-        f"{percent:.1f} % saved"
+        f"{percent:.1f}% saved"
         if saved >= 0
         else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
     )
@@ -264,11 +264,10 @@ def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Ite
 
 def _block_heading(block: BlockDiff, width: int) -> Text:
     text = Text()
-    text.append(f"#{block.message}", style="bold")
+    text.append(f"message {block.message}", style="bold")
     text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
     text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
-    kind = block.kind.value.replace("_", " ")
-    text.append(f"  {kind if kind.startswith('tool') else f'{block.role.value} {kind}'}  ", style="dim")
+    text.append(f"  {block.kind_label}  ", style="dim")
     text.append(shortened(visible(block.label), width - text.cell_len))
     return text
 

@@ -67,7 +67,7 @@ def counted(
 
 def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[str]:
     times = f"{counting.factor:.2f} × {encoding}"
-    within = f"; it is usually right within {counting.error_percent:g} %" if counting.error_percent else ""
+    within = f"; it is usually right within {counting.error_percent:g}%" if counting.error_percent else ""
     match Known(counting.source):
         case Known.EXACT:
             return [f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."]
@@ -88,7 +88,7 @@ def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[s
 def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> str:
     """The same in one short sentence."""
     name = model or "an unknown model"
-    within = f", usually within {counting.error_percent:g} %" if counting.error_percent else ""
+    within = f", usually within {counting.error_percent:g}%" if counting.error_percent else ""
     match Known(counting.source):
         case Known.EXACT:
             return f"Tokens are {'exact' if exact else 'estimates'} for {name}."

@@ -62,7 +62,7 @@ def test_the_answer_takes_about_fifteen_lines(preset: str, columns: int) -> None
     done = condense_on_terminal("run", SAMPLE, "-p", preset, columns=columns)
     lines = done.plain.rstrip("\n").split("\n")
     assert len(lines) <= 22
-    assert re.match(r"34,681 → [\d,]+ tokens, [\d.]+ % saved  █", lines[0])
+    assert re.match(r"34,681 → [\d,]+ tokens, [\d.]+% saved  █", lines[0])
     assert re.match(r"Cut: tool results [\d,]+, ", lines[1])
     headings = [number for number, line in enumerate(lines) if re.match(r"#\d+\.\d+  \w.* [\d,]+ → [\d,]+$", line)]
     assert len(headings) == 5
