@@ -25,7 +25,14 @@ def test_diff_shows_what_was_cut(file: Path, small: Path) -> None:
     """One section per changed block, with the lines that are gone and the marker in their place."""
     done = condense("diff", file, small)
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
-    assert [int(number) for number in re.findall(r"^message (\d+) +cut", done.text, re.MULTILINE)] == [2, 4, 6, 8, 10, 12]
+    assert [int(number) for number in re.findall(r"^message (\d+) +cut", done.text, re.MULTILINE)] == [
+        2,
+        4,
+        6,
+        8,
+        10,
+        12,
+    ]
     assert re.search(r"^ *- 1: line 4 of the listing *$", done.text, re.MULTILINE)
     assert re.search(r"^ *\+ \[… 37 lines #\d{6}\] *$", done.text, re.MULTILINE)
     assert "7: line" not in done.text, "a block that stayed is no difference"

@@ -82,4 +82,4 @@ def test_nothing_is_repeated_where_nothing_is() -> None:
     """And the report says so."""
     assert repeats(user("go"), *read_turn("1", "a.py"), assistant("ok"), user("go"), assistant("ok")) == []
     done = condense("inspect", "-", stdin=as_lines([user("go"), assistant("ok")]))
-    assert "Nothing is repeated." in done.text
+    assert "Nothing repeats." in done.text

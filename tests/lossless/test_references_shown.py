@@ -314,7 +314,7 @@ def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
 
 def test_inspect_of_nothing_repeated_has_no_table() -> None:
     shown = condense("inspect", "-", stdin=as_lines([user("go"), *read_turn("1")])).text
-    assert "\nNothing is repeated.\n" in shown
+    assert "\nNothing repeats.\n" in shown
     assert "finder" not in shown
     assert "References" not in shown
 

@@ -101,7 +101,7 @@ def test_an_unknown_price_of_writing_is_said_and_not_guessed() -> None:
 def test_without_a_known_cache_it_pays_at_once_and_says_why() -> None:
     cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(read=None, write=None)))
     assert (cost.one_off, cost.breakeven_turns, cost.pays) == ("0", 0, True)
-    assert cost.assumed == ["No price of cached input is known: each turn costs the full price of input."]
+    assert cost.assumed == ["No price for cached input is known, so each turn is charged at the full input price."]
 
 
 def test_what_changes_nothing_never_pays() -> None:

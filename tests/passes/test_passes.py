@@ -164,7 +164,7 @@ def test_a_threshold_is_meant_and_told_in_the_models_tokens() -> None:
         receipt = condense(transcript, one_pass(execution=execution), lossless_prelude={"enabled": False}).passes[1]
         assert receipt.status is (Status.COMPLETED if runs else Status.SKIPPED)
     assert factor.value > 1
-    assert receipt.reason == f"{tokens:,} tokens are not above its {tokens:,}"
+    assert receipt.reason == f"{tokens:,} tokens does not exceed its threshold of {tokens:,}"
 
 
 # Once the target is reached the passes after it are skipped, those that always run too.

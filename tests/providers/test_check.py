@@ -338,4 +338,4 @@ def test_a_profile_counts_as_its_model_does() -> None:
     assert told["gpt-4o-mini"]["used"] == json.loads(checked("--model", "gpt-4o-mini", "--json").stdout)["used"]
     done = checked("--profile", "gpt-4o-mini", "--model", "claude-opus-5")
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
-    assert "Name one of them." in done.stderr
+    assert "Use one of them." in done.stderr

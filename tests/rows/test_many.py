@@ -52,7 +52,7 @@ def test_a_dry_run_says_what_would_be_done(tree: Path, tmp_path: Path) -> None:
     said = run("in", "--dry-run", cwd=tmp_path).text
     assert re.search(r"^a/session\.jsonl .* would change$", said, re.MULTILINE)
     assert not re.search(r" done$", said, re.MULTILINE)
-    assert "Tokens are exact for models of OpenAI, and estimates for others." in said
+    assert "Tokens are exact for OpenAI models and estimates for all others." in said
 
 
 def test_trajectories_in_folders_are_found(tmp_path: Path) -> None:

@@ -38,11 +38,11 @@ def restore(
     lenient: Lenient = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
 ) -> None:
-    """Replace references by the text they stand for.
+    """Put back the text that references replaced.
 
-    Every reference names lines that stand in another block of the file, so the file alone is enough. What a
-    pass or --slim left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
-    Exit status 3 when a reference names nothing that is there; it stays, and the rest is written all the same.
+    Every reference points to text in the same file, so the file alone is enough. Text that was cut is not in it:
+    `condense show ORIGINAL HASH` prints that from the original. Exit status 3 if a reference points to nothing; it is
+    left as it is, and everything else is restored.
     """
     with exits():
         if json and output == "-":

@@ -41,11 +41,11 @@ def undo(
     json: Annotated[bool, typer.Option("--json", help="Print what was done, or the list, as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
 ) -> None:
-    """Take back condense run --in-place.
+    """Undo condense run --in-place.
 
-    The backup becomes FILE again, with its old time and permissions, and is no backup any more; what condense
-    wrote goes. When FILE holds anything else, such as turns that came later, nothing is changed unless you say
-    --force: then the present FILE is kept beside it, its name ending in .condense-undone.
+    Puts the newest backup back as FILE, with its old time and permissions. If FILE has changed since, for example by
+    new turns, nothing happens unless you add --force, which keeps the present FILE next to it with the ending
+    .condense-undone.
     """
     with exits():
         if list_ and (backup is not None or force):

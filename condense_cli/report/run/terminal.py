@@ -122,7 +122,7 @@ def _kinds_of_saving(report: Report) -> Iterator[Text]:
         undo = "" if said else f"; condense restore undoes all {report.references.resolved:,}"
         references = [f"replaced by references: {by_references:,}{undo}"]
     else:
-        references = [f"references that became lines again: {-by_references:,} more"] if by_references else []
+        references = [f"references written out again: {-by_references:,} more"] if by_references else []
     line = "; ".join([*cuts, *summaries, *references])
     if line:
         yield Text(f"{line[0].upper()}{line[1:]}.")
@@ -240,9 +240,7 @@ def render_diff_line(diff: Diff) -> Text:
         known = f" ({word})" if word else ""
         return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
     what = (
-        f"{percent:.1f}% saved"
-        if saved >= 0
-        else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
+        f"{percent:.1f}% saved" if saved >= 0 else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
     )
     known = f", {word}" if word else ""
     text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{known})", style="bold")
