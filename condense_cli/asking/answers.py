@@ -33,7 +33,7 @@ def show(library: Library, what: str, session: str | None = None, first_line: in
     else:
         if not hits or hits[0].found is not HitKind.MARKER:
             return page(_shown(current, hits), first_line)
-        missing = CondenseError(f"What {what} stands for is not in this session, nor in those beside it.")
+        missing = CondenseError(f"What {what} replaced is not in this session or its neighbors.")
     for original in library.originals(current):
         try:
             hits = find(original.transcript, what)
@@ -81,7 +81,7 @@ def _matcher(text: str, is_pattern: bool) -> Callable[[str], bool]:
     try:
         return searcher(text)
     except PatternError as error:
-        raise UsageError(f"{text!r} is no pattern: {error}.") from None
+        raise UsageError(f"{text!r} is not a pattern: {error}.") from None
 
 
 def _texts(sessions: Iterable[Session]) -> Iterator[tuple[Message, Block, Mapping[str, Block]]]:

@@ -81,7 +81,7 @@ def overrides_from(
         for selector in selectors:
             _check_selector(flag, selector)
     if lossless_only and cut:
-        raise UsageError("--lossless-only and --cut cannot be used together.", "Leave one of them out.")
+        raise UsageError("--lossless-only and --cut cannot be used together.", "Use one of them.")
     return Overrides(
         keep_recent,
         tuple(only_tools),
@@ -108,8 +108,8 @@ def parse_range(text: str) -> IndexRange:
     same_side = start is not None and end is not None and (start < 0) == (end < 0)
     if end == 0 or (same_side and start is not None and end is not None and start >= end):
         raise UsageError(
-            f"--range {text.strip()} holds no message.",
-            "B is not included: 4:9 is messages 4 to 8.",
+            f"--range {text.strip()} selects no message.",
+            "B is excluded: 4:9 is messages 4 to 8.",
         )
     return IndexRange(start=start or 0, end=end)
 

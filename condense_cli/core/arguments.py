@@ -97,7 +97,7 @@ def with_arguments(**kinds: ArgumentKind) -> Callable[[Callable[_P, _R]], Callab
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             if len(args) > len(positional):
-                raise UsageError(f"{called} takes no argument more than {positional[-1]} by place.", "Give its name.")
+                raise UsageError(f"{called} takes no positional argument after {positional[-1]}.", "Give its name.")
             given = {**dict(zip(positional, args, strict=False)), **kwargs}
             read = {
                 name: number
@@ -107,7 +107,7 @@ def with_arguments(**kinds: ArgumentKind) -> Callable[[Callable[_P, _R]], Callab
             for name, value in {**given, **read}.items():
                 if name not in names:
                     near = nearest(name, names)
-                    hint = f"Did you mean {near}?" if near else f"It has {', '.join(_shown(names))}."
+                    hint = f"Did you mean {near}?" if near else f"Its arguments: {', '.join(_shown(names))}."
                     raise UsageError(f"{called} has no argument {name!r}.", hint)
                 kind = kinds.get(name)
                 is_default = value is None and name in defaults and defaults[name] is None

@@ -58,7 +58,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         elif turn.blocks:
             messages.append(Message(len(messages), turn.role, tuple(turn.blocks)))
     if not messages:
-        raise UnknownFormatError("It holds no message.", "Name a log in which something was said.")
+        raise UnknownFormatError("It holds no message.", "Name a log that has messages.")
     return Transcript(
         "kimi",
         Family.OPENAI_CHAT,
@@ -257,7 +257,7 @@ class _Context:
 FORMAT = Format(
     "kimi",
     Family.OPENAI_CHAT,
-    "Wire logs of Kimi Code (wire.jsonl), only read",
+    "Wire logs of Kimi Code (wire.jsonl), read-only",
     evidence,
     read,
     is_writable=False,

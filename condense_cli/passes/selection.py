@@ -30,7 +30,7 @@ FindSelector = Callable[[str], Selector]
 
 
 def no_selectors(name: str) -> Selector:
-    raise ConfigurationError(f"There is no selector named {name!r}.", "An installed package may bring one.")
+    raise ConfigurationError(f"There is no selector named {name!r}.", "An installed package can provide one.")
 
 
 class Selected(Struct, frozen=True):

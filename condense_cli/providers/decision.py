@@ -79,7 +79,7 @@ class Decision(Struct, frozen=True):
         """The reason in a sentence, with the numbers that decided."""
         sizes = self.sizes
         if self.percent is None or self.limit is None:
-            share = f"{sizes.used:,} tokens are in use, and the context window of the model is not known"
+            share = f"{sizes.used:,} tokens are in use; the context window of the model is not known"
         else:
             share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f}%, {sizes.source})"
         match self.reason:
@@ -88,15 +88,15 @@ class Decision(Struct, frozen=True):
             case DecisionReason.UNKNOWN_WINDOW:
                 return f"{share}."
             case DecisionReason.THRESHOLD:
-                return f"{share}, and the threshold is {sizes.threshold:g}%."
+                return f"{share}, at or above the threshold of {sizes.threshold:g}%."
             case DecisionReason.ABOVE:
-                return f"{share}, and condensing is due from {sizes.above:,} tokens on."
+                return f"{share}; condensing is due from {sizes.above:,} tokens on."
             case DecisionReason.LIMIT:
                 return f"{share}, above the limit of {self.limit:,}."
             case DecisionReason.BELOW if self.limit is None:
                 return f"{share}; condensing is due from {sizes.above:,} tokens on."
             case DecisionReason.BELOW:
-                above = "" if sizes.above is None else f"the {sizes.above:,} tokens from which condensing is due, "
+                above = "" if sizes.above is None else f"the {sizes.above:,} tokens set with --above, "
                 return f"{share}, below {above}the threshold of {sizes.threshold:g}% and the limit of {self.limit:,}."
 
 

@@ -150,12 +150,12 @@ def _shortcomings(tally: Tally) -> list[str]:
         found.append(f"The target was not reached in {plural(tally.missed, 'row')}.")
     if tally.fallen_back:
         rows = plural(tally.fallen_back, "row")
-        found.append(f"The provider failed, so the sliding window dropped older exchanges in {rows}: they are lost.")
+        found.append(f"The provider failed, so the sliding window dropped older exchanges in {rows}; they are lost.")
     if tally.not_summarized:
         blocks = plural(tally.not_summarized, "block")
-        found.append(f"Not summarized, so left as it was: {blocks}.")
+        found.append(f"Not summarized, so left unchanged: {blocks}.")
     if tally.rows and not tally.rows - tally.bad:
-        found.append("No row could be worked on.")
+        found.append("No row could be condensed.")
     return found
 
 

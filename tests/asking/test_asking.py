@@ -70,7 +70,7 @@ def test_a_server_for_one_session_has_no_other(library: Library, tmp_path: Path)
     file.write_bytes(as_lines(session()))
     one = Library(places(tmp_path, {}, sys.platform), tmp_path, str(file))
     assert one.session().path == one.session("session").path == str(file)
-    with pytest.raises(UsageError, match="one session alone"):
+    with pytest.raises(UsageError, match="one session only"):
         one.session(ID)
 
 

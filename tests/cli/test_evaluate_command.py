@@ -43,7 +43,7 @@ def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> N
     assert ", ".join((*RECALLS, *WITNESSES)) in text
     assert f"[default: {','.join(map(str, BUDGETS))}; none with --profile or --prompt]" in text
     assert f"[default: {','.join(map(str, CUTS))}]" in text
-    assert f"Leave out transcripts of fewer tokens. [default: {SMALLEST};" in text
+    assert f"Skip transcripts smaller than this. [default: {SMALLEST};" in text
 
 
 def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
@@ -106,7 +106,7 @@ def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
     assert "lines that later edits" not in done.text
     assert "named" in done.text
     assert "named" not in condense("evaluate", folder, *QUICK, "--measure", "bits").text
-    assert "--measure knows no 'bytes'" in condense("evaluate", folder, *QUICK, "--measure", "bytes").message
+    assert "--measure has no 'bytes'" in condense("evaluate", folder, *QUICK, "--measure", "bytes").message
 
 
 def test_all_measures_are_in_the_json(folder: Path) -> None:
@@ -235,7 +235,7 @@ def test_without_that_package_it_says_so_before_any_work(
     [
         (("--budgets", "1.5"), ExitStatus.USAGE, "--budgets must be shares between 0 and 1, not '1.5'"),
         (("--cuts", "half"), ExitStatus.USAGE, "--cuts must be shares"),
-        (("--against", "nobody"), ExitStatus.USAGE, "--against knows no 'nobody'"),
+        (("--against", "nobody"), ExitStatus.USAGE, "--against has no 'nobody'"),
         (("--plot", "curves.pdf"), ExitStatus.USAGE, ".svg or .png"),
         (("--plot", "missing/curves.svg"), ExitStatus.FAILED, "There is no folder missing"),
         (("--provider", "natve"), ExitStatus.USAGE, "native"),
@@ -292,7 +292,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_measured(folder:
         (folder / f"more{number}.json").write_text("{")
     many = condense("evaluate", folder, *QUICK).text
     assert many.count("Not read: ") == 6
-    assert "Not read: 3 more, which --json has." in many
+    assert "Not read: 3 more, listed by --json." in many
     alone = condense("evaluate", folder / "broken.json", *QUICK)
     assert alone.status == ExitStatus.INPUT
     assert "There is nothing to measure." in alone.text

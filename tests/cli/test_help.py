@@ -95,8 +95,9 @@ def test_a_file_in_place_of_a_command_is_told_the_command(file: Path) -> None:
 
 
 def _help_pages() -> dict[str, str]:
+    """The pages of all commands, and of those in groups, by their names."""
     groups = {"presets": ("list", "show", "new", "edit"), "config": ("validate", "show", "schema")}
-    lines = [(name, *more) for name in COMMANDS for more in ([(rest,) for rest in groups.get(name, ())] or [()])]
+    lines = [(name, *([rest] if rest else [])) for name in COMMANDS for rest in groups.get(name, ("",))]
     return {" ".join(line): condense(*line, "--help").text for line in lines}
 
 

@@ -150,9 +150,9 @@ def test_other_ways_than_the_preset_can_stand_beside(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (as_lines(work.before_in_claude()), "No compaction is recorded."),
-        (json.dumps(CHAT).encode(), "It is not known how a compaction is recorded in files of openai-chat."),
-        (work.roo("old"), "Not judged (1): it left no less than the file holds of what stood before it."),
+        (as_lines(work.before_in_claude()), "No recorded compaction was found."),
+        (json.dumps(CHAT).encode(), "How openai-chat files record a compaction is not known."),
+        (work.roo("old"), "Not measured (1): it is no smaller than what the file holds of the original."),
     ],
 )
 def test_a_file_with_nothing_to_judge_says_so(tmp_path: Path, data: bytes, said: str) -> None:
@@ -195,7 +195,7 @@ def test_a_machine_without_sessions_says_so(tmp_path: Path) -> None:
         (["--recorded", "--budgets", "0.5", "x.jsonl"], "--budgets cannot be used with --recorded."),
         (["--recorded", "--measure", "bits", "x.jsonl"], "--measure cannot be used with --recorded."),
         (["--recorded", "--plot", "a.svg", "x.jsonl"], "--plot cannot be used with --recorded."),
-        (["--all"], "--all goes with --recorded."),
+        (["--all"], "--all needs --recorded."),
         (["--recorded", "--all", "x.jsonl"], "--all cannot be used with a transcript or --session."),
     ],
 )

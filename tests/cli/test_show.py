@@ -148,7 +148,7 @@ def test_texts_that_share_six_digits_are_listed(tmp_path: Path) -> None:
     file.write_bytes(as_lines([user(SHARING[0]), assistant("ok"), user(SHARING[1])]))
     done = condense("show", file, short_hash(SHARING[0]))
     assert done.text == "0.0  user text\n2.0  user text\n"
-    assert "name one by its position" in done.message
+    assert "choose one by its position" in done.message
 
 
 def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:
@@ -240,7 +240,7 @@ def test_the_marker_of_a_real_run_is_resolved(tmp_path: Path) -> None:
     assert condense("show", original, f"#{marker.hash}").text == CUT[0]
     done = condense("show", small, marker.hash)
     assert done.text == cut_by_speed(CUT[0])
-    assert "the original is not in this file" in done.message
+    assert "the original text is not in this file" in done.message
 
 
 def test_a_message_of_several_blocks_has_a_heading_for_each(file: Path) -> None:
@@ -269,7 +269,7 @@ def test_different_blocks_are_listed(tmp_path: Path) -> None:
     file.write_bytes(as_lines([user(f"0\n{marker}"), assistant(f"{marker}\n39")]))
     done = condense("show", file, content_hash(LONG))
     assert done.text == "0.0  user text\n1.0  assistant text\n"
-    assert "name one by its position" in done.message
+    assert "choose one by its position" in done.message
 
 
 def test_raw_prints_the_records_as_they_stand(file: Path) -> None:

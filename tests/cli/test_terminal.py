@@ -163,4 +163,4 @@ def test_a_report_is_printed_in_every_encoding(encoding: str, file: Path) -> Non
 def test_a_terminal_is_no_transcript(command: str) -> None:
     done = condense_on_terminal(command, "-")
     assert done.status == ExitStatus.USAGE
-    assert "which is a terminal" in done.text
+    assert "but that is a terminal" in done.text

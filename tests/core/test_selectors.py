@@ -81,7 +81,7 @@ def test_each_form(text: str, selector: AnySelector) -> None:
 @pytest.mark.parametrize(
     ("text", "said", "hint"),
     [
-        ("", "does not say what is meant", "34"),
+        ("", "is not a selector", "34"),
         ("WebFetch", "does not say", "tool:WebFetch"),
         ("src/a.py", "does not say", "file:src/a.py"),
         ("tol:Read", "does not say", "tool:Read"),

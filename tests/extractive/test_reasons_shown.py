@@ -94,7 +94,7 @@ def test_a_run_that_is_explained_says_why_in_words() -> None:
     done = condense("run", real.SESSION, "-n", "--explain", "--diff").text
     _, _, rest = done.partition("\nblock ")
     table, _, diff = rest.partition("\n#")
-    assert re.search(r"\n  - … (\d+ more lines: )?.*still named in message \d+", diff)
+    assert re.search(r"\n  - … (\d+ more lines: )?.*also named in message \d+", diff)
     assert re.search(r"\n    … (\d+ more lines: )?.*named again in message \d+", diff)
     said = " ".join(table.split())
     assert re.search(r"cut: went: [^.]+ \(\d+ lines?\)[^.]*\. stayed: [^.]+ \(\d+ lines?\)", said)

@@ -290,13 +290,13 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
     assert found["lossless"]["tokens"] == saved > 0
     shown = condense("inspect", small).text
     assert f"\n1 reference saves {saved:,} tokens already\n" in shown
-    assert f"\nWritten anew they would save {saved:,} tokens (" in shown
+    assert f"\nRewriting them would save {saved:,} tokens (" in shown
     assert condense("inspect", wrong, "--json").json["repeats"]["references"] == {
         "resolved": 0,
         "unresolved": 1,
         "saved": 0,
     }
-    assert "\nNo reference resolves; 1 more leads nowhere\n" in condense("inspect", wrong).text
+    assert "\nNo reference can be resolved; 1 more leads nowhere\n" in condense("inspect", wrong).text
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -309,7 +309,7 @@ def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
     assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']}%)")
     rows = [line.split() for line in lines[start + 4 : start + 8]]
     assert [(row[0], row[1]) for row in rows[:3]] == [(s["name"], f"{s['tokens']:,}") for s in found["finders"]]
-    assert " ".join(rows[3][:4]) == f"tool_parameters, on top {found['tool_parameters']['tokens']:,}"
+    assert " ".join(rows[3][:4]) == f"tool_parameters, in addition {found['tool_parameters']['tokens']:,}"
 
 
 def test_inspect_of_nothing_repeated_has_no_table() -> None:

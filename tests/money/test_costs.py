@@ -95,7 +95,7 @@ def test_an_unknown_price_of_writing_is_said_and_not_guessed() -> None:
     cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(write=None)))
     assert cost.next_turn_after is not None
     assert (cost.one_off, cost.breakeven_turns, cost.pays) == (None, None, None)
-    assert any("No price of writing" in sentence for sentence in cost.assumed)
+    assert any("No price for cache writes" in sentence for sentence in cost.assumed)
 
 
 def test_without_a_known_cache_it_pays_at_once_and_says_why() -> None:

@@ -173,7 +173,7 @@ def test_the_run_stops_at_the_target() -> None:
     first = condense(anthropic(*conversation()), passes[0]).tokens_after
     condensation = condense(anthropic(*conversation()), *passes, target_tokens=first)
     assert [receipt.status for receipt in condensation.passes[1:]] == [Status.COMPLETED, Status.SKIPPED]
-    assert condensation.passes[2].reason == "the target was reached before"
+    assert condensation.passes[2].reason == "the target was already reached"
     missed = condense(anthropic(*conversation()), *passes, target_tokens=10)
     assert missed.is_target_missed
     assert [receipt.status for receipt in missed.passes[1:]] == [Status.COMPLETED] * 2

@@ -107,7 +107,7 @@ def test_a_selector_narrows_down_what_predicates_leave() -> None:
 def test_a_selector_that_nobody_brings_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="There is no selector named 'mine'") as caught:
         no_selectors("mine")
-    assert caught.value.hint == "An installed package may bring one."
+    assert caught.value.hint == "An installed package can provide one."
 
 
 # --- What is protected ------------------------------------------------------------------------------------------------

@@ -310,7 +310,7 @@ def test_a_window_that_is_hardly_ever_full_is_said() -> None:
     assert "only above 891,808 tokens" in warning
     assert "--above 150k" in warning
     assert found["above"] is None
-    assert "Warning: In a window of this size" in checked("--context-window", "1M").text
+    assert "Warning: With a window of this size" in checked("--context-window", "1M").text
     for more in (("--above", "150k"), ("--threshold", "20")):
         assert json.loads(checked("--context-window", "1M", "--json", *more).stdout)["warnings"] == []
 

@@ -65,7 +65,7 @@ def test_what_is_left_out_has_a_reason() -> None:
     assert [found.at for found in cases] == [0.5]
     assert [(left.at, left.reason) for left in left_out] == [
         (0.51, "it is the same as another cut"),
-        (0.99, "nothing after it asks for a fact from before it"),
+        (0.99, "nothing after it needs a fact from before it"),
     ]
 
     long = openai(
@@ -245,7 +245,7 @@ def test_the_package_measures_the_witnesses_that_are_named() -> None:
         work(), presets=["speed"], against=(), witnesses=["grounding"], cuts=(0.5,), smallest=0
     )
     assert [list(point.witnesses) for point in found.cuts[0].points] == [["grounding"]] * 4
-    with pytest.raises(UsageError, match="no witness named 'bit'"):
+    with pytest.raises(UsageError, match="no measure named 'bit'"):
         condense_cli.evaluate(work(), witnesses=["bit"])
 
 

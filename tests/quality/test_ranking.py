@@ -54,10 +54,10 @@ def test_the_smallest_that_keeps_enough_is_recommended() -> None:
     found = recommended([LARGE, MIDDLE, SMALL], 400)
     assert found is not None
     assert found.preset == "middle"
-    assert found.reason.startswith("it leaves the least of those that keep at least 90%")
+    assert found.reason.startswith("the smallest that keeps at least 90%")
     poor = recommended([SMALL, Ranked("poor", 90, 50)], 400)
     assert poor is not None
-    assert (poor.preset, poor.reason.startswith("it keeps the most")) == ("small", True)
+    assert (poor.preset, poor.reason.startswith("the one that keeps the most")) == ("small", True)
 
 
 def test_with_a_target_it_is_the_one_that_keeps_the_most_of_those_that_reach_it() -> None:
@@ -103,7 +103,7 @@ def test_quality_measures_the_transcript_itself() -> None:
     assert setting.facts is not None
     assert speed["facts"] == pytest.approx(100 * setting.facts.recall, abs=0.1)
     assert speed["cuts"] == found["kept"]["cuts"] == measured.summary.cuts
-    assert "needs, measured here" in condense("estimate", real.SESSION, "speed", "--quality").text
+    assert "needs, measured on this session" in condense("estimate", real.SESSION, "speed", "--quality").text
 
 
 def test_what_is_too_short_to_measure_has_typical_figures_and_says_why(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_with_a_target_only_measured_figures_are_shown() -> None:
     target = ("speed", "max", "--target-percent", "40")
     found = estimated(*target)
     assert (found["kept"], found["recommended"]) == (None, None)
-    assert "--quality measures how much each keeps" in condense("estimate", real.SESSION, *target).text
+    assert "--quality measures how much of what later work needs" in condense("estimate", real.SESSION, *target).text
     measured = estimated(*target, "--quality")
     assert measured["recommended"]["preset"] in ("speed", "max")
     assert all(option["kept"]["percent"] > 0 for option in measured["presets"])

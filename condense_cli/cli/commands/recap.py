@@ -40,8 +40,8 @@ def recap(
 
     Contains, within a token budget: the user's requests and rules word for word, the files and what became of them, the
     last commands and their results, open tasks, unsolved errors, and the lines that later work needs. Draws on the
-    whole file, including what came before compactions. The user's words are given as instructions; everything else is fenced
-    off as data. No model is called.
+    whole file, including what came before compactions. The user's words are given as instructions; everything else is
+    fenced off as data. No model is called.
     """
     with exits():
         file = input_file(file, session)

@@ -47,7 +47,7 @@ def restore(
     with exits():
         if json and output == "-":
             raise UsageError(
-                "--json and -o - both want standard output.", "Write the transcript to a file with -o FILE."
+                "--json and -o - both write to standard output.", "Write the transcript to a file with -o FILE."
             )
         file = input_file(file, session)
         writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
@@ -104,16 +104,18 @@ def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None
 
     lines = [*first, f"{plural(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
     if found.unresolved:
-        looks = plural(found.unresolved, "line looks like a reference but names", "lines look like references but name")
-        lines.append(f"{looks} nothing in this conversation; left alone.")
+        looks = plural(
+            found.unresolved, "line looks like a reference but points to", "lines look like references but point to"
+        )
+        lines.append(f"{looks} nothing in this conversation; left as is.")
     if found.elsewhere:
         lines.append(
             f"{plural(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
-            "compaction); left alone."
+            "compaction); left as is."
         )
     if found.gaps:
-        cuts = plural(found.gaps, "cut of passes stays", "cuts of passes stay")
-        lines.append(f"{cuts}: condense show ORIGINAL HASH prints what is gone.")
+        cuts = plural(found.gaps, "cut remains", "cuts remain")
+        lines.append(f"{cuts}: condense show ORIGINAL HASH prints what was cut.")
     if output is not None:
         lines.append(f"Written: {visible(output)}")
     elif not writes_stdout and found.resolved:

@@ -49,7 +49,7 @@ def run(
 
     On a terminal this shows what would be cut, why, and what that saves in tokens and money. In a pipe, the condensed
     transcript goes to standard output, and one line about it to standard error. FILE is changed only by --in-place;
-    condense undo reverts it. Several files or folders go to --out-dir; the same command again continues where it stopped.
+    condense undo reverts it. Several files or folders go to --out-dir; the same command again goes on where it stopped.
     """
     with exits():
         if not (doing.threshold is None and doing.above is None):

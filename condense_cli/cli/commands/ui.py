@@ -25,8 +25,8 @@ def ui(file: File = None, session: Session = None, preset: Preset = None) -> Non
     """Explore a session in the terminal and choose what is cut.
 
     See what fills it, and every message with its cuts and their reasons. Keep or cut a message, block, file or tool
-    with one key; change preset, target or configuration and see the effect at once. Save the result as a new session, in
-    place, as a file, or as a configuration. Every step can be undone; ? lists the keys. No model is called.
+    with one key; change preset, target or configuration and see the effect at once. Save the result as a new session,
+    in place, as a file, or as a configuration. Every step can be undone; ? lists the keys. No model is called.
     """
     with exits():
         check_terminal()

@@ -27,7 +27,7 @@ EXAMPLES = (
 def validate(
     file: File = None,
     session: Session = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what is wrong as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the faults as JSON.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:

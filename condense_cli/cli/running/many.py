@@ -50,7 +50,7 @@ def run_many(
     folder = None if options.writing.dry_run else out_dir
     inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
     if not inputs:
-        raise UsageError("There is no file to work on in there.", "Files end in .json or .jsonl, also .gz and .zst.")
+        raise UsageError("No files to condense were found.", "Files end in .json or .jsonl, also .gz and .zst.")
     results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing)
     report = facts.build(
         results,
@@ -97,7 +97,7 @@ def _work_on_all(
     except KeyboardInterrupt:
         if folder is not None:
             done = f"{len(results):,} of {plural(len(tasks), 'file is', 'files are')}"
-            say(f"condense: {done} done; the same command goes on from there.")
+            say(f"condense: {done} done; the same command continues from there.")
         raise
     place = {str(task.path): number for number, task in enumerate(tasks)}
     return sorted(results, key=lambda result: place[result.input]), told

@@ -21,7 +21,7 @@ def chat(turns: list[Turn], losses: Losses) -> Json:
             messages.append({"role": "tool", "tool_call_id": result.id, "content": told})
         texts, images = _said(turn, losses)
         if seen:
-            losses.changed["images in results, which become the user's"] += len(seen)
+            losses.changed["images in results, which become user content"] += len(seen)
         content = [*seen, *texts, *images]
         if turn.role is Role.ASSISTANT and (content or turn.calls):
             message: Json = {"role": "assistant", "content": shortest(content) if content else None}

@@ -151,7 +151,7 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
         yield f"Measured on {source.transcripts} other sessions ({source.date}); --quality measures this one."
     else:
         yield "Keeps: the share of what later work needs, measured on this session (in brackets: all cuts)."
-        yield f"Measured at {plural(source.cuts, 'point')}: how much of what came later can still be found in the condensed part before it."
+        yield f"Measured at {plural(source.cuts, 'point')}: what came after it, looked up in the condensed part."
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
