@@ -6,12 +6,12 @@ python docs/make_pictures.py
 from __future__ import annotations
 
 import io
-import re
 from decimal import Decimal
 from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.text import Text
+from terminal_svg import for_any_viewer
 
 from condense_cli import api
 from condense_cli.cli.running.report import cost_of_run
@@ -30,8 +30,7 @@ def picture(parts: list[RenderableType], title: str, path: Path) -> None:
     for part in parts:
         console.print(part)
     svg = console.export_svg(title=title, unique_id="condense")
-    # The picture must not fetch fonts from anywhere: a monospaced one of the reader's own does.
-    path.write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))
+    path.write_text(for_any_viewer(svg))
 
 
 def main() -> None:

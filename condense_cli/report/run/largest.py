@@ -69,7 +69,7 @@ def _line(block: BlockDiff, width: int) -> Text:
     """The first line that went and has something to say, how many more went with it, and why."""
     gone = [hunk for hunk in block.hunks() if hunk.sign == "-"]
     lines = [line for hunk in gone for line in hunk.lines]
-    first = next((line.strip() for line in lines if any(char.isalnum() for char in line)), "")
+    first = next((line.strip() for line in lines if any(map(str.isalpha, line))), "")
     first = first or (block.old.api_type if block.old else "")
     text = Text("  - ", style="red")
     text.append(visible(" ".join(first.split())))

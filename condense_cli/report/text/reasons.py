@@ -62,8 +62,8 @@ def receipt_text(receipt: Receipt) -> str:
         )
         for found in (receipt.went, receipt.stayed)
     ]
-    said = [f"{fate}: {words}" for fate, words in zip(("cut", "kept"), fates, strict=True) if words]
-    return ". ".join(said) or receipt.why
+    cut, kept = fates
+    return ". ".join(filter(None, (cut, kept and f"Kept: {kept}"))) or receipt.why
 
 
 def _grouped(reasons: Iterable[LineReason]) -> list[list[LineReason]]:

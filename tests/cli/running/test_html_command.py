@@ -56,7 +56,7 @@ def test_a_page_of_a_session_that_needs_nothing_says_why(file: Path, tmp_path: P
 def test_a_page_says_what_became_of_lines_without_being_asked(tmp_path: Path) -> None:
     file = PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
     condense("run", file, "-p", "balanced", "--html", tmp_path / "page.html", "-n")
-    assert '"why":"went: ' in page_in(tmp_path)
+    assert '"why":"read again in message ' in page_in(tmp_path)
 
 
 def test_an_older_page_is_replaced(file: Path, tmp_path: Path) -> None:
