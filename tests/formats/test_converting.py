@@ -262,7 +262,7 @@ def test_messages_become_chat() -> None:
         {"role": "assistant", "content": "Done."},
     ]
     assert notes == (
-        "Left out: thinking (1), flags of failed results (1).",
+        "Left out: thinking (1), error flags of results (1).",
         "Adapted: images in results, which become user content (1).",
     )
 
@@ -313,7 +313,7 @@ def test_images_stay_in_results() -> None:
     shown = [user("a"), assistant([THINKING, call("x")]), user([result("x", [TEXT, IMAGE], is_error=True)])]
     document, notes = converted(shown, "openai-responses")
     assert [part["type"] for part in document["input"][-1]["output"]] == ["input_text", "input_image"]
-    assert notes == ("Left out: thinking (1), flags of failed results (1).",)
+    assert notes == ("Left out: thinking (1), error flags of results (1).",)
 
 
 # --- The command -----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ def chat(turns: list[Turn], losses: Losses) -> Json:
             texts, images = _parts(result.parts, losses)
             seen += images
             if result.is_error:
-                losses.left_out["flags of failed results"] += 1
+                losses.left_out["error flags of results"] += 1
             told = "\n".join(part["text"] for part in texts)
             messages.append({"role": "tool", "tool_call_id": result.id, "content": told})
         texts, images = _said(turn, losses)
@@ -38,7 +38,7 @@ def items(turns: list[Turn], losses: Losses) -> Json:
         for result in turn.results:
             texts, images = _parts(result.parts, losses)
             if result.is_error:
-                losses.left_out["flags of failed results"] += 1
+                losses.left_out["error flags of results"] += 1
             output = _item_content(texts, images, "input_text") or ""
             written.append({"type": "function_call_output", "call_id": result.id, "output": output})
         texts, images = _said(turn, losses)
