@@ -176,7 +176,7 @@ def test_the_summarizer_of_the_example(packages: Path, session: Path, tmp_path: 
     # Naming it permits nothing, and a dry run asks nobody.
     assert "--allow-calls lets one write them" in run(packages, "run", session, "-c", config, "-o", "-").stderr
     dry = run(packages, "run", session, "-c", config, "--allow-calls", "--dry-run", "--json")
-    assert any("was not asked" in warning for warning in json.loads(dry.stdout)["warnings"])
+    assert any("was not used" in warning for warning in json.loads(dry.stdout)["warnings"])
     shown = run(packages, "profiles", "test", "first")
     assert shown.status == ExitStatus.DONE, shown.stderr
     limited = run(packages, "run", session, "-c", config, "--allow-calls", "--redact", "-o", "-")

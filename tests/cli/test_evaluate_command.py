@@ -62,7 +62,7 @@ def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
     points = {(point["way"], point["setting"]): point for point in cut["points"]}
     assert ("speed", "as it is") in points
     half = points["first lines", "to 50%"]
-    assert half["recall"]["facts"] == {"asked": 8, "standing": 4, "named": 0}
+    assert half["recall"]["facts"] == {"needed": 8, "kept": 4, "named": 0}
     (setting,) = [one for one in total["settings"] if (one["way"], one["setting"]) == ("first lines", "to 50%")]
     assert setting["facts"]["recall"] == 0.5
     assert setting["size"] == half["size"] == half["tokens"] / cut["tokens"]

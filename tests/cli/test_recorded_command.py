@@ -15,7 +15,7 @@ from machine import Machine
 
 from condense_cli.errors import ExitStatus
 
-SCORE = {"asked": int, "standing": int, "named": int}
+SCORE = {"needed": int, "kept": int, "named": int}
 NUMBER = (float, int, type(None))
 COST = {
     "currency": str,
@@ -34,7 +34,7 @@ SHAPE = {
     "ways": [str],
     "total": {
         "compactions": int,
-        "judged": int,
+        "measured": int,
         "tokens": int,
         "facts": int,
         "lines": int,
@@ -97,14 +97,14 @@ def test_the_json_has_every_compaction_with_both_ways(folder: Path) -> None:
     assert snapshot(folder) == before
     check_shape(done.json, SHAPE)
     assert done.json["ways"] == ["client", "balanced"]
-    assert (done.json["total"]["compactions"], done.json["total"]["judged"]) == (3, 3)
+    assert (done.json["total"]["compactions"], done.json["total"]["measured"]) == (3, 3)
     files = {Path(one["name"]).name: one["compactions"] for one in done.json["files"]}
     assert files["none.jsonl"] == []
     assert [one["kind"] for one in files["two.jsonl"]] == ["cleared", "summary"]
     (one,) = files["one.jsonl"]
     assert (one["client_tokens"], one["is_auto"], one["lines"]) == (900, True, 1)
     client, balanced = one["left"]
-    assert (client["way"], client["recall"]["edits"]["standing"]) == ("client", 0)
+    assert (client["way"], client["recall"]["edits"]["kept"]) == ("client", 0)
     assert balanced["way"] == "balanced"
 
 
@@ -177,7 +177,7 @@ def test_all_sessions_of_the_machine(tmp_path: Path) -> None:
     machine.task("1779999000000", json.loads(work.roo("user")))
     found = condense("evaluate", "--recorded", "--all", "--json", "-j", "1", env=machine.env).json
     assert {one["format"] for one in found["files"]} == {"claude-code", "codex", "roo"}
-    assert found["total"]["judged"] == 3
+    assert found["total"]["measured"] == 3
     latest = condense("evaluate", "--recorded", "--session", "latest", "--json", env=machine.env).json
     assert len(latest["files"]) == 1
 

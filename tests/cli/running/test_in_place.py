@@ -299,7 +299,7 @@ def test_standard_input_is_refused() -> None:
     for arguments in (("run", "-", "--in-place"), ("undo", "-"), ("undo", "-", "--list")):
         done = condense(*arguments, stdin=DATA)
         assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
-        assert "no file" in done.message
+        assert "not a file" in done.message
 
 
 # A folder, or a pipe that would have to be read again.
@@ -309,7 +309,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         for arguments in (("run", name, "--in-place"), ("undo", name)):
             done = condense(*arguments)
             assert done.status == ExitStatus.USAGE
-            assert "no file" in done.message
+            assert "is a folder" in done.message
 
 
 def test_output_that_is_the_input_points_to_in_place(file: Path) -> None:
