@@ -72,7 +72,7 @@ def overrides_from(
     """The flags of a run, checked. Raises UsageError."""
     for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
         if any(not glob.strip() for glob in globs):
-            raise UsageError(f"{flag} needs the name of a tool.", "A * stands for any characters: 'mcp__*'.")
+            raise UsageError(f"{flag} needs the name of a tool.", "* matches any characters: 'mcp__*'.")
     assert not isinstance(target_tokens, str)  # Of 60k and 50% the API, and options, make numbers.
     assert not isinstance(target_percent, str)
     for pin in pins:

@@ -121,7 +121,7 @@ def test_search_shows_lines_around(library: Library) -> None:
 
 def test_a_search_says_when_there_is_nothing_or_no_pattern(library: Library) -> None:
     assert "No line" in answers.search(library, "nowhere to be found")
-    with pytest.raises(UsageError, match="no pattern"):
+    with pytest.raises(UsageError, match="not a pattern"):
         answers.search(library, "(", is_pattern=True)
     with pytest.raises(UsageError, match="nothing to search"):
         answers.search(library, "  ")

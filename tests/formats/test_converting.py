@@ -222,7 +222,7 @@ def test_open_and_stray_calls() -> None:
 def test_a_conversation_begins_with_the_user() -> None:
     document, notes = converted([CHAT[0], CHAT[-1]], "anthropic")
     assert document["messages"] == [said("user", "Go on."), said("assistant", "Done.")]
-    assert "first message of the user" in notes[0]
+    assert "first user message" in notes[0]
 
 
 def test_ids_and_names_are_made_to_fit() -> None:

@@ -122,7 +122,7 @@ def test_broken_settings_are_left_alone(own_home: Path) -> None:
     assert "is no JSON" in ran.message
     assert path.read_text() == '{"model": '
     put(own_home / ".codex" / "config.toml", "a = ")
-    assert "is no TOML" in condense("install", "codex", "--yes").message
+    assert "is not TOML" in condense("install", "codex", "--yes").message
     assert not (own_home / ".codex" / "hooks.json").exists()
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Final
+from typing import Annotated, ClassVar
 
 import typer
 
 from ...errors import ExitStatus, UsageError
 from ...report.text.visible import visible
 from ..console import console, exits, write_text
-from ..help_pages import in_groups
+from ..help_pages import InGroups
 from ..options import (
     AllowCount,
     CountAs,
@@ -40,14 +40,14 @@ EXAMPLES = (
     "condense check session.jsonl --json | jq .percent"
 )
 
-HELP_GROUPS: Final = {
-    "Common options": ("session", "threshold", "above", "model", "context_window", "overhead_tokens"),
-    "Output": ("json", "quiet"),
-    "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
-    "Reading": ("format", "lenient", "no_config"),
-}
 
-Command = in_groups(HELP_GROUPS)
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "threshold", "above", "model", "context_window", "overhead_tokens"),
+        "Output": ("json", "quiet"),
+        "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
+        "Reading": ("format", "lenient", "no_config"),
+    }
 
 
 def check(

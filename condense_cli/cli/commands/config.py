@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from msgspec import Struct
@@ -14,7 +14,7 @@ from ...errors import ConfigurationError, ExitStatus
 from ...report.text.visible import visible
 from ..console import exits, say, write_text
 from ..grouped import grouped
-from ..help_pages import in_groups
+from ..help_pages import InGroups
 from ..running.options import Choosing, Configuring
 from ..running.providing import checked, registry_of_user, settings_with
 
@@ -138,14 +138,15 @@ def _say(found: Checked) -> None:
     typer.echo(visible(f"{found.file}: valid, {what}"))
 
 
-HELP_GROUPS: Final = {
-    "Common options": ("preset", "config", "no_config", "keep", "cut", "target_tokens", "target_percent"),
-    "Output": ("all", "json", "compiled"),
-    "More that a run can be told": ("provider", "assignments", "lossless_only", "drop_thinking"),
-}
+class _ShowPage(InGroups):
+    groups: ClassVar = {
+        "Common options": ("preset", "config", "no_config", "keep", "cut", "target_tokens", "target_percent"),
+        "Output": ("all", "json", "compiled"),
+        "More that a run can be told": ("provider", "assignments", "lossless_only", "drop_thinking"),
+    }
 
 
-@config_app.command("show", cls=in_groups(HELP_GROUPS))
+@config_app.command("show", cls=_ShowPage)
 @grouped
 def show(
     configuring: Configuring,

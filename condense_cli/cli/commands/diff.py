@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -25,14 +25,15 @@ EXAMPLES = (
     "condense diff before.jsonl after.jsonl --json | jq '.blocks[].what'"
 )
 
-HELP_GROUPS: Final = {
-    "Common options": ("session", "preset", "provider", "assignments"),
-    "Output": ("stat", "lines", "all_lines", "json"),
-    "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
-    "Reading": ("format", "lenient"),
-}
 
-Command = in_groups(HELP_GROUPS)
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "preset", "provider", "assignments"),
+        "Output": ("stat", "lines", "all_lines", "json"),
+        "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
+        "Reading": ("format", "lenient"),
+    }
+
 
 _SHOWN_LINES = 3
 """Lines of each run of changed lines that are shown where nobody asks for more."""

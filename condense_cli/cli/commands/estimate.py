@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import typer
 
 from ...errors import UsageError
 from ..console import console, exits, say, write_text
 from ..grouped import grouped
-from ..help_pages import in_groups
+from ..help_pages import InGroups
 from ..options import (
     AllowCalls,
     Assignments,
@@ -55,15 +55,23 @@ EXAMPLES = (
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
 
-HELP_GROUPS: Final = {
-    "Common options": ("session", "preset", "provider", "assignments", "target_tokens", "target_percent", "quality"),
-    "Output": ("json",),
-    "Counting tokens": ("model", "overhead_tokens", "counter", "count_as"),
-    "Model calls": ("profile", "allow_calls", "redact"),
-    "Reading": ("format", "lenient"),
-}
 
-Command = in_groups(HELP_GROUPS)
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": (
+            "session",
+            "preset",
+            "provider",
+            "assignments",
+            "target_tokens",
+            "target_percent",
+            "quality",
+        ),
+        "Output": ("json",),
+        "Counting tokens": ("model", "overhead_tokens", "counter", "count_as"),
+        "Model calls": ("profile", "allow_calls", "redact"),
+        "Reading": ("format", "lenient"),
+    }
 
 
 class Comparing(NamedTuple):

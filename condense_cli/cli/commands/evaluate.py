@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import typer
 
@@ -16,7 +16,7 @@ from ..evaluating.options import AGAINST, BUDGETS, RECALLS, WITNESSES, Calling, 
 from ..evaluating.page import check_page, write_page
 from ..evaluating.picture import check_picture, draw_picture
 from ..grouped import grouped
-from ..help_pages import in_groups
+from ..help_pages import InGroups
 from ..options import CounterOption, FormatOption, LenientReading, Session
 
 if TYPE_CHECKING:
@@ -38,17 +38,18 @@ EXAMPLES = (
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
 
-HELP_GROUPS: Final = {
-    "Common options": ("session", "preset", "provider", "config", "recorded", "everything"),
-    "What is measured": ("against", "budgets", "cuts", "measure", "min_tokens"),
-    "Output": ("json", "plot", "html"),
-    "Model summaries": (
-        "profile", "prompt", "allow_calls", "max_cost", "max_summary_tokens", "no_cache", "redact",
-    ),
-    "Reading and counting": ("format", "lenient", "counter", "jobs"),
-}  # fmt: skip
 
-Command = in_groups(HELP_GROUPS)
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "preset", "provider", "config", "recorded", "everything"),
+        "What is measured": ("against", "budgets", "cuts", "measure", "min_tokens"),
+        "Output": ("json", "plot", "html"),
+        "Model summaries": (
+            "profile", "prompt", "allow_calls", "max_cost", "max_summary_tokens", "no_cache", "redact",
+        ),
+        "Reading and counting": ("format", "lenient", "counter", "jobs"),
+    }  # fmt: skip
+
 
 _OF_MODELS: Final = "max"
 """The preset where models write: it has one summary written for each cut."""

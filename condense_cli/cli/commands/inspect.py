@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import typer
 
 from ..console import console, exits, write_text
 from ..grouped import grouped
-from ..help_pages import in_groups
+from ..help_pages import InGroups
 from ..options import (
     File,
     FormatOption,
@@ -32,15 +32,16 @@ EXAMPLES = (
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 
-HELP_GROUPS: Final = {
-    "Common options": ("session", "top", "all", "json"),
-    "Counting tokens": (
-        "model", "overhead_tokens", "counter", "count_as", "profile", "allow_calls", "redact",
-    ),
-    "Reading": ("format", "lenient"),
-}  # fmt: skip
 
-Command = in_groups(HELP_GROUPS)
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "top", "all", "json"),
+        "Counting tokens": (
+            "model", "overhead_tokens", "counter", "count_as", "profile", "allow_calls", "redact",
+        ),
+        "Reading": ("format", "lenient"),
+    }  # fmt: skip
+
 
 _TOP = 10
 """Entries of each list."""

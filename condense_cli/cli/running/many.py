@@ -142,7 +142,7 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
         print_lines([f"Summaries cost {dollars(report.spent)}."])
     print_warnings(report.warnings)
     if report.out_dir is None:
-        print_lines(["Nothing was written; --out-dir DIR writes the files there."], "dim")
+        print_lines(["Nothing was written; add --out-dir DIR."], "dim")
     elif totals.failed + totals.passed_over < totals.files:
         print_lines([f"Written below {report.out_dir}"], "bold")
 
@@ -182,7 +182,7 @@ def _left_alone(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str
         files = plural(totals.passed_over, "other file")
         names = [below[each.input] for each in report.files if each.status is facts.FileStatus.PASSED_OVER]
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        yield f"Passed over: {files}, no transcript that can be written ({', '.join(names[:_NAMED])}{more})."
+        yield f"Skipped {files}, not a transcript that can be written ({', '.join(names[:_NAMED])}{more})."
     if totals.up_to_date:
         files = plural(totals.up_to_date, "file is", "files are")
-        yield f"{files} up to date from an earlier run and left alone."
+        yield f"{files} up to date from an earlier run."

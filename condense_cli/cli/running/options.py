@@ -112,7 +112,7 @@ class Choosing(NamedTuple):
 def check_targets(tokens: int | None, percent: float | None) -> None:
     """Raises UsageError for two targets, and for a percentage that is none."""
     if tokens is not None and percent is not None:
-        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
+        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Use only one.")
     if percent is not None and not 0 < percent < 100:
         raise UsageError(f"--target-percent must be more than 0 and less than 100, not {percent:g}.")
 

@@ -30,7 +30,7 @@ def of_one_file(showing: Showing) -> dict[str, object]:
 def check_split(doing: Doing, choosing: Choosing) -> None:
     """Raises UsageError for rows to be split where nothing says how large one may be."""
     if doing.split and choosing.target_tokens is None:
-        raise UsageError("--split needs a size.", "Name the most that a row may have with --target-tokens 32k.")
+        raise UsageError("--split needs a size.", "Set the largest row with --target-tokens 32k.")
 
 
 def check_no_split(is_wanted: bool) -> None:

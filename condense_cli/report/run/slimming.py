@@ -74,7 +74,7 @@ def slim_line(report: Report, unit: str = "bytes") -> str:
     """What became of the file besides the context, so that nobody takes one for the other."""
     slim = report.slim
     if slim is None or not slim.bytes:
-        return f"--slim: nothing in this {report.format} file is there for display only."
+        return f"--slim: nothing in this {report.format} file is for display only."
     tokens = report.tokens
     context = "is unchanged" if not tokens.saved else "can be restored"
     lossless = f"The context {context}; what the client displays cannot be restored."
