@@ -119,9 +119,9 @@ def test_a_pass_that_runs_in_no_preset_is_said_once(tmp_path: Path, file: Path) 
     names = [tmp_path / "one.json", tmp_path / "two.json"]
     for name in names:
         name.write_text(json.dumps({"passes": [one_pass(name="Idle", individual_config={"defaults": {}})]}))
-    said = "Idle, it keeps everything."
-    assert f"Skipped everywhere: {said}\n" in condense("estimate", file, *names).text
-    assert f"Skipped in {names[0]}: {said}\n" in condense("estimate", file, names[0]).text
+    said = "Idle: it keeps everything."
+    assert f"Skipped by all: {said}\n" in condense("estimate", file, *names).text
+    assert f"Skipped by {names[0]}: {said}\n" in condense("estimate", file, names[0]).text
 
 
 def test_footnotes_take_a_line_each(file: Path) -> None:

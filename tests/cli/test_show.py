@@ -324,7 +324,7 @@ def test_content_without_text_is_said(tmp_path: Path) -> None:
     done = condense("show", file, "0:0")
     assert done.stdout == b""
     assert "--raw" in done.message
-    assert "(no text here" in condense("show", file, "0").text
+    assert "(no text;" in condense("show", file, "0").text
     assert b"aGVsbG8=" in condense("show", file, "0:0", "--raw").stdout
 
 

@@ -90,8 +90,8 @@ def test_typical_figures_are_shown_as_such() -> None:
     assert found["kept"]["is_typical"]
     assert {option["preset"]: option["kept"]["cuts"] for option in found["presets"]}.keys() == known.presets.keys()
     said = condense("estimate", real.SESSION).text
-    assert "needs, typically" in said
-    assert f"Recommended: {found['recommended']['preset']}; " in said
+    assert "the share of what later work needs" in said
+    assert f"Recommended: {found['recommended']['preset']}, " in said
 
 
 def test_quality_measures_the_transcript_itself() -> None:
