@@ -165,10 +165,10 @@ def headline(report: RowsReport) -> str:
     bad = f", {rows.bad:,} bad" if rows.bad else ""
     added = f", {rows.added:,} added" if rows.added else ""
     known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
-    restorable = f", {tokens.lossless_saved:,} by references" if tokens.lossless_saved > 0 else ""
+    references = f", {tokens.lossless_saved:,} by references" if tokens.lossless_saved > 0 else ""
     return (
         f"{plural(rows.total, 'row')}, {rows.changed:,} changed{added}{bad}: {tokens.before:,} → "
-        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f}% saved{restorable}{known})"
+        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f}% saved{references}{known})"
     )
 
 

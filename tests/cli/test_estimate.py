@@ -138,10 +138,10 @@ def test_what_is_exact_and_what_is_assumed_is_said(file: Path) -> None:
     shown = condense("estimate", file, *OPUS).text
     for sentence in (
         "Tokens are estimates for claude-opus-4-5",
-        "are not in the file and not counted (--overhead-tokens N",
-        "before the cache expires (5 minutes)",
+        "Not counted: system prompt and tools (--overhead-tokens N",
+        "a warm cache (5 minutes)",
         "Prices: claude-opus-4-5 by Anthropic, genai-prices",
-        "of the window of 200,000 tokens",
+        "of the context window of 200,000 tokens",
     ):
         assert sentence in shown
     assert "Tokens are exact for gpt-5.1" in condense("estimate", file, "-m", "gpt-5.1").text

@@ -78,7 +78,7 @@ def test_the_tables_fit_the_terminal(folder: Path, columns: int) -> None:
     assert done.status == 0
     lines = done.plain.split("\r")[-1].splitlines()
     assert max(map(len, lines)) <= columns
-    assert "2 transcripts, 2 cuts. Asked are 16 facts, 0 lines to edit and 8 files." in done.plain
+    assert "2 transcripts, 2 cuts. Looked for: 16 facts, 0 lines to edit and 8 files." in done.plain
     for way in ("provider native", "mask old results", "first lines", "drop the oldest"):
         assert way in done.plain
     assert "one.json" in done.plain

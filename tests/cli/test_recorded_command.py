@@ -136,7 +136,7 @@ def test_the_tables_fit_the_terminal(folder: Path) -> None:
     assert done.status == 0
     lines = done.plain.split("\r")[-1].splitlines()
     assert max(map(len, lines)) <= 80
-    assert "3 compactions in 2 files. Asked are" in done.plain
+    assert "3 compactions in 2 files. Looked for:" in done.plain
     for said in ("one.jsonl", "auto summary", "auto cleared", "1 of 2", "client", "balanced", "all 3"):
         assert said in done.plain
     assert "1 file records none." in done.plain

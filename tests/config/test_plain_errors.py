@@ -36,10 +36,10 @@ def refused(text: str) -> ConfigurationError:
         ("pin: TODO", "Did you mean `keep: [/TODO/]`?"),
         ("only_tools: Bash", "Did you mean `keep: [not:tool:Bash]`?"),
         ("keepfirst: 2", "Did you mean keep_first?"),
-        (PASS % "operation: truncate, max_lines: 10", "It belongs further in: `params: {truncate: {max_lines: 10}}`."),
+        (PASS % "operation: truncate, max_lines: 10", "It belongs deeper: `params: {truncate: {max_lines: 10}}`."),
         (
             "max_lines: 10",
-            "It belongs further in: `passes: [{individual_config: {defaults: {tool_results: {params: {truncate: "
+            "It belongs deeper: `passes: [{individual_config: {defaults: {tool_results: {params: {truncate: "
             "{max_lines: 10}}}}}}]`.",
         ),
         ("lossless_prelude: {target_tokens: 9}", "It belongs elsewhere: `target_tokens: 9`."),

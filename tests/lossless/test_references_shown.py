@@ -163,12 +163,12 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
     )
     assert f"\nCut: tool results {saved - kept:,} tokens; replaced by references: {kept:,}.\n" in done.plain
     assert re.search(rf"\ntool results +reference +1 +{kept:,}\n", done.plain)
-    assert re.search(r"\n#2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
+    assert re.search(r"\nmessage 2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
     assert "refer " not in done.plain
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
     assert f"\nReplaced by references: {kept:,}; condense restore undoes all 1.\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
-    assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: repeats lines", explained.plain)
+    assert re.search(r"\n2\.0 +tool result +\d+ → \d+  reference: repeats lines", explained.plain)
 
 
 def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path: Path) -> None:
@@ -194,12 +194,12 @@ def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> Non
 def test_the_summary_mentions_references_where_there_is_room(file: Path, lossless: Path, tmp_path: Path) -> None:
     """In a line of at most 100 characters; the name of the configuration takes room."""
     said = condense("run", file, "--config", lossless.name, "-o", "-", cwd=file.parent).stderr
-    assert re.search(r"% saved, \d+ restorable, estimated\)", said)
+    assert re.search(r"% saved, \d+ by references, estimated\)", said)
     assert len(said.rstrip("\n")) <= 100
     long = tmp_path / f"{'long' * 10}.json"
     long.write_bytes(lossless.read_bytes())
     said = condense("run", file, "--config", long.name, "-o", "-", cwd=file.parent).stderr
-    assert "restorable" not in said
+    assert "by references" not in said
     assert "% saved, estimated)" in said
 
 
@@ -212,7 +212,7 @@ def test_diff_calls_it_referenced(file: Path, lossless: Path, tmp_path: Path) ->
     assert condense("run", file, "--config", lossless, "-o", small, "-q").status == ExitStatus.DONE
     shown = condense("diff", file, small).text
     assert "blocks: 1 referenced\n" in shown
-    assert "#2  referenced  " in shown
+    assert "message 2  referenced  " in shown
     assert "  + [see the next Read of src/app.py #" in shown
     found = condense("diff", file, small, "--json").json
     assert found["counts"] == {what.value: int(what is What.REFERENCED) for what in What}

@@ -103,7 +103,7 @@ def test_quality_measures_the_transcript_itself() -> None:
     assert setting.facts is not None
     assert speed["facts"] == pytest.approx(100 * setting.facts.recall, abs=0.1)
     assert speed["cuts"] == found["kept"]["cuts"] == measured.summary.cuts
-    assert "needs, measured on this session" in condense("estimate", real.SESSION, "speed", "--quality").text
+    assert "needs, measured here" in condense("estimate", real.SESSION, "speed", "--quality").text
 
 
 def test_what_is_too_short_to_measure_has_typical_figures_and_says_why(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from ..running.options import HELP_GROUPS, Choosing, Configuring, Doing, Reading
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense run session.jsonl                  what would be cut, why, what it saves\n"
+    "condense run session.jsonl                  what would be cut, and why\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
     "condense run session.jsonl --new-session    a copy, and how to resume it\n"

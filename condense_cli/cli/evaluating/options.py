@@ -82,7 +82,7 @@ class Cutting(NamedTuple):
         typer.Option(
             "--budgets",
             metavar="SHARES",
-            help=f"Sizes to condense to, as shares of the tokens.  [default: {BUDGETS}; none with --profile, --prompt]",
+            help=f"Sizes, as shares of the tokens.  [default: {BUDGETS}; none with --profile or --prompt]",
         ),
     ] = None
     cuts: Annotated[

@@ -230,7 +230,7 @@ def _not_json(
     line += error.lineno - 1
     message = f"{name}:{line}:{error.colno}: not JSON ({json_text.reason_of(error)})."
     if not is_line and _is_followed(data, start, error):
-        message = f"{name}:{line}:{error.colno}: a second JSON value begins on this line."
+        message = f"{name}:{line}:{error.colno}: a second JSON value begins here."
         return NotJsonError(message, "Put each value on its own line: jq -c . FILE > lines.jsonl")
     beginning = data[start : start + 200].lstrip()
     name_another = "Name a transcript: a .json or .jsonl file."

@@ -94,14 +94,12 @@ def assumptions(price: Price | None) -> list[str]:
         return []
     if price.cache_read is None:
         return ["No price for cached input is known, so each turn is charged at the full input price."]
-    sentences = [
-        "Assumes the next turn comes before the cache expires (5 minutes); after that, condensing pays at once."
-    ]
+    sentences = ["Assumes a warm cache (5 minutes); with a cold one, condensing pays at once."]
     if price.cache_write_5m is None:
         sentences.append("No price for cache writes is known, so the one-time cost is unknown.")
     return [
         *sentences,
-        "One-time cost, on top of the next turn: re-caching everything after the first change.",
+        "One-time cost: re-caching everything after the first change.",
         "New messages and answers cost the same either way and are left out.",
         *price.assumed,
     ]

@@ -150,7 +150,7 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
         yield "Keeps: the share of what later work needs (in brackets: 8 of 10 cuts)."
         yield f"Measured on {source.transcripts} other sessions ({source.date}); --quality measures this one."
     else:
-        yield "Keeps: the share of what later work needs, measured on this session (in brackets: all cuts)."
+        yield "Keeps: the share of what later work needs, measured here (brackets: all cuts)."
         yield f"Measured at {plural(source.cuts, 'point')}: what came after it, looked up in the condensed part."
 
 

@@ -107,8 +107,8 @@ def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> st
 def carried(overhead: int, source: str) -> str:
     """What every turn carries besides the messages, and where that is known from."""
     if source == "unknown":
-        return "System prompt and tools are not in the file and not counted (--overhead-tokens N adds them)."
-    return f"Each turn also sends {overhead:,} tokens of system prompt and tools ({source_text(source)})."
+        return "Not counted: system prompt and tools (--overhead-tokens N adds them)."
+    return f"Each turn adds {overhead:,} tokens of system prompt and tools ({source_text(source)})."
 
 
 def source_text(source: str) -> str:

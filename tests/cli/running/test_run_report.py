@@ -60,11 +60,12 @@ def test_the_whole_diff_is_for_those_who_ask(option: str, file: Path) -> None:
 def test_the_answer_takes_about_fifteen_lines(preset: str, columns: int) -> None:
     """Before and after, what went by kind, the five largest cuts with reasons, money, what to do next; all in order."""
     done = condense_on_terminal("run", SAMPLE, "-p", preset, columns=columns)
-    lines = done.plain.rstrip("\n").split("\n")
+    # A busy machine shows progress first.
+    lines = [line for line in done.plain.rstrip("\n").split("\n") if not re.match("[\u2800-\u28ff]", line)]
     assert len(lines) <= 22
     assert re.match(r"34,681 → [\d,]+ tokens, [\d.]+% saved  █", lines[0])
     assert re.match(r"Cut: tool results [\d,]+, ", lines[1])
-    headings = [number for number, line in enumerate(lines) if re.match(r"#\d+\.\d+  \w.* [\d,]+ → [\d,]+$", line)]
+    headings = [number for number, line in enumerate(lines) if re.match(r"\d+\.\d+  \w.* [\d,]+ → [\d,]+$", line)]
     assert len(headings) == 5
     assert all(lines[number + 1].startswith("  - ") and " … " in lines[number + 1] for number in headings)
     money = next(number for number, line in enumerate(lines) if line.startswith("Next turn: $"))
