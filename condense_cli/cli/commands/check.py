@@ -87,7 +87,7 @@ def check(
     with exits():
         check_thresholds(threshold, above, if_needed=True)
         if profile is not None and model is not None:
-            raise UsageError("--profile and --model both name the model that continues.", "Name one of them.")
+            raise UsageError("--profile and --model both name the model.", "Use one of them.")
         from datetime import UTC, datetime
 
         from msgspec.structs import replace

@@ -216,7 +216,7 @@ def _check_calls(calls: Calls, *, with_models: bool, recorded: bool, jobs: int |
         raise UsageError("--jobs cannot be used where models are called.", "A single process enforces the budget.")
     if not with_models and (calls.limits.is_any or calls.no_cache):
         raise UsageError(
-            "--max-cost…, --max-summary-tokens, --no-cache and --redact are for calls of models.",
+            "--max-cost…, --max-summary-tokens, --no-cache and --redact apply to model calls only.",
             "No model is called without --profile NAME or --allow-calls.",
         )
 

@@ -172,7 +172,7 @@ def destination(file: str, writing: Writing, showing: Showing) -> Destination:
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} cannot be used together.", "Choose one place to write to.")
     if writing.force and not in_place:
-        raise UsageError("--force belongs to --in-place.", "Other files are never overwritten by force.")
+        raise UsageError("--force needs --in-place.", "Nothing else needs it.")
     if (in_place or writing.new_session) and not os.path.lexists(file):
         from ...storage.opencode_database import HINT, is_in_database
 
