@@ -82,7 +82,7 @@ def test_costs_are_those_of_the_formulas() -> None:
     turns = rewrite.new_suffix * 1.15 / ((rewrite.old_suffix - rewrite.new_suffix) * 0.1)
     assert cost.breakeven_turns == round(turns, 2)
     assert (cost.pays, cost.prices) == (True, "a table")
-    assert "cache expires" in cost.assumed[0]
+    assert "warm cache" in cost.assumed[0]
 
 
 def test_an_unknown_price_leaves_every_cost_unknown() -> None:

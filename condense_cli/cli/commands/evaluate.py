@@ -45,7 +45,8 @@ class Command(InGroups):
         "What is measured": ("against", "budgets", "cuts", "measure", "min_tokens"),
         "Output": ("json", "plot", "html"),
         "Model summaries": (
-            "profile", "prompt", "allow_calls", "max_cost", "max_summary_tokens", "no_cache", "redact",
+            "profile", "prompt", "allow_calls", "max_cost", "max_cost_per_conversation", "max_cost_per_day",
+            "max_summary_tokens", "no_cache", "redact",
         ),
         "Reading and counting": ("format", "lenient", "counter", "jobs"),
     }  # fmt: skip
@@ -60,7 +61,7 @@ def evaluate(
     *,
     transcripts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts, or folders of them; - reads standard input."),
+        typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts or folders; - reads standard input."),
     ] = None,
     session: Session = None,
     condensing: MeasuredWays,
