@@ -50,7 +50,7 @@ def test_only_turns_that_would_get_smaller_are_said_to_help(last: dict[str, Any]
 def test_where_all_lines_are_worth_their_tokens_a_target_is_named() -> None:
     passes = [one_pass(mode="extract", extract_config={"min_worth": 0.000_1})]
     (said,) = warnings_of(api.condense(anthropic(*conversation()), configuration(*passes)))
-    assert "6 worth their tokens" in said
+    assert "worth their tokens (6)" in said
     assert said.endswith("--target-percent 50 cuts more anyway.")
     (within,) = warnings_of(api.condense(anthropic(*conversation()), configuration(*passes), target_tokens=99_999))
     assert "--target-percent" not in within

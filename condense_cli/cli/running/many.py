@@ -144,7 +144,7 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
     if report.out_dir is None:
         print_lines(["Nothing was written; add --out-dir DIR."], "dim")
     elif totals.failed + totals.passed_over < totals.files:
-        print_lines([f"Written below {report.out_dir}"], "bold")
+        print_lines([f"Written to {report.out_dir}"], "bold")
 
 
 def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str]:
