@@ -12,7 +12,7 @@ from ..core.plurals import plural
 from ..core.transcript import Block, BlockKind, Message
 from ..errors import CondenseError, UsageError
 from ..report.inspection.lookup import Hit, HitKind, find
-from ..report.text.labels import block_label
+from ..report.text.labels import block_label, kind_label
 from .library import Library, Session
 from .pages import cut, page
 

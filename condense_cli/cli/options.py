@@ -178,7 +178,7 @@ def preset_option(help: str) -> Any:
     return typer.Option("--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help=help)
 
 
-Preset = Annotated[str | None, preset_option("Preset to run.  [default: that of your settings, or balanced]")]
+Preset = Annotated[str | None, preset_option("Preset to use.  [default: from your settings, or balanced]")]
 NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and your own settings.")
 ]

@@ -60,7 +60,7 @@ NUMBER: Final = ArgumentKind(lambda value: is_number(value) and value >= 0, "Giv
 PERCENT: Final = ArgumentKind(
     lambda value: is_number(value) and value >= 0, "Give a percentage, such as 50 or '50%'.", percent_in
 )
-COUNTER: Final = ArgumentKind(lambda value: value in ("built-in", "tiktoken"), "There are built-in and tiktoken.")
+COUNTER: Final = ArgumentKind(lambda value: value in ("built-in", "tiktoken"), "Choose built-in or tiktoken.")
 TEXTS: Final = ArgumentKind(lambda value: _are(value, TEXT.fits), "Give a list of texts.")
 SHARES: Final = ArgumentKind(lambda value: _are(value, is_number), "Give a list of shares, such as [0.5, 0.3].")
 CONFIGURATIONS: Final = ArgumentKind(

@@ -9,6 +9,7 @@ import typer
 from ...errors import UsageError
 from ..console import console, exits, write_text
 from ..grouped import grouped
+from ..help_pages import InGroups
 from ..options import Assignments, LenientReading, Session, complete_format, complete_provider, preset_option
 from ..reading import input_file, read_transcript
 from ..running.counting import CountOptions
@@ -47,7 +48,7 @@ def diff(
     ] = None,
     after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
     session: Session = None,
-    preset: Annotated[str | None, preset_option("Compare with what this preset makes of A.")] = None,
+    preset: Annotated[str | None, preset_option("Compare A with the result of this preset.")] = None,
     provider: Annotated[
         str | None,
         typer.Option(

@@ -49,7 +49,7 @@ def proxy(
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Change nothing; report what would be saved.")] = False,
     preset: Annotated[
-        str | None, preset_option("Preset to condense with.  [default: balanced, cutting more where it cuts]")
+        str | None, preset_option("Preset to condense with.  [default: balanced, which cuts more per step here]")
     ] = None,
     policy: Annotated[
         str,

@@ -130,7 +130,7 @@ def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
         _print_lines(_heading(hit, calls) for hit in hits)
     else:
         if hits[0].found is HitKind.MARKER:
-            say("condense: the original is not in this file; this block has the marker that names it.")
+            say("condense: the original text is not in this file; this block holds its marker.")
         if len(hits) > 1:
             say(f"condense: the same text occurs {len(hits)} times: {', '.join(hit.position for hit in hits)}")
         if not hits[0].text:

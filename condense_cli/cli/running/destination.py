@@ -152,7 +152,9 @@ class Destination(Struct, frozen=True):
         command = session.command_line(os.getcwd())
         said = [f"{there}: {visible(str(session.path))} ({session.size:,} bytes)", f"Resume it: {visible(command)}"]
         if not session.is_found:
-            said.append("The client does not look for sessions in this folder: move the file to the others first.")
+            said.append(
+                "The client does not look for sessions in this folder; move the file to its session folder first."
+            )
         fact = WrittenSession(session.id, str(session.path), list(session.command), session.cwd, session.is_new)
         return Delivery(str(session.path), new_session=fact, said=tuple(said))
 

@@ -173,7 +173,7 @@ class Writing(NamedTuple):
     force: Annotated[bool, typer.Option("--force", help="With --in-place: even if a program has FILE open.")] = False
     out_dir: OutDir = None
     to_format: ToFormat = None
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only; write nothing.")] = False
     jobs: Jobs = None
     engine: Engine = "local"
 

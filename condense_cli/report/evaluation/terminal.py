@@ -46,7 +46,7 @@ def closing(sentences: Iterable[str], unread: Sequence[NotRead]) -> Iterator[Tex
     for one in unread[:_MOST_UNREAD]:
         yield Text(visible(f"Not read: {one.reason}"), style="yellow")
     if unread[_MOST_UNREAD:]:
-        yield Text(f"Not read: {len(unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
+        yield Text(f"Not read: {len(unread) - _MOST_UNREAD} more, listed by --json.", style="yellow")
 
 
 def headline(found: Evaluation) -> str:
