@@ -260,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     kinds = dict.fromkeys(chat.kind for chat in chats)
     for kind in kinds:
         shares = [users_share(chat) for chat in chats if chat.kind == kind]
-        print(f"{kind}: {len(shares)} chats, the user's words {100 * sum(shares) / len(shares):.0f} %")
+        print(f"{kind}: {len(shares)} chats, the user's words {100 * sum(shares) / len(shares):.0f}%")
     ways = [configured(name, load_preset(name)) for name in options.presets]
     ways += [KNOWN_WAYS[name] for name in options.against]
     rows = [Row(way.name, budget) for way in ways for budget in options.budgets]

@@ -85,7 +85,7 @@ def main() -> None:
             how = ["-p", given.preset, "-j", str(given.jobs), "--engine", engine]
             seconds, used, saved = measure(folder, Path(place) / engine, how)
             print(
-                f"{engine:>8} {seconds:>8,.1f} {used:>8,.1f} {given.rows / seconds:>8,.0f} {saved:>5.1f} %", flush=True
+                f"{engine:>8} {seconds:>8,.1f} {used:>8,.1f} {given.rows / seconds:>8,.0f} {saved:>5.1f}%", flush=True
             )
         print("same bytes" if are_equal(Path(place) / "local", Path(place) / "ray") else "THE BYTES DIFFER")
 

@@ -35,7 +35,7 @@ def tables(groups: Groups, measures: Sequence[str], versions: Mapping[str, str] 
     measured = f"{plural(sum(map(len, sessions.values())), 'session')} of {plural(len(projects), 'project')}"
     lines = [
         f"Measured on {datetime.now(UTC).date()} with {known}, on {measured}. Percent at "
-        f"{' / '.join(f'{100 * size:.0f} %' for size in SIZES)} of the tokens; in bold the best of those that got "
+        f"{' / '.join(f'{100 * size:.0f}%' for size in SIZES)} of the tokens; in bold the best of those that got "
         f"there. First {plural(len(by_all), 'cut')} at which every way could be measured:",
         "",
         *_every_measure(settings_of(by_all), measures),

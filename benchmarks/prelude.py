@@ -230,7 +230,7 @@ def total(name: str, rows: Sequence[Row]) -> Row:
 
 
 def percent(saved: int, tokens: int) -> str:
-    return f"{100 * saved / tokens:.1f} %" if tokens else "-"
+    return f"{100 * saved / tokens:.1f}%" if tokens else "-"
 
 
 def line(row: Row) -> str:

@@ -86,8 +86,8 @@ class Row(NamedTuple):
         files = self.share(lambda recall: recall.files, lambda score: score.standing)
         both = facts + edits
         return (
-            f"| {self.name} | {len(self.found)} | {self.tokens:,.0f} | {facts:.1f} % | {named:.1f} % | {edits:.1f} % "
-            f"| {files:.1f} % | {1_000 * facts / self.tokens:.1f} | {500 * both / self.tokens:.1f} |"
+            f"| {self.name} | {len(self.found)} | {self.tokens:,.0f} | {facts:.1f}% | {named:.1f}% | {edits:.1f}% "
+            f"| {files:.1f}% | {1_000 * facts / self.tokens:.1f} | {500 * both / self.tokens:.1f} |"
         )
 
 

@@ -139,12 +139,12 @@ def by_provider(rows: dict[str, list[Measured]]) -> str:
     for provider, (least, most) in EXPECTED.items():
         mine = rows[provider]
         shares = sorted(row.saved for row in mine)
-        kept = ", ".join(f"{name} {share:.0f} %" for name, share in remaining(mine))
+        kept = ", ".join(f"{name} {share:.0f}%" for name, share in remaining(mine))
         reached = sum(share >= least for share in shares)
         cells = [
-            f"`{provider}`", f"{least}-{most} %", f"{saved(mine):.0f} %", f"{median(shares):.0f} %",
-            f"{shares[0]:.0f}-{shares[-1]:.0f} %", f"{reached} of {len(shares)}", verdict(provider, mine),
-            f"{saved_of_touched(provider, mine):.0f} %", kept,
+            f"`{provider}`", f"{least}-{most}%", f"{saved(mine):.0f}%", f"{median(shares):.0f}%",
+            f"{shares[0]:.0f}-{shares[-1]:.0f}%", f"{reached} of {len(shares)}", verdict(provider, mine),
+            f"{saved_of_touched(provider, mine):.0f}%", kept,
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -158,7 +158,7 @@ def by_group(rows: dict[str, list[Measured]]) -> str:
     for group in GROUPS:
         mine = [[row for row in rows[provider] if row.group == group] for provider in EXPECTED]
         if mine[0]:
-            shares = [f"{saved(of_one):.0f} %" for of_one in mine]
+            shares = [f"{saved(of_one):.0f}%" for of_one in mine]
             cells = [group, str(len(mine[0])), f"{sum(row.before for row in mine[0]):,}", *shares]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -188,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for provider, row in of_file.items():
             rows[provider].append(row)
         if not options.markdown:
-            shares = "".join(f"{of_file[provider].saved:>12.1f} %" for provider in EXPECTED)
+            shares = "".join(f"{of_file[provider].saved:>12.1f}%" for provider in EXPECTED)
             print(f"{path.name[-48:]:<48}{of_file['native'].before:>9,}{shares}", flush=True)
     if not rows["native"]:
         parser.error(f"No transcript there has {LEAST_TOKENS:,} tokens.")

@@ -135,7 +135,7 @@ def table(measured: Sequence[Measured]) -> Iterator[str]:
         yield (
             f"{each.rows:>10,} {each.size / 1e6:>7,.0f} {each.seconds:>8,.1f} {each.processor:>8,.1f} "
             f"{each.rows / each.seconds:>8,.0f} {each.peak / 1e6:>8,.0f} "
-            f"{each.said['tokens']['saved_percent']:>5.1f} % {each.said['rows']['bad']:>6,}"
+            f"{each.said['tokens']['saved_percent']:>5.1f}% {each.said['rows']['bad']:>6,}"
         )
     for one, other in itertools.pairwise(measured):
         growth = math.log(other.rows / one.rows)

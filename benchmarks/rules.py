@@ -324,7 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
             try:
                 add_to(row, session, WAYS[row.way](session, row.preset, row.target / 100))
             except CondenseError as error:
-                print(f"{session.name}, {row.preset} at {row.target} %: {error}")
+                print(f"{session.name}, {row.preset} at {row.target}%: {error}")
     print(", ".join(f"{number} {name}" for name, number in sorted(formats.items())))
     print(_line("", "preset", "target", "rules", "with room", "newest six", "nearly all", "met"))
     for row in rows:
@@ -335,7 +335,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
             (row.nearly_all, row.runs),
             (row.met, row.runs),
         )
-        print(_line(row.way, row.preset, f"{row.target} %", *(f"{part}/{whole}" for part, whole in pairs)))
+        print(_line(row.way, row.preset, f"{row.target}%", *(f"{part}/{whole}" for part, whole in pairs)))
         for name in row.lost:
             print(f"    lost with room: {name}")
     if options.json:

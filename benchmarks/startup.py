@@ -67,7 +67,7 @@ def measure(commands: dict[str, list[str]], runs: int, variables: dict[str, str]
 def table(times: dict[str, list[float]]) -> str:
     """One row for each command: median, fastest and slowest tenth, and the median as a multiple of the bare one."""
     bare = statistics.median(times[BARE])
-    rows = [f"{'':<22}{'median ms':>10}{'10 % ms':>10}{'90 % ms':>10}{'ratio':>8}"]
+    rows = [f"{'':<22}{'median ms':>10}{'10% ms':>10}{'90% ms':>10}{'ratio':>8}"]
     for name, taken in times.items():
         tenths = statistics.quantiles(taken, n=10, method="inclusive")
         median = statistics.median(taken)

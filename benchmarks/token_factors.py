@@ -7,7 +7,7 @@
 Sessions count that record the usage of ten steps or more, from one request to the next, and grew by 10,000 tokens in
 what is predicted. Two predictions of how much the input tokens grow are measured:
 
-- from the session's own usage: the first 60 % of its calls are known, and the growth from there to the last call is
+- from the session's own usage: the first 60% of its calls are known, and the growth from there to the last call is
   predicted. A factor of 1, which is what a plain count says, is given beside it;
 - from the table alone: the growth from the first call to the last.
 
@@ -212,7 +212,7 @@ def show(title: str, found: Sequence[Prediction], *, names: bool) -> None:
         over = sum(size > 0.25 for size in sizes)
         print(
             f"  {label:<23} median {median(sizes):6.1%}   four of five below {error_of(errors):6.1%}   "
-            f"most {max(sizes):6.1%}   above 25 %: {over}   mean {fmean(errors):+.1%}"
+            f"most {max(sizes):6.1%}   above 25%: {over}   mean {fmean(errors):+.1%}"
         )
     worst = sorted(found, key=lambda each: -abs(each.error))
     for each in worst if names else worst[:5]:
@@ -242,7 +242,7 @@ def main() -> None:
     arguments = parser.parse_args()
     sessions = sessions_of(arguments.sessions or recorded())
     by_usage, by_table = predictions(sessions)
-    show("From the usage of the first 60 % of the calls", by_usage, names=arguments.all)
+    show("From the usage of the first 60% of the calls", by_usage, names=arguments.all)
     show("From the table, each project left out in turn", by_table, names=arguments.all)
     by_exact = [
         found for found in by_usage if factor_of(found.session.transcript, found.session.count).known is Known.EXACT

@@ -98,7 +98,7 @@ def _as_json(value: Any) -> Any:
     """An object of an SDK, as it is sent back: without what its answer did not hold."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_unset=True)
-    raise UsageError(f"A message holds a {type(value).__name__}, which is no JSON.", "Give dicts, lists and strings.")
+    raise UsageError(f"A message holds a {type(value).__name__}, which is not JSON.", "Give dicts, lists and strings.")
 
 
 @with_arguments(
@@ -223,7 +223,7 @@ def configuration_from(given: Configuration | Mapping[str, Any] | None, preset: 
         text = json.dumps(given)
     except (TypeError, ValueError, RecursionError) as error:  # RecursionError: it holds itself, far down.
         raise UsageError(
-            f"The configuration is no JSON ({error}).", "Give dicts, lists, strings and numbers."
+            f"The configuration is not JSON ({error}).", "Give dicts, lists, strings and numbers."
         ) from None
     return parse_configuration(text)
 
@@ -330,7 +330,7 @@ def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     data = dump(result)
     if transcript.source.container is Container.ARRAY and transcript.format in _MESSAGE_LISTS:
         return list(json_text.parse(data))
-    raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
+    raise UsageError("The input was not a list of messages.", "Use the bytes of dump().")
 
 
 @with_arguments(factor=_FACTOR)

@@ -74,7 +74,9 @@ def calls_of(
     limits = Limits(dollars_of(max_cost, "max_cost"), max_summary_tokens=max_summary_tokens, redact=redact)
     if profile is None and not allow_calls:
         if limits.is_any:
-            raise UsageError("max_cost, max_summary_tokens and redact are for calls.", "Give profile or allow_calls.")
+            raise UsageError(
+                "max_cost, max_summary_tokens and redact apply to model calls only.", "Give profile or allow_calls."
+            )
         return None
     if summarizer is not None:
         raise UsageError("A summarizer and a profile cannot be used together.", "Give one of them.")
@@ -225,7 +227,7 @@ def redactor_of(calls: Calls) -> Redactor | None:
 
 
 def _unbound(name: str) -> Callable[[Counter], Summarizer]:
-    raise ConfigurationError("redact and the limits of cost and tokens cannot bind it.")
+    raise ConfigurationError("redact and the limits of cost and tokens have no effect on it.")
 
 
 def check_profile(name: str) -> None:

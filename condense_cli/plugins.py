@@ -88,7 +88,7 @@ class Installed:
             one = self.found(FORMATS_GROUP, name)[0]
             fault = one.error
             if not fault and not (isinstance(one.thing, Format) and one.thing.name == name):
-                fault = f"it is no Format named {name!r}"
+                fault = f"it is not a Format named {name!r}"
             if not fault and any(row.name == name for row in TABLE):
                 fault = "there is a built-in format of that name"
             if fault:
@@ -102,7 +102,7 @@ class Installed:
         if not found:
             known = self.names(group)
             near = nearest(name, known)
-            installed = f"Installed: {', '.join(known)}." if known else "No installed package brings one."
+            installed = f"Installed: {', '.join(known)}." if known else "No installed package provides one."
             hint = f"{f'Did you mean {near}? ' if near else ''}{installed}"
             raise ConfigurationError(f"There is no {kind} named {name!r}.", hint)
         fault = found[0].error or ("" if callable(found[0].thing) else "it cannot be called")

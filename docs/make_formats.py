@@ -55,7 +55,7 @@ NOTES = {
         "native tool blocks, and calls as XML with `[tool for …] Result:` bodies, linked by order",
         "messages that a summary or a truncation of the client hides",
         "",
-        "an `isSummary` message; what it stands for stays in the file and names it in `condenseParent`",
+        "an `isSummary` message; what it replaces stays in the file and names it in `condenseParent`",
     ),
     "swe-agent": Notes(
         "an object with `history` and `trajectory`",
@@ -104,7 +104,7 @@ NOTES = {
         "compaction on, or from the message that it names as the first to keep",
         "snapshots, patches, ignored texts, answers that failed",
         "`parentID`, `tail_start_id`; ids and times give the order and stay",
-        "a message of the user with the id and the time of the first message that it stands for. `opencode import` "
+        "a message of the user with the id and time of the first message it replaces. `opencode import` "
         "leaves alone what it has already: import on another machine, or after `opencode session delete`",
     ),
     "opencode-events": Notes(
@@ -117,7 +117,7 @@ NOTES = {
         "the path to the last entry; of a compaction its summary, then what it kept, then what follows",
         "other branches, answers that failed, commands that were kept out of the context",
         "`parentId`, `firstKeptEntryId`, `fromId`; in version 1 the number `firstKeptEntryIndex`",
-        "an entry `branch_summary`; what it stands for stays in the file as a branch that was left. A compaction that "
+        "an entry `branch_summary`; what it replaces stays in the file as a branch that was left. A compaction that "
         "is summarized again is followed by a new one. In version 1, which has no branches, a message",
     ),
     "gemini": Notes(
@@ -244,7 +244,7 @@ def _section(form: Format, notes: Notes) -> str:
     }
     if form.is_writable:
         user = form.summary_role is Role.USER
-        place = "in the place of the first message that it stands for"
+        place = "in place of the first message it replaces"
         rows["a summary is"] = notes.summary or f"a message {'of the user ' if user else ''}{place}"
         rows["kept right"] = notes.kept or "nothing leads from one record to another"
     rows["`--slim`"] = "leaves out what only the client shows" if form.display else "changes nothing"

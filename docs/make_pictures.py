@@ -6,18 +6,19 @@ python docs/make_pictures.py
 from __future__ import annotations
 
 import io
-import re
-from decimal import Decimal
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.text import Text
+from terminal_svg import for_any_viewer
 
 from condense_cli import api
-from condense_cli.cli.running.report import cost_of_run
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.report.costs.facts import PriceSource, cost_of
+from condense_cli.report.costs.usage import overhead_of
 from condense_cli.report.run import facts, terminal
 
 FOLDER = Path(__file__).resolve().parent
@@ -30,8 +31,7 @@ def picture(parts: list[RenderableType], title: str, path: Path) -> None:
     for part in parts:
         console.print(part)
     svg = console.export_svg(title=title, unique_id="condense")
-    # The picture must not fetch fonts from anywhere: a monospaced one of the reader's own does.
-    path.write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))
+    path.write_text(for_any_viewer(svg))
 
 
 def main() -> None:
@@ -39,6 +39,8 @@ def main() -> None:
     encoding = encoding_for(transcript.model)
     count = Counter(encoding.name)
     result = api.condense(transcript, load_preset(DEFAULT_PRESET), counter=count)
+    overhead, _ = overhead_of(transcript, count, result.factor, None)
+    prices = PriceSource.of(transcript.model, datetime.now(UTC))
     report = facts.build(
         result,
         count=count,
@@ -48,7 +50,7 @@ def main() -> None:
         configuration=DEFAULT_PRESET,
         size_after=len(api.dump(result)),
         explain=False,
-        cost=cost_of_run(result, count, None, Decimal(0)),
+        cost=cost_of(result, count, overhead, prices),
     )
     prompt = Text.assemble(("$ ", "green"), (f"condense run {SAMPLE.name}", "bold"))
     parts = [prompt, "", *terminal.render_run(result, report, count, WIDTH)]

@@ -10,6 +10,8 @@ import os
 import re
 from pathlib import Path
 
+from terminal_svg import for_any_viewer
+
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.config.presets import PACKAGED
 from condense_cli.config.user import UserConfiguration
@@ -38,8 +40,7 @@ async def picture(keys: list[str]) -> str:
             while not getattr(app.screen, "is_settled", True):
                 await pilot.pause(0.05)
         await pilot.pause()
-        svg = re.sub(r"@font-face \{.*?\}\s*", "", app.export_screenshot(title="condense ui"), flags=re.DOTALL)
-        return re.sub(r"terminal-\d+", "terminal", svg)
+        return re.sub(r"terminal-\d+", "terminal", for_any_viewer(app.export_screenshot(title="condense ui")))
 
 
 def main() -> None:

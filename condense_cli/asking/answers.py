@@ -12,7 +12,7 @@ from ..core.plurals import plural
 from ..core.transcript import Block, BlockKind, Message
 from ..errors import CondenseError, UsageError
 from ..report.inspection.lookup import Hit, HitKind, find
-from ..report.text.labels import block_label
+from ..report.text.labels import block_label, kind_label
 from .library import Library, Session
 from .pages import cut, page
 
@@ -33,7 +33,7 @@ def show(library: Library, what: str, session: str | None = None, first_line: in
     else:
         if not hits or hits[0].found is not HitKind.MARKER:
             return page(_shown(current, hits), first_line)
-        missing = CondenseError(f"What {what} stands for is not in this session, nor in those beside it.")
+        missing = CondenseError(f"What {what} replaced is not in this session or its neighbors.")
     for original in library.originals(current):
         try:
             hits = find(original.transcript, what)
@@ -81,7 +81,7 @@ def _matcher(text: str, is_pattern: bool) -> Callable[[str], bool]:
     try:
         return searcher(text)
     except PatternError as error:
-        raise UsageError(f"{text!r} is no pattern: {error}.") from None
+        raise UsageError(f"{text!r} is not a pattern: {error}.") from None
 
 
 def _texts(sessions: Iterable[Session]) -> Iterator[tuple[Message, Block, Mapping[str, Block]]]:
@@ -104,5 +104,4 @@ def _around(lines: Sequence[str], hits: Sequence[int], context: int) -> Iterator
 
 
 def _name(message: Message | None, block: Block, calls: Mapping[str, Block]) -> str:
-    role = f"{message.role.value} " if message else ""
-    return f"{role}{block.kind.value.replace('_', ' ')}  {cut(block_label(block, calls), 100)}".rstrip()
+    return f"{kind_label(block, message.role if message else None)}  {cut(block_label(block, calls), 100)}".rstrip()

@@ -55,7 +55,7 @@ class Library:
                 raise UnreadableError("The file of that session is a link that leads out of the session folders.")
             return self._open(choice.file.path)
         if wanted and wanted != LATEST and not Path(self._file).stem.endswith(wanted):
-            raise UsageError("This server is for one session alone.", "Leave the session out.")
+            raise UsageError("This server serves one session only.", "Leave the session out.")
         return self._open(self._file)
 
     def originals(self, session: Session) -> Iterator[Session]:

@@ -24,7 +24,7 @@ def page(text: str, first_line: int = 1) -> str:
     end = start + len(kept)
     missing = f"[lines {start + 1:,} to {end:,} of {len(lines):,}"
     if end < len(lines):
-        return "\n".join([*kept, f"{missing}; first_line={end + 1} goes on]"])
+        return "\n".join([*kept, f"{missing}; continue with first_line={end + 1}]"])
     return "\n".join([*kept, f"{missing}]"]) if start else "\n".join(kept)
 
 

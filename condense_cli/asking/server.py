@@ -28,9 +28,7 @@ _READS: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
-SessionId = Annotated[
-    str | None, Field(description="Id of a session, or its beginning. Default: the newest one of this project.")
-]
+SessionId = Annotated[str | None, Field(description="Id of a session, or its start. Default: this project's newest.")]
 
 
 def server(library: Library, user: UserConfiguration) -> MCPServer:
@@ -55,17 +53,17 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
     @made.tool(annotations=_READS, structured_output=False)
     async def show(
         what: Annotated[
-            str, Field(description="Number of a marker (406167), or a position: message or message:block.")
+            str, Field(description="Number of a marker (406167), or a position: message or message.block.")
         ],
         session: SessionId = None,
-        first_line: Annotated[int, Field(description="Line to begin with, where an answer was cut.")] = 1,
+        first_line: Annotated[int, Field(description="Line to start from, where an answer was cut.")] = 1,
     ) -> str:
         """Print what a marker stands for, or a message by its position."""
         return await answered(lambda: answers.show(library, what, session, first_line))
 
     @made.tool(annotations=_READS, structured_output=False)
     async def search(
-        text: Annotated[str, Field(description="Text to look for; capitals do not matter.")],
+        text: Annotated[str, Field(description="Text to look for; case is ignored.")],
         session: SessionId = None,
         is_pattern: Annotated[bool, Field(description="Whether text is a regular expression.")] = False,
         context: Annotated[int, Field(description="Lines to print around each, up to 10.")] = 0,
@@ -86,7 +84,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
     @made.tool(annotations=_READS, structured_output=False)
     async def recap(
         session: SessionId = None,
-        tokens: Annotated[int, Field(description="At most so many, 1200 to 8000.")] = 4_000,
+        tokens: Annotated[int, Field(description="Limit in tokens, 1200 to 8000.")] = 4_000,
         lost: Annotated[bool, Field(description="Only what the last compaction lost.")] = False,
     ) -> str:
         """Recall the session: the user's words, files, commands, open tasks, errors, lines that matter."""

@@ -166,7 +166,10 @@ def exits() -> Iterator[None]:
     except Exception as error:
         if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "format_message"):
             raise  # Typer's own: a usage error or the end of a command.
-        say(f"condense: internal error ({type(error).__name__}: {error}).\nRun it again with --debug and report it.")
+        say(
+            f"condense: internal error ({type(error).__name__}: {error}).\n"
+            "Please run it again with --debug and report it."
+        )
         _leave(ExitStatus.FAILED)
 
 

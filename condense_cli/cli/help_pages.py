@@ -15,8 +15,8 @@ Groups = Mapping[str, tuple[str, ...]]
 """Titles, and the names of the options below each."""
 
 BEGIN: Final = (
-    "condense run FILE                              what would go, why, and what that saves\n"
-    "condense run --session latest --new-session    a smaller copy of your newest session\n"
+    "condense run FILE                              what would be cut, and why\n"
+    "condense run --session latest --new-session    a smaller copy to resume\n"
     "condense --help                                all commands"
 )
 """What the bare command says."""

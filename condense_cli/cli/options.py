@@ -80,7 +80,7 @@ def complete_session(incomplete: str) -> list[tuple[str, str]]:
     from ..sessions.finding import find
     from .machine import session_places
 
-    known = [(LATEST, "the newest of this project"), *((file.id, file.client) for file in find(session_places()).files)]
+    known = [(LATEST, "this project's newest"), *((file.id, file.client) for file in find(session_places()).files)]
     return [(id, help) for id, help in known if id.startswith(incomplete)]
 
 
@@ -108,7 +108,7 @@ def parse_percent(text: str) -> float:
 
 def parse_target(text: str) -> int:
     """As `parse_tokens`; who writes a share is told where that goes."""
-    return parse_tokens(text, hint="; condense run --target-percent takes a share")
+    return parse_tokens(text, hint="; --target-percent takes a share")
 
 
 def parse_tokens_or_none(text: str) -> int:
@@ -119,11 +119,11 @@ def parse_tokens_or_none(text: str) -> int:
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="Transcript; - reads standard input.")]
 Files = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FILE]...", help="Transcripts, or folders of them; - reads standard input."),
+    typer.Argument(metavar="[FILE]...", help="Transcripts or folders; - reads standard input."),
 ]
 OutDir = Annotated[
     Path | None,
-    typer.Option("--out-dir", metavar="DIR", help="Write each file there, in the folders that it was in."),
+    typer.Option("--out-dir", metavar="DIR", help="Write all files there, keeping their folders."),
 ]
 Session = Annotated[
     str | None,
@@ -131,7 +131,7 @@ Session = Annotated[
         "--session",
         metavar="ID|latest",
         autocompletion=complete_session,
-        help="A session of this machine instead of FILE: its id, the beginning of it, or the newest of this project.",
+        help="A session of this machine instead of FILE: its id, the start of it, or latest (this project's newest).",
     ),
 ]
 Keep = Annotated[
@@ -139,7 +139,7 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="SELECTOR",
-        help="Never cut this: 34 (a message), 12.0 (a block), 40:80, last:20, tool:Bash, file:'src/*.py', /regex/; "
+        help="Never cut these: 34 (a message), 12.0 (a block), 40:80, last:20, tool:Bash, file:'src/*.py', /regex/; "
         "may be repeated.",
     ),
 ]
@@ -148,7 +148,7 @@ Cut = Annotated[
     typer.Option(
         "--cut",
         metavar="SELECTOR",
-        help="Cut this in any case; written as for --keep; may be repeated.",
+        help="Always cut these; written as for --keep; may be repeated.",
     ),
 ]
 KeepRecent = Annotated[
@@ -178,47 +178,48 @@ def preset_option(help: str) -> Any:
     return typer.Option("--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help=help)
 
 
-Preset = Annotated[str | None, preset_option("Preset to run.  [default: that of your settings, or balanced]")]
+Preset = Annotated[str | None, preset_option("Preset to use.  [default: from your settings, or balanced]")]
 NoConfig = Annotated[
-    bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and the settings in your own.")
+    bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and your own settings.")
 ]
 TargetTokens = Annotated[
     int | None,
     typer.Option(
-        "--target-tokens", metavar="N", parser=parse_target, help="Get down to N tokens (60000, 60k), and no further."
+        "--target-tokens", metavar="N", parser=parse_target, help="Cut down to N tokens (60000, 60k) and no further."
     ),
 ]
 TargetPercent = Annotated[
     float | None,
     typer.Option(
-        "--target-percent", metavar="P", parser=parse_percent, help="Get down to P percent of the tokens (40, 40%)."
+        "--target-percent", metavar="P", parser=parse_percent, help="Cut down to P percent of the tokens (40, 40%)."
     ),
 ]
 LosslessOnly = Annotated[
-    bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")
+    bool, typer.Option("--lossless-only", help="Cut nothing; only write references, which condense restore undoes.")
 ]
-DropThinking = Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")]
+DropThinking = Annotated[
+    bool, typer.Option("--drop-thinking", help="Remove all thinking that the API does not require.")
+]
 OverheadTokens = Annotated[
     int | None,
     typer.Option(
         "--overhead-tokens",
         metavar="N",
         parser=parse_tokens_or_none,
-        help="Tokens of system prompt and tools.  [default: recorded]",
+        help="Tokens of system prompt and tools.  [default: as recorded]",
     ),
 ]
 CounterOption = Annotated[
     Literal["built-in", "tiktoken"] | None,  # `tokens.CounterName`, which is too heavy to import for a help page.
     typer.Option(
-        "--counter", help="Count with OpenAI's own tokenizer, or not.  [default: your settings', or built-in]"
+        "--counter", help="Tokenizer: condense's own or OpenAI's.  [default: from your settings, or built-in]"
     ),
 ]
 CountAs = Annotated[
     Literal["model", "o200k", "exact"] | None,  # `factor.CountName`, which is too heavy to import for a help page.
     typer.Option(
         "--count",
-        help="Show the model's tokens, plain counts of the vocabulary, or the provider's own count, which is a call.  "
-        "[default: model]",
+        help="Show the model's tokens, plain counts, or the provider's own count (one call).  [default: model]",
     ),
 ]
 CountProfile = Annotated[
@@ -227,33 +228,33 @@ CountProfile = Annotated[
         "--profile",
         metavar="NAME",
         autocompletion=complete_profile,
-        help="Let this profile's API count, with --count exact; permits that call.",
+        help="Profile whose API counts for --count exact; permits the call.",
     ),
 ]
-AllowCount = Annotated[
-    bool, typer.Option("--allow-calls", help="Permit the call of --count exact to the vendor of the model.")
-]
+AllowCount = Annotated[bool, typer.Option("--allow-calls", help="Permit --count exact to call the model's vendor.")]
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", "-f", metavar="NAME", autocompletion=complete_format, help="Format of FILE.  [default: recognised]"
+        "--format", "-f", metavar="NAME", autocompletion=complete_format, help="Format of FILE.  [default: recognized]"
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
+    typer.Option(
+        "--model", "-m", metavar="NAME", help="Model that goes on with the conversation.  [default: as recorded]"
+    ),
 ]
 Lenient = Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")]
-LenientReading = Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")]
+LenientReading = Annotated[bool, typer.Option("--lenient", help="Skip lines that are not JSON.")]
 """The same where there is nothing to keep them in."""
 
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for rows or many files.  [default: all]"),
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel processes for rows or many files.  [default: all]"),
 ]
 Engine = Annotated[
     Literal["local", "ray"],
-    typer.Option("--engine", help="Who works on the files for --out-dir: processes here, or Ray."),
+    typer.Option("--engine", help="What runs --out-dir: local processes or Ray."),
 ]
 
 Profile = Annotated[
@@ -262,7 +263,7 @@ Profile = Annotated[
         "--profile",
         metavar="NAME",
         autocompletion=complete_profile,
-        help="Let this profile's model write the summaries; permits its calls.",
+        help="Profile whose model writes summaries; permits its calls.",
     ),
 ]
 Profiles = Annotated[
@@ -271,7 +272,7 @@ Profiles = Annotated[
         "--profile",
         metavar="NAME",
         autocompletion=complete_profile,
-        help="Let this profile's model write the summaries, and permit its calls; may be repeated, to compare.",
+        help="Profile whose model writes summaries; permits its calls; repeat it to compare models.",
     ),
 ]
 Prompts = Annotated[
@@ -279,23 +280,23 @@ Prompts = Annotated[
     typer.Option(
         "--prompt",
         metavar="FILE",
-        help="Ask for summaries with the text of this file, or `default`; may be repeated, to compare.",
+        help="Prompt file for summaries, or `default`; repeat it to compare prompts.",
     ),
 ]
 AllowCalls = Annotated[
-    bool, typer.Option("--allow-calls", help="Permit calls of the profiles that the configuration names.")
+    bool, typer.Option("--allow-calls", help="Permit calls to the profiles named in the configuration.")
 ]
 MaxCost = Annotated[
-    str | None, typer.Option("--max-cost", metavar="DOLLARS", help="Start no call that could exceed this sum.")
+    str | None, typer.Option("--max-cost", metavar="DOLLARS", help="Make no call that could exceed this sum.")
 ]
 MaxCostPerConversation = Annotated[
     str | None,
     typer.Option(
-        "--max-cost-per-conversation", metavar="DOLLARS", help="The same for all runs on this conversation together."
+        "--max-cost-per-conversation", metavar="DOLLARS", help="The same, over all runs on this conversation."
     ),
 ]
 MaxCostPerDay = Annotated[
-    str | None, typer.Option("--max-cost-per-day", metavar="DOLLARS", help="The same for all runs of a day together.")
+    str | None, typer.Option("--max-cost-per-day", metavar="DOLLARS", help="The same, over all runs of a day.")
 ]
 MaxSummaryTokens = Annotated[
     int | None,
@@ -303,10 +304,10 @@ MaxSummaryTokens = Annotated[
         "--max-summary-tokens", metavar="N", parser=parse_tokens, help="Read and write at most N tokens in calls."
     ),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep answers of models.")]
-Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anything is sent to a model.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not use or store cached model answers.")]
+Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets in everything sent to a model.")]
 AllowPartial = Annotated[
-    bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
+    bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries failed.")
 ]
 Provider = Annotated[
     str | None,

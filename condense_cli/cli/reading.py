@@ -30,15 +30,15 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
     Which session is the latest is said on standard error.
     """
     if file is not None and session is not None:
-        raise UsageError("FILE and --session cannot be used together.", "Name one transcript.")
+        raise UsageError("FILE and --session cannot be used together.", "Use one of them.")
     if file is not None:
         check_piped(file)  # Before anything looks whether it is a set of rows, which would wait for it.
         _check_session(file)
         return file
     if session is None:
         raise UsageError(
-            "There is no transcript to work on: name a FILE, or a session of this machine with --session ID.",
-            "--session latest is the newest one; condense sessions lists them; - reads standard input.",
+            "No transcript given: name a FILE, or a session of this machine with --session ID.",
+            "--session latest is the newest; condense sessions lists them; - reads standard input.",
         )
     from ..report.text.fitted_table import shortened
     from ..sessions.choosing import choose
@@ -46,7 +46,7 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
 
     choice = choose(session, session_places(), Path.cwd())
     if session == LATEST and is_latest_said:
-        where = " (none of this project)" if choice.is_elsewhere else ""
+        where = " (this project has none)" if choice.is_elsewhere else ""
         title = f" {shortened(choice.title, _TITLE)!r}" if choice.title else ""
         say(f"condense: the newest session{where} is{title} ({choice.file.client}): {tilde(choice.file.path)}")
         say_origin(choice.file.path)
@@ -62,19 +62,19 @@ def say_origin(file: str) -> None:
 
     original = origin_of(file)
     if original is not None:
-        say(f"condense: this is a condensed session; the original is {tilde(str(original))}")
+        say(f"condense: this session is already condensed; its original is {tilde(str(original))}")
 
 
 def _check_session(file: str) -> None:
     """Raises UnreadableError where there is no such file, and what was given looks like a session."""
     if _SESSION.fullmatch(file) and not os.path.lexists(file):
-        raise UnreadableError(f"There is no file {file}.", f"A session is named so: --session {file}.")
+        raise UnreadableError(f"There is no file {file}.", f"To name a session: --session {file}.")
 
 
 def check_piped(file: str) -> None:
     """Raises UsageError when the file is standard input and nothing is piped into it."""
     if file == "-" and sys.stdin.isatty():
-        raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
+        raise UsageError("- reads standard input, but that is a terminal.", "Pipe a transcript in, or name a file.")
 
 
 def read_transcript(file: str, format: str | None, lenient: bool = False) -> Transcript:

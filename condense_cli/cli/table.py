@@ -14,25 +14,25 @@ from .help_pages import BEGIN, instead_of
 
 COMMANDS: Final = {
     "run": "Condense a transcript.",
-    "restore": "Replace references by the text they stand for.",
-    "undo": "Take back condense run --in-place.",
-    "sessions": "List the sessions of agents on this machine.",
+    "restore": "Put back the text that references replaced.",
+    "undo": "Undo condense run --in-place.",
+    "sessions": "List the agent sessions on this machine.",
     "inspect": "Show what fills a transcript, in tokens.",
-    "show": "Print the content of a block or message, as the model reads it.",
-    "recap": "Print what someone who goes on needs of a conversation.",
+    "show": "Print a message, a block, or what a marker replaced.",
+    "recap": "Print what is needed to continue a conversation.",
     "diff": "Show what differs between two transcripts, message by message.",
     "validate": "Check a transcript against the rules of its API.",
-    "estimate": "Show what presets would save and cost.",
+    "estimate": "Compare what presets would save and cost.",
     "check": "Say whether a conversation should be condensed.",
     "proxy": "Condense conversations on their way to an API.",
-    "evaluate": "Measure what later work needed and still finds.",
+    "evaluate": "Measure how much of what later work needed is still there.",
     "presets": "List presets, show one, or write a configuration of your own.",
     "providers": "Compare the providers, or show one with its settings.",
-    "profiles": "List the profiles of models, show one, or test one.",
-    "ui": "Look at a session in the terminal and steer what is cut.",
+    "profiles": "List model profiles, show one, or test one.",
+    "ui": "Explore a session in the terminal and choose what is cut.",
     "config": "Check configurations, show the one in use, print the schema.",
     "install": "Let Claude Code or Codex use condense as you work.",
-    "mcp": "Serve sessions to a model that asks what markers stand for.",
+    "mcp": "Let a model look up what markers replaced (MCP server).",
     "cache": "Show or clear the cache of summaries.",
 }
 """What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, and a class
@@ -41,9 +41,9 @@ COMMANDS: Final = {
 
 GROUPS: Final = {
     "Make a conversation smaller": ("run", "restore", "undo"),
-    "Look into it": ("sessions", "inspect", "show", "diff"),
+    "Look inside": ("sessions", "inspect", "show", "diff"),
     "Decide": ("estimate", "check", "evaluate", "validate"),
-    "While a session goes on": ("proxy", "recap", "install", "mcp", "ui"),
+    "During a session": ("proxy", "recap", "install", "mcp", "ui"),
     "Settings": ("presets", "config"),
     "For builders: strategies, and models for summaries": ("providers", "profiles", "cache"),
 }
@@ -63,7 +63,7 @@ class Commands(TyperGroup):
             typer.echo(BEGIN)
             ctx.exit(ExitStatus.USAGE)
         if args and args[0] == "help":
-            args = [*args[1:2], "--help"]
+            args = [*args[1:], "--help"]
         elif args and args[0] == "version":
             args = ["--version"]
         return super().parse_args(ctx, args)

@@ -48,7 +48,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
     seen: set[str] = set()
     if configuration.target_tokens is not None and configuration.target_reduction_percent is not None:
         hint = "Leave one of them out."
-        yield ("target_reduction_percent",), "target_tokens and target_reduction_percent cannot both be given", hint
+        yield ("target_reduction_percent",), "target_tokens and target_reduction_percent cannot both be set", hint
     yield from _selectors(configuration.keep, ("keep",))
     yield from _selectors(configuration.cut, ("cut",))
     for index, pin in enumerate(configuration.pins):
@@ -62,8 +62,8 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
     if configuration.has_phases and configuration.passes:
         yield (
             ("passes",),
-            "passes and phases cannot both be given",
-            "Phases become passes: `condense config show --compiled`.",
+            "passes and phases cannot both be set",
+            "Phases turn into passes; see `condense config show --compiled`.",
         )
     for index, config in enumerate(configuration.passes):
         path = ("passes", index)
@@ -81,10 +81,10 @@ def warnings(configuration: Configuration) -> list[str]:
     prelude = configuration.lossless_prelude
     if prelude.enabled and prelude.keep == "earliest":
         found.append(
-            "keep: earliest lets newer results refer to older ones; a client that clears old results breaks them."
+            "keep: earliest makes newer results refer to older ones; a client that clears old results breaks them."
         )
     if any(0 < (config.selection.keep_percentage or 0) < 1 for config in configuration.passes):
-        found.append("A keep_percentage below 1 means less than one percent; 20 means a fifth.")
+        found.append("A keep_percentage below 1 is less than one percent; 20 means a fifth.")
     found += [
         f"Pass {config.id} suppresses message text: what the user and the assistant said is left out."
         for config in configuration.passes
@@ -104,7 +104,7 @@ def target_warnings(configuration: Configuration) -> list[str]:
     has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
     if not has_target or configuration.provider != "smart" or configuration.passes or configuration.has_phases:
         return []
-    return ["There is a target and no pass that works towards it; name a preset or give passes, unless one below does."]
+    return ["There is a target but no pass works toward it; name a preset or add such a pass."]
 
 
 def section_warnings(configuration: Configuration) -> list[str]:
@@ -172,12 +172,12 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
                 yield path, "a batch pass needs batch_config", ""
             elif config.batch_config.operation == NOT_IN_FILES:
                 where = (*path, "batch_config", "operation")
-                yield where, "no pass may drop messages", "`fallback: sliding_window` does where a run has failed."
+                yield where, "no pass may drop messages", "`fallback: sliding_window` may, when a run has failed."
         case "extract":
             extraction = config.extract_config
             if extraction and extraction.may_summarize and set(extraction.content) != set(ExtractConfig().content):
                 where = (*path, "extract_config", "may_summarize")
-                yield where, "a summary takes whole messages, not single contents", ""
+                yield where, "a summary replaces whole messages, not single contents", ""
         case "individual":
             if config.individual_config is None:
                 yield path, "an individual pass needs individual_config", ""

@@ -40,7 +40,7 @@ class Limits(Struct, frozen=True):
 
 assert Limits.__struct_fields__ == LIMITS
 
-_HINT: Final = "Give dollars such as 0.50, or a whole number of tokens, from 0."
+_HINT: Final = "Write dollars such as 0.50, or a whole number of tokens."
 
 
 def limits_in(environment: Mapping[str, str]) -> Limits:
@@ -56,7 +56,7 @@ def limits_in(environment: Mapping[str, str]) -> Limits:
 def fault_of(key: str, value: Any) -> str:
     """Why a value cannot be a limit, or nothing."""
     if isinstance(value, Decimal) and not value.is_finite():
-        return f"{value} is no amount"
+        return f"{value} is not an amount"
     return f"{value} is below 0" if not isinstance(value, bool | None) and value < 0 else ""
 
 
@@ -68,6 +68,6 @@ def _typed(key: str, text: str) -> Any:
     except msgspec.ValidationError:
         value, fault = None, f"{text!r} is none"
     if fault:
-        hint = "Give true or false." if key == "redact" else _HINT
+        hint = "Write true or false." if key == "redact" else _HINT
         raise ConfigurationError(f"{variable_of(key)}: {fault}.", hint)
     return value

@@ -122,7 +122,7 @@ def read_text(path: Path) -> str:
         raise ConfigurationError(f"Cannot read the configuration {path}: {reason}.") from None
     if len(text) > LARGEST:
         raise ConfigurationError(
-            f"The configuration {path} has more than {LARGEST:,} characters.", "Is it the file that was meant?"
+            f"The configuration {path} has more than {LARGEST:,} characters.", "Is it the right file?"
         )
     return text
 
@@ -156,7 +156,7 @@ def typed_file(
     value = with_numbers(value, kind)
     preset = as_typed(value, kind, positions).preset
     if preset is not None and folder is None:
-        raise positions.error(("preset",), "this is the preset of another file and cannot name one itself")
+        raise positions.error(("preset",), "this file is used as a preset and cannot name one itself")
     known = {field.name for field in msgspec.structs.fields(Configuration)}
     own = {key: item for key, item in value.items() if key in known}
     base = None if preset is None or folder is None else _base(preset, positions, folder, presets)
@@ -187,9 +187,7 @@ def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolder
     except ConfigurationError as error:
         raise positions.error(("preset",), error.message.removesuffix("."), error.hint) from None
     if not (folder / path).is_file():  # Of a device there is no end.
-        raise positions.error(
-            ("preset",), f"there is no file {preset}", "Its path counts from the folder of this file."
-        )
+        raise positions.error(("preset",), f"there is no file {preset}", "The path is relative to this file's folder.")
     return replace(load_preset_file(folder / path), preset=preset if preset in presets.names() else None)
 
 

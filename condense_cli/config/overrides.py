@@ -72,7 +72,7 @@ def overrides_from(
     """The flags of a run, checked. Raises UsageError."""
     for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
         if any(not glob.strip() for glob in globs):
-            raise UsageError(f"{flag} needs the name of a tool.", "A * stands for any characters: 'mcp__*'.")
+            raise UsageError(f"{flag} needs the name of a tool.", "* matches any characters: 'mcp__*'.")
     assert not isinstance(target_tokens, str)  # Of 60k and 50% the API, and options, make numbers.
     assert not isinstance(target_percent, str)
     for pin in pins:
@@ -81,7 +81,7 @@ def overrides_from(
         for selector in selectors:
             _check_selector(flag, selector)
     if lossless_only and cut:
-        raise UsageError("--lossless-only and --cut cannot be used together.", "Leave one of them out.")
+        raise UsageError("--lossless-only and --cut cannot be used together.", "Use one of them.")
     return Overrides(
         keep_recent,
         tuple(only_tools),
@@ -108,8 +108,8 @@ def parse_range(text: str) -> IndexRange:
     same_side = start is not None and end is not None and (start < 0) == (end < 0)
     if end == 0 or (same_side and start is not None and end is not None and start >= end):
         raise UsageError(
-            f"--range {text.strip()} holds no message.",
-            "B is not included: 4:9 is messages 4 to 8.",
+            f"--range {text.strip()} selects no message.",
+            "B is excluded: 4:9 is messages 4 to 8.",
         )
     return IndexRange(start=start or 0, end=end)
 

@@ -20,7 +20,7 @@ def configuration_schema() -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "Configuration of condense",
-        "description": "What `condense run --config FILE`, or with a project's condense.yaml, does to a transcript.",
+        "description": "What `condense run` does with --config FILE or a project's condense.yaml.",
         **schema,
     }
 

@@ -20,33 +20,33 @@ STARTER: Final = """\
 name: mine
 description: Cuts old tool results and leaves long parameters out.
 
-# Get down to so many tokens:
+# Cut down to this many tokens:
 #target_tokens: 60000
 
-# Messages at the start that nothing touches. The first request stays in any case.
+# Messages at the start that are never touched. The first request always stays.
 keep_first: 1
 
 # A run that would save fewer tokens changes nothing.
 #min_saving: 500
 
-# What is never cut: messages (34, 40:80, last:20), tools, files, texts.
+# Never cut: messages (34, 40:80, last:20), tools, files, texts.
 keep:
   - /TODO|FIXME/
 #  - "tool:mcp__*"
 #  - "file:CLAUDE.md"
 
-# What is cut in any case, written the same way:
+# Always cut, written the same way:
 #cut: ["tool:WebFetch"]
 
-# Before the passes: lines that stand again in a newer block become a reference to it. Nothing is lost.
+# Before the passes: lines repeated in a newer block become a reference to it. Nothing is lost.
 lossless_prelude:
   enabled: true
-  # Rewrite the parameters of calls as well:
+  # Rewrite the parameters of calls too:
 #  tool_parameters: true
 
-# Worked through in order.
+# Run in this order.
 passes:
-  # Where there is a target: of all this the lines that later work needs least go first, until it is met.
+  # With a target: cuts the lines that later work needs least, until the target is met.
   - id: to-target
     name: Down to the target
     selection: {type: preserve_recent, keep_recent_count: 5}
@@ -57,11 +57,11 @@ passes:
 
   - id: old-results
     name: Cut old tool results
-    # Which messages the pass may touch: all but the last 10 turns.
+    # Messages the pass may touch: all but the last 10 turns.
     selection:
       type: preserve_recent
       keep_recent_count: 10
-      # More conditions; all of them must hold:
+      # More conditions; all must hold:
 #      tools: {exclude: [Task]}
 #      min_tokens: 100
 #      superseded: true
@@ -91,7 +91,7 @@ def starter(preset: str | None = None, text: str = "", file: str = DEFAULT_FILE)
     Its comments name the file that it is written to.
     """
     if preset is not None:
-        return f"# A configuration for condense, begun from the preset {preset}.\n{text}"
+        return f"# A configuration for condense, based on the preset {preset}.\n{text}"
     return STARTER.replace(DEFAULT_FILE, _in_comment(shlex.quote(file)))
 
 

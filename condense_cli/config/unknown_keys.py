@@ -65,13 +65,13 @@ def _hint(key: str, given: Any, root: type[Struct], inside: KeyPath) -> str:
     known = sorted(fields_at(root, inside))
     deeper = next((path for kind in types_at(root, inside) for path in _paths_to(key, kind)), None)
     if deeper is not None:
-        return f"It goes further in: `{_shape(deeper, shown)}`."
+        return f"It belongs deeper: `{_shape(deeper, shown)}`."
     near = nearest(key, known)
     if near and not _is_elsewhere(key, root):
         return f"Did you mean {near}?"
     whole = next(iter(_paths_to(key, root)), None)
     if whole is not None:
-        return f"It goes elsewhere: `{_shape(whole, shown)}`."
+        return f"It belongs elsewhere: `{_shape(whole, shown)}`."
     return f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
 
 

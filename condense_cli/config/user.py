@@ -104,7 +104,7 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
     limits = Limits(**{key: getattr(file, key) for key in LIMITS})
     for key in LIMITS:
         if fault := fault_of(key, getattr(limits, key)):
-            raise positions.error((key,), fault, "Give an amount from 0.")
+            raise positions.error((key,), fault, "Write an amount of 0 or more.")
     return UserConfiguration(file.profile, file.allow_calls, profiles, providers, limits)
 
 
@@ -142,7 +142,11 @@ def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
         yield "", f"{quoted(name)} cannot be the name of a profile", "Use letters, digits and . _ : / @ -"
     if name == OFFLINE or profile.api == OFFLINE:
         if name != OFFLINE or profile.api != OFFLINE:
-            yield "api", "offline is built in, and no other profile", "Name the profile `offline` where you want it."
+            yield (
+                "api",
+                "offline is built in and cannot be redefined",
+                "Use the profile name `offline` where you want it.",
+            )
         return
     if (profile.api == INSTALLED) != (profile.summarizer is not None):
         hint = "For example `{api: installed, summarizer: NAME}`."
@@ -154,7 +158,7 @@ def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
         yield "", "the key 'model' is missing", ""
     prices = [] if profile.price is None else [value for value in astuple(profile.price) if value is not None]
     if not all(value.is_finite() and value >= 0 for value in prices):
-        yield "price", "a price must be 0 or more", "Give US dollars per million tokens."
+        yield "price", "a price must be 0 or more", "Write US dollars per million tokens."
     if profile.base_url is not None:
         if not profile.base_url.startswith(("https://", "http://")):
             yield "base_url", "the address must begin with https:// or http://", ""
@@ -162,8 +166,8 @@ def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
             yield "base_url", "the address of an anthropic profile ends before /v1", "Leave /v1 out."
         if profile.context_window is None:
             # Some servers cut a longer text without a word, and what they cut would be lost to the summary.
-            hint = "Say how many tokens the model reads there: `context_window: 32768`."
+            hint = "Say how many tokens the model can read there: `context_window: 32768`."
             yield "", "a profile with base_url needs context_window", hint
     if isinstance(profile.key_variable, str) and not _VARIABLE.fullmatch(profile.key_variable):
-        hint = "Give the name of an environment variable; keys themselves are never written into a file."
+        hint = "Write the name of an environment variable; keys themselves never belong in a file."
         yield "key_variable", "this is not the name of an environment variable", hint

@@ -60,7 +60,7 @@ NUMBER: Final = ArgumentKind(lambda value: is_number(value) and value >= 0, "Giv
 PERCENT: Final = ArgumentKind(
     lambda value: is_number(value) and value >= 0, "Give a percentage, such as 50 or '50%'.", percent_in
 )
-COUNTER: Final = ArgumentKind(lambda value: value in ("built-in", "tiktoken"), "There are built-in and tiktoken.")
+COUNTER: Final = ArgumentKind(lambda value: value in ("built-in", "tiktoken"), "Choose built-in or tiktoken.")
 TEXTS: Final = ArgumentKind(lambda value: _are(value, TEXT.fits), "Give a list of texts.")
 SHARES: Final = ArgumentKind(lambda value: _are(value, is_number), "Give a list of shares, such as [0.5, 0.3].")
 CONFIGURATIONS: Final = ArgumentKind(
@@ -97,7 +97,7 @@ def with_arguments(**kinds: ArgumentKind) -> Callable[[Callable[_P, _R]], Callab
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             if len(args) > len(positional):
-                raise UsageError(f"{called} takes no argument more than {positional[-1]} by place.", "Give its name.")
+                raise UsageError(f"{called} takes no positional argument after {positional[-1]}.", "Give its name.")
             given = {**dict(zip(positional, args, strict=False)), **kwargs}
             read = {
                 name: number
@@ -107,7 +107,7 @@ def with_arguments(**kinds: ArgumentKind) -> Callable[[Callable[_P, _R]], Callab
             for name, value in {**given, **read}.items():
                 if name not in names:
                     near = nearest(name, names)
-                    hint = f"Did you mean {near}?" if near else f"It has {', '.join(_shown(names))}."
+                    hint = f"Did you mean {near}?" if near else f"Its arguments: {', '.join(_shown(names))}."
                     raise UsageError(f"{called} has no argument {name!r}.", hint)
                 kind = kinds.get(name)
                 is_default = value is None and name in defaults and defaults[name] is None

@@ -40,7 +40,7 @@ _NEAR_TOKENS: Final = 150
 """A step this far from the typical one holds something that the file does not."""
 
 _DOUBT: Final = (
-    f"Recorded usage was ignored: it implies a factor below {LOWEST:g} or above {HIGHEST:g}, which cannot be."
+    f"Recorded usage was ignored: it implies a factor outside {LOWEST:g} to {HIGHEST:g}, which is not plausible."
 )
 
 

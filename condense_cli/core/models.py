@@ -25,7 +25,7 @@ _TOKENIZERS: Final = (
     (re.compile(r"mimo-"), "MiMo"),
     (re.compile(r"ling-"), "Ling"),
 )
-"""First match wins. Opus 4.7 brought a new tokenizer, which its successors use, with about 30 % more tokens:
+"""First match wins. Opus 4.7 brought a new tokenizer, which its successors use, with about 30% more tokens:
 https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7"""
 
 

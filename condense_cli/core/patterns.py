@@ -25,7 +25,7 @@ _LARGEST: Final = 1_000_000
 _SHOWN: Final = 60
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x")
 _COUNTED: Final = re.compile(r"(\)?)\s*\{(\d*)(?:,(\d*))?\}")
-_HINT: Final = "Write it so that no repetition stands inside another one: (.*)*= is .*= as well."
+_HINT: Final = "Avoid nested repetition: write .*= instead of (.*)*=."
 
 _left = _SECONDS
 """What is left of it, for all patterns together: a file may have many that are slow, but not too slow."""
@@ -70,7 +70,7 @@ def _compiled(pattern: str) -> Any:
     if len(pattern) > _LONGEST:
         raise PatternError(f"it has {len(pattern):,} characters, and {_LONGEST:,} is the limit")
     if _written_out(pattern) > _LARGEST:
-        raise PatternError("its counted repetitions inside others are too many")
+        raise PatternError("it has too many nested counted repetitions")
     import regex  # 20 ms, and most runs have no pattern
 
     try:

@@ -119,7 +119,7 @@ def parse_selector(text: str) -> AnySelector:
         case "not":
             return Except(parse_selector(rest))
         case _:
-            raise SelectorError(f"{quoted(text)} does not say what is meant.", _hint(text, kind if colon else ""))
+            raise SelectorError(f"{quoted(text)} is not a selector.", _hint(text, kind if colon else ""))
 
 
 def written(selector: AnySelector) -> str:
@@ -156,14 +156,16 @@ def _of_text(pattern: str) -> OfText:
     except PatternError as error:
         raise SelectorError(f"{quoted(pattern)} is not a regular expression ({error}).", "") from None
     if matches_all:
-        raise SelectorError(f"/{brief(pattern)}/ matches every text.", "Leave out what may match nothing, as in .* ")
+        raise SelectorError(
+            f"/{brief(pattern)}/ matches every text.", "Remove the parts that may match nothing, such as .* "
+        )
     return OfText(pattern)
 
 
 def _of_range(text: str, start: int | None, end: int | None) -> OfRange:
     is_same_side = start is not None and end is not None and (start < 0) == (end < 0)
     if end == 0 or (is_same_side and start is not None and end is not None and start >= end):
-        raise SelectorError(f"{text!r} holds no message.", "The second number is not included: 4:9 is messages 4 to 8.")
+        raise SelectorError(f"{text!r} selects no message.", "The end is excluded: 4:9 is messages 4 to 8.")
     return OfRange(start, end)
 
 

@@ -59,8 +59,8 @@ def counter_of(encoding: str) -> Callable[[str], int]:
     own = _encoding(encoding)
     if own is None:
         raise UsageError(
-            f"tiktoken cannot count with {encoding}: this machine does not have the vocabulary that it expects.",
-            "Count without --counter tiktoken, or fill tiktoken's cache and name it in TIKTOKEN_CACHE_DIR.",
+            f"tiktoken cannot count with {encoding}: its vocabulary is not on this machine.",
+            "Count without --counter tiktoken, or fill tiktoken's cache and point TIKTOKEN_CACHE_DIR to it.",
         )
 
     def count(text: str) -> int:

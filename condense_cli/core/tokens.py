@@ -2,7 +2,7 @@
 
 The vocabularies come with an installed package, splintr-rs; little text is counted by a table made from it
 (`token_table.py`). Counts for OpenAI's encodings equal tiktoken's; for every other family o200k_base serves as an
-estimate and is labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30 % less than
+estimate and is labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30% less than
 Claude's own tokenizer).
 
 Which counter counts is a name that travels with what is to be done (`Configuration.counter`, an argument elsewhere) and

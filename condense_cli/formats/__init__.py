@@ -81,8 +81,8 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
 
 def _nothing_understood(form: Format) -> UnknownFormatError:
     return UnknownFormatError(
-        f"It was read as {form.name}, and no message was found in it.",
-        "Name a file in which something was said, or another format with --format.",
+        f"It was read as {form.name}, but holds no message.",
+        "Name another file, or another format with --format.",
     )
 
 
@@ -91,7 +91,7 @@ def check_writable(transcript: Transcript) -> None:
     if not format_named(transcript.format).is_writable:
         raise UsageError(
             f"condense reads {transcript.format} files but cannot write them.",
-            "condense run --to anthropic, openai-chat or openai-responses writes it as messages of that API. "
+            "condense run --to anthropic, openai-chat or openai-responses converts it. "
             "To see what condensing would save, use condense run --dry-run, or --json without -o.",
         )
 
@@ -152,13 +152,13 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         raise UnknownFormatError(f"{name} is {kind.what}.", kind.instead)
     if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
         hint = (
-            "condense run, restore, estimate, inspect and validate take such rows where their messages are of a known "
+            "condense run, restore, estimate, inspect and validate take such rows if their messages are in a known "
             "format. For one row: sed -n 1p FILE | condense … -"
         )
         raise UnknownFormatError(
-            f"{name} is not a transcript that condense knows. It holds several conversations, each record one.", hint
+            f"{name} is not a transcript that condense knows. It holds several conversations, one per record.", hint
         )
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",
-        f"Formats: {known}. If it is one of them, name it with --format.",
+        f"Formats: {known}. If it is one of these, name it with --format.",
     )

@@ -39,9 +39,9 @@ def evidence(value: Any) -> Evidence:
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     if len(records) > 1:
-        raise UnknownFormatError("It holds several trajectories, each record one.", "Take one out: sed -n 1p FILE")
+        raise UnknownFormatError("It holds several trajectories, one per record.", "Extract one: sed -n 1p FILE")
     if evidence(records[0]) is Evidence.NO:
-        raise UnknownFormatError("It has no steps beside a version of ATIF.", "Name a trajectory in that format.")
+        raise UnknownFormatError("It has no steps and no ATIF version.", "Name a trajectory in that format.")
     agent = records[0].get("agent")
     model = agent.get("model_name") if isinstance(agent, dict) else None
     document = with_records_at(document, 0, ("steps",))

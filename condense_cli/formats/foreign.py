@@ -58,28 +58,28 @@ def _is_bare_rollout(value: Any) -> bool:
 _FOREIGN: Final = (
     Foreign(
         _is_display_copy,
-        "what Roo Code or Cline shows of a task, not what the model gets",
+        "what Roo Code or Cline displays of a task, not what the model gets",
         "Name api_conversation_history.json in the same folder.",
     ),
     Foreign(
         _is_session_log,
-        "a log of a session that leaves out what the tools returned",
+        "a session log without the tool results",
         "Name the api_conversation_history.json of the task.",
     ),
     Foreign(
         _is_tau_bench,
-        "a result of tau-bench, with a conversation beside its task",
-        "Take it out: jq '[.] | flatten | .[0].traj' FILE > chat.json. An array of several is a set of rows as it is.",
+        "a tau-bench result, with a conversation next to its task",
+        "Extract it: jq '[.] | flatten | .[0].traj' FILE > chat.json. An array of several already is a set of rows.",
     ),
     Foreign(
         _is_tau2,
-        "a result of tau2-bench, with several conversations",
-        "Take one out: jq '.simulations[0]' FILE > simulation.json",
+        "a tau2-bench result with several conversations",
+        "Extract one: jq '.simulations[0]' FILE > simulation.json",
     ),
     Foreign(
         _is_autogen,
-        "a recording of AutoGen, with the messages of each request and its answer",
-        'Take one request out: jq \'[.[-1].messages[] | {role: {SystemMessage: "system", UserMessage: "user", '
+        "an AutoGen recording of requests and answers",
+        'Extract one request: jq \'[.[-1].messages[] | {role: {SystemMessage: "system", UserMessage: "user", '
         'AssistantMessage: "assistant"}[.type], content}]\' FILE > chat.json',
     ),
     Foreign(
@@ -89,14 +89,13 @@ _FOREIGN: Final = (
     ),
     Foreign(
         _is_bare_rollout,
-        "a rollout of Codex CLI from before September 2025, which later versions do not read",
-        "To see or condense what it says, take out its items, as the Responses API takes them: "
-        "jq -c 'select(.type)' FILE > items.jsonl",
+        "a Codex CLI rollout from before September 2025, which later versions cannot read",
+        "To condense its content, extract the items in the Responses format: jq -c 'select(.type)' FILE > items.jsonl",
     ),
     Foreign(
         format.is_run,
-        "an output of OpenHands with several runs, one in a line",
-        "Take one out: sed -n 1p FILE > run.jsonl",
+        "OpenHands output with several runs, one per line",
+        "Extract one: sed -n 1p FILE > run.jsonl",
     ),
 )
 

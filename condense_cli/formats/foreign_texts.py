@@ -14,13 +14,13 @@ def known_text(beginning: bytes) -> tuple[str, str] | None:
     """What a file is that begins so, to follow "is", and what to name instead; None where that is not known."""
     if _AIDER.match(beginning):
         return (
-            "a chat history of aider, which is Markdown to be read by people",
-            "It does not tell what was sent to the model.",
+            "an aider chat history (Markdown for people)",
+            "It does not show what was sent to the model.",
         )
     if _SPECSTORY.match(beginning):
         return (
-            "a history of SpecStory, which is Markdown to be read by people",
-            "Name the session that it was made from, as its client keeps it; condense sessions lists those it knows.",
+            "a SpecStory history (Markdown for people)",
+            "Name the client's own session file; condense sessions lists those it knows.",
         )
     if beginning.startswith(_DATABASE):
         return "an SQLite database", "Export a session from its client, as opencode export ID > session.json does."

@@ -32,9 +32,9 @@ def evidence(value: Any) -> Evidence:
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     if len(records) > 1:
-        raise UnknownFormatError("It holds several sessions, each record one.", "Take one out: sed -n 1p FILE")
+        raise UnknownFormatError("It holds several sessions, one per record.", "Extract one: sed -n 1p FILE")
     if evidence(records[0]) is Evidence.NO:
-        raise UnknownFormatError("It has no events beside the name of an app.", "Name a session of the ADK.")
+        raise UnknownFormatError("It has no events and no app_name.", "Name an ADK session.")
     document = with_records_at(document, 0, (_LIST,))
     reader = PartsReader()
     turns: list[Turn] = []

@@ -84,8 +84,8 @@ def _of_sample(document: Document, samples: list[Any]) -> Document:
     """The one sample of a log."""
     if len(samples) != 1:
         raise UnknownFormatError(
-            f"It holds {len(samples)} conversations, one in each sample.",
-            "Take one out: jq '.samples[0]' FILE > sample.json",
+            f"It holds {len(samples)} conversations, one per sample.",
+            "Extract one: jq '.samples[0]' FILE > sample.json",
         )
     sample = samples[0]
     if not isinstance(sample, dict) or not isinstance(sample.get("messages"), list):
@@ -117,22 +117,22 @@ def read_archive(data: bytes, name: str) -> Transcript:
     inside = f"{name} ({samples[0]})"
     document = open_document(sample, inside)
     if not claims(document):
-        raise UnknownFormatError(f"{inside} is no sample of Inspect.", "Unpack it, and name a file that it holds.")
+        raise UnknownFormatError(f"{inside} is not an Inspect sample.", "Unpack it, and name a file that it holds.")
     return replace(read(document, document.values), format=ARCHIVE)
 
 
 def _no_archive(document: Document, values: Iterator[Any]) -> Transcript:
-    raise UnknownFormatError("this is no ZIP archive, as .eval files are.", "JSON logs are of the format inspect.")
+    raise UnknownFormatError("this is not a ZIP archive, as .eval files are.", "JSON logs have the format inspect.")
 
 
 def _not_one(name: str, samples: list[str]) -> UnknownFormatError:
     if not samples:
         return UnknownFormatError(
-            f"{name} is a ZIP archive without samples of Inspect.", "Unpack it, and name a file that it holds."
+            f"{name} is a ZIP archive without Inspect samples.", "Unpack it, and name a file that it holds."
         )
     return UnknownFormatError(
-        f"{name} holds {len(samples)} conversations, one in each sample.",
-        f"Take one out: unzip -p FILE {shlex.quote(samples[0])} > sample.json",
+        f"{name} holds {len(samples)} conversations, one per sample.",
+        f"Extract one: unzip -p FILE {shlex.quote(samples[0])} > sample.json",
     )
 
 
@@ -189,7 +189,7 @@ FORMAT = Format(
 ARCHIVES = Format(
     ARCHIVE,
     Family.OPENAI_CHAT,
-    "Inspect AI: a log (.eval) of one sample, only read",
+    "Inspect AI: a log (.eval) of one sample, read-only",
     lambda _: Evidence.NO,
     _no_archive,
     is_writable=False,

@@ -75,7 +75,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if len(records) > 1:
             raise UnknownFormatError(
                 "It holds several conversations in one array.",
-                "Put each on a line of its own, as jq -c '.[]' does: such a file is a set of rows.",
+                "Put each on its own line (jq -c '.[]'); such a file is a set of rows.",
             )
         document = with_records_under(document, "conversations")
         records = list(document.values)

@@ -147,15 +147,13 @@ def _read(name: str, document: Document, calls: list[_Call]) -> Transcript:
     found = [call for call in calls if call.said]
     of_models = [call for call in found if call.is_model] or found
     if not of_models:
-        raise UnknownFormatError(
-            "It holds no call of a model with messages.", "Export the trace with its input and output."
-        )
+        raise UnknownFormatError("It holds no model call with messages.", "Export the trace with its input and output.")
     last = max(of_models, key=lambda call: (call.began, len(call.said)))
     tools: dict[str, str] = {}
     turns = [Turn(said.role, [*_blocks(said, last.record, tools)]) for said in last.said]
     begins = [_beginning(call) for call in of_models]
     others = sum(begin != _beginning(last) for begin in begins)
-    warnings = (f"Calls of other conversations are not looked at: {others}.",) if others else ()
+    warnings = (f"Calls of other conversations are ignored ({others}).",) if others else ()
     turns = [turn for turn in turns if turn.blocks]
     return Transcript(
         name, Family.OPENAI_CHAT, joined(turns), document.source, model=last.model, warnings=warnings
@@ -212,7 +210,7 @@ def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
 LANGFUSE: Final = Format(
     "langfuse",
     Family.OPENAI_CHAT,
-    "Langfuse traces with their observations, only read",
+    "Langfuse traces with their observations, read-only",
     _langfuse_evidence,
     _read_langfuse,
     is_writable=False,
@@ -220,7 +218,7 @@ LANGFUSE: Final = Format(
 LANGSMITH: Final = Format(
     "langsmith",
     Family.OPENAI_CHAT,
-    "LangSmith runs, only read",
+    "LangSmith runs, read-only",
     _langsmith_evidence,
     _read_langsmith,
     is_writable=False,

@@ -161,7 +161,7 @@ def _shown_answer(request: dict[str, Any], record: int) -> Iterator[Block]:
 FORMAT = Format(
     "vscode-chat",
     Family.OPENAI_CHAT,
-    "Chats of VS Code (Chat: Export Chat…), only read",
+    "Chats of VS Code (Chat: Export Chat…), read-only",
     evidence,
     read,
     answers_calls=True,

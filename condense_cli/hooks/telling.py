@@ -114,6 +114,6 @@ def _sentence(percent: float, tokens: int, window: int, freed: int, session: str
     words = f"condense: {percent:.0f}% of the context window is in use ({tokens:,} of {window:,} tokens)."
     if freed > 0:
         words += (
-            f" Condensing would free about {freed:,}: leave, then condense run --session {session[:8]} --new-session"
+            f" Condensing would free about {freed:,}: exit, then condense run --session {session[:8]} --new-session"
         )
     return words

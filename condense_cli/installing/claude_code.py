@@ -30,9 +30,9 @@ def installed(target: Target) -> Plan:
     if line is None or _is_our_line(line):
         after["statusLine"] = {"type": "command", "command": hook_command(CLIENT, "status-line")}
     else:
-        remarks.append("There is another status line; it was left alone.")
+        remarks.append("You have another status line; it was left alone.")
     if before.get("disableAllHooks") is True:
-        remarks.append(f"disableAllHooks is set in {path}: no hook runs until you take it out.")
+        remarks.append(f"disableAllHooks is set in {path}; no hook runs until you remove it.")
     edits = [edit_of(path, text, before, after)]
     if target.has_mcp:
         edits.append(_server(target, {"type": "stdio", "command": program()[0], "args": [*program()[1:], "mcp"]}))
@@ -60,7 +60,7 @@ def problems(target: Target) -> Iterator[str]:
     elif _is_our_line(line) and not runs(line["command"]):
         yield f"The status line runs a program that is not there: {line['command']}"
     if settings.get("disableAllHooks") is True:
-        yield f"disableAllHooks is set in {path}: no hook runs."
+        yield f"disableAllHooks is set in {path}; no hook runs."
     if target.has_mcp and _servers(settings_in(_state(target))[1], target).get(SERVER) is None:
         yield "The MCP server is not installed."
 

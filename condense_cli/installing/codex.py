@@ -24,9 +24,7 @@ _TABLE: Final = f"mcp_servers.{SERVER}"
 
 TRUST: Final = "Codex runs hooks only once you trust them: start codex, type /hooks, and trust those of condense."
 
-_MOVED: Final = (
-    "Codex knows hooks by their place: it may ask you to trust others anew that were behind those of condense."
-)
+_MOVED: Final = "Codex identifies hooks by position, so it may ask you to trust later ones again."
 
 
 def installed(target: Target) -> Plan:
@@ -38,7 +36,7 @@ def installed(target: Target) -> Plan:
     if target.has_mcp:
         edits.append(_server(target, {"command": program()[0], "args": [*program()[1:], "mcp"]}))
     if target.project is not None:
-        remarks.append(f"Codex reads {target.project / '.codex'} only in a project that you trust.")
+        remarks.append(f"Codex reads {target.project / '.codex'} only in trusted projects.")
     return Plan(tuple(edits), tuple(remarks))
 
 
@@ -60,7 +58,7 @@ def problems(target: Target) -> Iterator[str]:
     tables = tables_in(_config(target), read(_config(target)))
     features = tables.get("features")
     if isinstance(features, dict) and features.get("hooks") is False:
-        yield f"Hooks are switched off in {_config(target)}: features.hooks."
+        yield f"Hooks are switched off in {_config(target)} (features.hooks)."
     elif found:
         waiting = untrusted(target, path, found)
         if waiting:

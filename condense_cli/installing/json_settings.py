@@ -23,9 +23,9 @@ def settings_in(path: Path) -> tuple[str | None, Settings]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"{path} is no JSON: {error}.", "Nothing was written. Mend it first.") from error
+        raise UnreadableError(f"{path} is not JSON: {error}.", "Nothing was written. Fix it first.") from error
     if not isinstance(found, dict):
-        raise UnreadableError(f"{path} holds no object.", "Nothing was written. Mend it first.")
+        raise UnreadableError(f"{path} does not hold a JSON object.", "Nothing was written. Fix it first.")
     return text, found
 
 
@@ -39,7 +39,7 @@ def part(holder: Mapping[str, Any], key: str, kind: type[T]) -> T:
         return kind()
     if not isinstance(found, kind):
         what = {dict: "an object", list: "a list"}[kind]
-        raise UnreadableError(f"{key!r} in the client's settings is not {what}.", "Nothing was written. Mend it first.")
+        raise UnreadableError(f"{key!r} in the client's settings is not {what}.", "Nothing was written. Fix it first.")
     return found
 
 

@@ -36,7 +36,7 @@ class Edit(Struct, frozen=True):
         """Raises OutputError, also where the file is no longer what was shown."""
         target = Path(os.path.realpath(self.path))  # Some keep their settings elsewhere, with a link to them.
         if read(target) != self.before:
-            raise OutputError(f"{self.path} changed just now.", "Nothing was written to it. Try again.")
+            raise OutputError(f"{self.path} changed just now.", "Nothing was written. Try again.")
         with output_errors(self.path):
             check_replaceable(target)
             if self.after is None:

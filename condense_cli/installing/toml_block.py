@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..errors import UnreadableError
 
-_NOTE: Final = "# From condense install, which also takes it out: --remove."
+_NOTE: Final = "# Added by condense install; condense install --remove takes it out."
 
 
 def tables_in(path: Path, text: str | None) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def tables_in(path: Path, text: str | None) -> dict[str, Any]:
     try:
         return tomllib.loads(text or "")
     except tomllib.TOMLDecodeError as error:
-        raise UnreadableError(f"{path} is no TOML: {error}.", "Nothing was written. Mend it first.") from error
+        raise UnreadableError(f"{path} is not TOML: {error}.", "Nothing was written. Fix it first.") from error
 
 
 def with_table(text: str, name: str, values: Mapping[str, str | list[str]]) -> str:

@@ -129,7 +129,7 @@ class Live:
             keep_reads = KEEP_READS if keep_reads is None else keep_reads
         if summarizer is not None and (isinstance(state, str | Path) or _forgets(state)):
             raise UsageError(
-                "What a model wrote cannot be computed again after a restart.", "Give state=StateFile(path, keep=True)."
+                "Model summaries cannot be recomputed after a restart.", "Give state=StateFile(path, keep=True)."
             )
         configuration = api.configuration_from(configuration, preset)
         self._means = Means(configuration, max(1, keep_recent), summarizer, keep_reads or 0)

@@ -131,7 +131,7 @@ class Decider:
 
     def _due(self, asked: Asked) -> str:
         if asked.is_over:
-            return f"{asked.moment.used:,} tokens are in use, and the limit is {asked.limit:,}"
+            return f"{asked.moment.used:,} tokens are in use; the limit is {asked.limit:,}"
         return self._policy.due(asked.moment)
 
     def _renews(self, asked: Asked) -> bool:
@@ -191,7 +191,7 @@ class Decider:
         decision = Decision(kind, why, outcome.before, outcome.after, turns)
         if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
             return step.segments, decision
-        saved = f"it would save {max(0, outcome.saved):,} tokens, and pay after {_requests(turns)}"
+        saved = f"it would save {max(0, outcome.saved):,} tokens and pay after {_requests(turns)}"
         return segments, Decision(Kind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
 
     def _step(self, attempt: Attempt, *, waits: bool) -> Step | str | None:
@@ -222,4 +222,4 @@ def _saved(decision: Decision) -> int:
 
 
 def _requests(turns: Decimal) -> str:
-    return f"{turns:.0f} requests" if turns.is_finite() else "no number of requests"
+    return f"{turns:.0f} requests" if turns.is_finite() else "an unknown number of requests"

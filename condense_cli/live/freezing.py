@@ -88,10 +88,10 @@ def freeze(
     """
     transcript = replace(api.loads(messages, format=format), model=model)
     if transcript.format not in MESSAGE_FORMATS:
-        return f"messages of format {transcript.format} are not condensed here"
+        return f"messages in the format {transcript.format} are not condensed here"
     cut = _cut(transcript, means.keep_recent, len(messages) if most is None else most, end)
     if cut is None or _record(transcript.messages[cut]) <= frozen:
-        return "nothing new is older than the newest turns"
+        return "there is nothing to condense before the newest turns"
     end = _record(transcript.messages[cut])
     begin = sum(_last_record(message) < frozen for message in transcript.messages)
     count = Counter.of(transcript, means.configuration.counter)
@@ -109,11 +109,11 @@ def freeze(
     if result.error is not None:
         return result.error.message
     if not result.changes:
-        return "nothing would become smaller"
+        return "nothing would get smaller"
     output = api.dump_messages(result)
     rest = len(messages) - end
     if output[:frozen] != _plain(transcript, 0, frozen) or not _ends_alike(output, transcript, rest):
-        return "what is frozen, or the newest turns, would change"
+        return "frozen messages or the newest turns would change"
     kept = output[frozen : len(output) - rest]
     return Frozen(end, kept, transcript.format, *_sizes(result, begin, cut, count, factor))
 

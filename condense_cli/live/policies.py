@@ -115,7 +115,7 @@ class Tokens(Struct, frozen=True):
     def due(self, moment: Moment) -> str:
         if moment.used < self.above or moment.older < LEAST_OLDER:
             return ""
-        return f"{moment.used:,} tokens are in use, and {self.above:,} is the threshold"
+        return f"{moment.used:,} tokens are in use; the threshold is {self.above:,}"
 
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough
@@ -130,7 +130,9 @@ class Share(Struct, frozen=True):
     def due(self, moment: Moment) -> str:
         if moment.window is None or moment.used < self.part * moment.window or moment.older < LEAST_OLDER:
             return ""
-        return f"{moment.used:,} of {moment.window:,} tokens are in use, and {self.part:.0%} is the threshold"
+        return (
+            f"{moment.used:,} of {moment.window:,} tokens are in use; the threshold is {self.part:.0%} is the threshold"
+        )
 
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough

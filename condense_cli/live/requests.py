@@ -196,4 +196,4 @@ def _as_json(value: Any) -> Any:
         return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
         return dict(value)
-    raise UsageError(f"A message holds a {type(value).__name__}, which is no JSON.", "Give dicts, lists and strings.")
+    raise UsageError(f"A message holds a {type(value).__name__}, which is not JSON.", "Give dicts, lists and strings.")

@@ -63,7 +63,7 @@ def again(request: Request, segments: Segments, means: Means) -> tuple[Segments,
             break
         done = (*done, found)
         if found.digest != segment.digest:
-            return done, "what was frozen comes out otherwise than it did, so it is sent anew"
+            return done, "frozen messages came out differently, so they are sent again"
     return done, ""
 
 

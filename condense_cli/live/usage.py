@@ -28,7 +28,7 @@ def tokens_of(usage: Any) -> int:
         if found[0] is not None:
             beside = sum(values[name] for name in _BESIDE if _is_number(values.get(name)))
             return int(found[0]) + int(found[1] or 0) + int(beside)
-    raise UsageError("The usage holds no input_tokens and no prompt_tokens.", "Give usage as the API answered it.")
+    raise UsageError("The usage holds no input_tokens and no prompt_tokens.", "Give usage as the API returned it.")
 
 
 def _is_number(value: Any) -> bool:

@@ -79,7 +79,7 @@ def open_access(name: str, user: UserConfiguration, environment: Mapping[str, st
     if not key:
         return failure(Cause.NO_KEY, names_of(access))
     if not (key.isascii() and key.isprintable()):  # It would come back inside the error of the HTTP library.
-        return failure(Cause.NO_KEY, names_of(access), "(It is set, to characters that no key has.)")
+        return failure(Cause.NO_KEY, names_of(access), "(It is set, but not to a valid key.)")
     return Access(name, known.profile, key)
 
 

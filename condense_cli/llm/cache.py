@@ -149,10 +149,12 @@ class Cache:
             with suppress(OSError):
                 aside = self._file.set_aside()
                 if aside is not None:
-                    self.notes.append(f"The cache of summaries was broken; it is now {aside}, and a new one begins.")
+                    self.notes.append(
+                        f"The cache of summaries was damaged; it was moved to {aside} and a new one started."
+                    )
                 return
         self._is_off = True
-        self.notes.append(f"The cache of summaries {self.path} cannot be used ({error}); the run goes on without.")
+        self.notes.append(f"The cache of summaries {self.path} cannot be used ({error}); the run continues without it.")
 
 
 def _files(path: Path) -> tuple[Path, Path, Path]:

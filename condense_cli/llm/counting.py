@@ -65,9 +65,7 @@ def counted_factor(
         client.close()
     value = tokens / asked.bare
     if not LOWEST <= value <= HIGHEST:
-        said = (
-            f"({tokens:,} tokens where we count {asked.bare:,}: believed is from {LOWEST:g} to {HIGHEST:g} times that.)"
-        )
+        said = f"({tokens:,} tokens where we count {asked.bare:,}; plausible is {LOWEST:g} to {HIGHEST:g} times that.)"
         raise CallError(failure(Cause.NOT_BELIEVED, names_of(access), said))
     return Factor(value, Known.COUNTED, typical=typical_of(transcript.model))
 
@@ -82,7 +80,7 @@ def _in_other_words(error: CallError, access: Access) -> CallError:
 def _asked(transcript: Transcript, count: Counter, api: Api, redactor: Redactor | None) -> _Asked:
     sent = _masked(_text_alone(transcript), redactor)
     if not sent.messages:
-        raise UsageError("There is no text in the transcript that a provider could count.", "Leave --count exact out.")
+        raise UsageError("The transcript has no text that a provider could count.", "Leave --count exact out.")
     match api:
         case "anthropic":
             format = "anthropic"

@@ -59,16 +59,16 @@ LASTING: Final = frozenset({Cause.EMPTY, Cause.OVER_LIMIT, Cause.REFUSED_BY_MODE
 ANSWERED: Final = LASTING | {Cause.NOT_SMALLER, Cause.LACKS_CONTENT}
 """With these the model has answered, or did so too often: asking it another time changes nothing."""
 
-_LATER: Final = "Run it again later; what succeeded comes from the cache."
+_LATER: Final = "Run it again later; finished summaries come from the cache."
 
 _TEXTS: Final = {
     Cause.NO_CONSENT: (
-        "No model was called: nothing permits it.",
+        "No model was called, because nothing permits it.",
         "Add --profile NAME or --allow-calls, or `allow_calls: true` to your own configuration.",
     ),
     Cause.UNKNOWN_PROFILE: ("There is no profile {profile}.", "`condense profiles` lists them."),
     Cause.NO_KEY: (
-        "The profile {profile} needs a key, and the environment variable {variable} holds none.",
+        "The profile {profile} needs a key, and the environment variable {variable} is not set.",
         "Set {variable}, or name another profile.",
     ),
     Cause.SDK_MISSING: (
@@ -76,7 +76,7 @@ _TEXTS: Final = {
         "pip install 'condense-cli[{package}]'",
     ),
     Cause.UNPRICED: (
-        "The price of {model} is not known, so a limit in money cannot be kept.",
+        "The price of {model} is not known, so a cost limit cannot be enforced.",
         "Give the profile a `price`, or limit tokens with --max-summary-tokens.",
     ),
     Cause.UNAUTHORISED: (
@@ -92,7 +92,7 @@ _TEXTS: Final = {
         "Check `model` and `base_url` of the profile {profile}.",
     ),
     Cause.REDIRECTED: (
-        "{host} redirects requests to another address, and transcripts are not sent there.",
+        "{host} redirects to another address; transcripts are not sent there.",
         "If that address is right, make it the `base_url` of the profile {profile}.",
     ),
     Cause.REQUEST_REFUSED: (
@@ -104,7 +104,7 @@ _TEXTS: Final = {
         "Name a profile with a larger `context_window`, or lower the limit of the summary.",
     ),
     Cause.RATE_LIMITED: (
-        "{host} turned the call away because there were too many.",
+        "{host} refused the call because of its rate limit.",
         "Lower `max_parallel_calls` of the profile, or run it again later.",
     ),
     Cause.OVERLOADED: ("{host} is overloaded.", _LATER),
@@ -117,9 +117,9 @@ _TEXTS: Final = {
         "{host} cannot be reached.",
         "Check the network and `base_url` of the profile {profile}.",
     ),
-    Cause.CUT_OFF: ("The answer of {model} broke off before its end.", _LATER),
+    Cause.CUT_OFF: ("The answer of {model} was cut off.", _LATER),
     Cause.MALFORMED: (
-        "What {host} answered is not an answer of this API.",
+        "{host} returned something that is not an answer of this API.",
         "Check `api` and `base_url` of the profile {profile}.",
     ),
     Cause.EMPTY: ("{model} gave an empty answer.", "Name another profile, or change the prompt."),
@@ -129,31 +129,31 @@ _TEXTS: Final = {
     ),
     Cause.REFUSED_BY_MODEL: ("{model} refused to answer.", "Name another profile for this content."),
     Cause.LACKS_CONTENT: (
-        "The summary of {model} lacks what the rest of the work needs.",
+        "The summary by {model} lacks facts that later work needs.",
         "Name another profile, or lower `validate: {{min_facts: …}}` of the summary.",
     ),
     Cause.NOT_SMALLER: (
-        "The summary is not smaller than what it stands for.",
-        "Nothing to do: the original stays.",
+        "The summary is not smaller than the original.",
+        "Nothing to do; the original stays.",
     ),
     Cause.BUDGET_SPENT: (
         "The budget does not cover another call.",
         "Raise --max-cost, --max-summary-tokens or the limit of the day or the conversation; "
-        "what succeeded comes from the cache.",
+        "finished summaries come from the cache.",
     ),
     Cause.INSTALLED_FAILED: (
         "The summarizer of the profile {profile} failed.",
-        "It is of an installed package: ask its authors, or name another profile.",
+        "It comes from an installed package; ask its authors, or name another profile.",
     ),
     Cause.NO_COUNTING: (
         "{host} has no endpoint that counts tokens, or does not know the model {model}.",
         "Leave --count exact out, or name a profile of the vendor's own API.",
     ),
     Cause.NOT_BELIEVED: (
-        "The count of {host} cannot be one of this transcript.",
+        "The count returned by {host} cannot be right for this transcript.",
         "Leave --count exact out, or check `model` and `base_url` of the profile {profile}.",
     ),
-    Cause.INTERRUPTED: ("Interrupted before the answer was there.", _LATER),
+    Cause.INTERRUPTED: ("Interrupted before the answer arrived.", _LATER),
 }
 
 

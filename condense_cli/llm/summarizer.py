@@ -173,7 +173,7 @@ class Summaries:
     def _by_installed(self, access: Access, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         """The summaries of an installed package's own code, which may fail in any way."""
         if self.is_planned:
-            self._note(f"The summarizer of the profile {access.name} was not asked; the offline one stands in for it.")
+            self._note(f"The summarizer of the profile {access.name} was not used; the offline one replaces it.")
             return self._offline.summarize(tasks, messages)
         try:
             if access.name not in self._installed_made:
@@ -198,8 +198,8 @@ class Summaries:
         allowed = access.profile.max_parallel_calls
         if min(at_once, default=0) > allowed:
             self._note(
-                f"max_parallel_calls {min(at_once)} of the configuration is more than the {allowed} of the profile "
-                f"{access.name}, which holds."
+                f"max_parallel_calls {min(at_once)} in the configuration exceeds the {allowed} of the profile "
+                f"{access.name}, which applies."
             )
         caller = replace(self._callers[access.name], max_parallel_calls=min(at_once, default=None))
         asked_for = [self._task(task, access) for task in tasks]

@@ -32,7 +32,7 @@ def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
     input is among the arguments or a file would be written over itself.
     """
     if STDIO in arguments:
-        raise UsageError("- reads one transcript, and there are several.", "Write it to a file first.")
+        raise UsageError("- reads one transcript, but several are given.", "Write it to a file first.")
     found: dict[str, tuple[Path, bool]] = {}
     bases: list[Path] = []
     for argument in arguments:
@@ -44,13 +44,13 @@ def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
     try:
         base = Path(os.path.commonpath(bases))
     except ValueError:  # Of Windows, where no folder holds two drives.
-        raise UsageError("The files are on several drives.", "Condense those of each drive by themselves.") from None
+        raise UsageError("The files are on several drives.", "Condense each drive separately.") from None
     inputs = [Input(file, file.relative_to(base), named) for file, named in found.values()]
     for each in inputs:
         over = found.get(_place(output / each.below)) if output is not None else None
         if over is not None:
-            what = "itself" if over[0] == each.path else f"{over[0]}, which is to be read as well"
-            raise UsageError(f"{each.path} would be written over {what}.", "Name another folder with --out-dir.")
+            what = "itself" if over[0] == each.path else f"{over[0]}, which is an input too"
+            raise UsageError(f"{each.path} would overwrite {what}.", "Name another folder with --out-dir.")
     return inputs
 
 

@@ -73,7 +73,7 @@ def _running() -> Iterator[Any]:
     try:
         ray.init(log_to_driver=False, logging_level="error")
     except (RuntimeError, ConnectionError, TimeoutError) as error:
-        raise CondenseError(f"Ray does not start ({error}).") from None
+        raise CondenseError(f"Ray did not start ({error}).") from None
     try:
         yield ray
     finally:

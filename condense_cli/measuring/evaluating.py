@@ -125,10 +125,12 @@ def evaluate(
     """
     for name in against:
         if name not in KNOWN_WAYS:
-            raise UsageError(f"There is no way named {name!r} to compare with.", f"There are {', '.join(KNOWN_WAYS)}.")
+            raise UsageError(
+                f"There is no method named {name!r} to compare with.", f"There are {', '.join(KNOWN_WAYS)}."
+            )
     for name in witnesses:
         if name not in WITNESSES:
-            raise UsageError(f"There is no witness named {name!r}.", f"There are {', '.join(WITNESSES)}.")
+            raise UsageError(f"There is no measure named {name!r}.", f"There are {', '.join(WITNESSES)}.")
     if not presets and configurations is None:
         presets = preset_names()
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
@@ -160,7 +162,7 @@ def kept_here(
     known = {name: kept for name, _ in configurations if (kept := kept_by(name, [found])) is not None}
     if not known:
         why = "; ".join(dict.fromkeys(left_out.reason for left_out in found.left_out))
-        return None, f"What each keeps could not be measured on this transcript: {why}."
+        return None, f"How much each keeps could not be measured on this transcript: {why}."
     return KeptFigures(KeptSource(is_typical=False, transcripts=1, cuts=len(found.cuts)), known), ""
 
 

@@ -127,10 +127,10 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
     assumed = []
     if read is not None and write is None and provider.id == "anthropic":
         write = paid * ANTHROPIC_WRITE_5M
-        assumed.append(f"A cache write is taken to cost {ANTHROPIC_WRITE_5M} times the input price.")
+        assumed.append(f"Cache writes are assumed to cost {ANTHROPIC_WRITE_5M} times the input price.")
     elif read is not None and write is None and provider.id == "openai" and not _openai_charges_writes(info.id):
         write = paid
-        assumed.append("A cache write is taken to cost no more than input.")
+        assumed.append("Cache writes are assumed to cost no more than input.")
     return Price(
         info.id,
         provider.name,

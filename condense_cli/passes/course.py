@@ -45,7 +45,7 @@ _ROUNDS: Final = 5
 
 _PRELUDE: Final = "Lossless prelude"
 
-_MOVED: Final = "what it can refer to changed"
+_MOVED: Final = "what it refers to changed"
 """Why references made of a block what it is, where other blocks changed."""
 
 
@@ -254,13 +254,13 @@ class Course:
         if self.target is None and needs_target(config):
             return NO_TARGET
         if condition and tokens <= condition.token_threshold:
-            return f"{tokens:,} tokens are not above its {condition.token_threshold:,}"
+            return f"{tokens:,} tokens does not exceed its threshold of {condition.token_threshold:,}"
         if runs_once(config):
-            return "it ran already" if config.id in self._seen_ids() else ""
+            return "it has already run" if config.id in self._seen_ids() else ""
         if keeps_all(config):
             return KEEPS_ALL
         if config.mode == "batch" and self.bench.is_up_to_date:
-            return "the conversation did not go on since the last summary"
+            return "the conversation has not continued since the last summary"
         return ""
 
     def _settled(self, pass_id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:

@@ -23,8 +23,8 @@ from .receipts import PROTECTED, Kept, Receipt
 
 _WILD: Final = frozenset("*?[")
 _WHY_UNCUT: Final = {
-    Kept.NOT_SELECTED: "those are the user's own words; name the message to cut them",
-    Kept.PINNED: "it is to be kept",
+    Kept.NOT_SELECTED: "they are the user's own words; name the message to cut them",
+    Kept.PINNED: "they are to be kept",
 }
 
 

@@ -50,7 +50,7 @@ class Joining(Struct, frozen=True):
         has_moved = False
         for message in messages:
             if not message.blocks and message.index in had_blocks:
-                receipts.append(_constant(pass_id, message, "remove", "nothing was left in the message"))
+                receipts.append(_constant(pass_id, message, "remove", "the message became empty"))
             elif receipts and stay and self._are_one(stay[-1], message):
                 receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
                 stay[-1] = replace(stay[-1], blocks=stay[-1].blocks + message.blocks)

@@ -79,8 +79,8 @@ class ReferenceWriter:
         if not self._first_free or not self.is_enabled:
             return []
         return [
-            "Nothing in front of the last thinking was changed: the model refuses thinking once anything before it "
-            "changed (--drop-thinking lets it go)."
+            "Nothing before the last thinking was changed, because the model refuses thinking when anything before it "
+            "has changed (--drop-thinking removes it)."
         ]
 
     def switch_off(self) -> None:

@@ -30,7 +30,7 @@ FindSelector = Callable[[str], Selector]
 
 
 def no_selectors(name: str) -> Selector:
-    raise ConfigurationError(f"There is no selector named {name!r}.", "An installed package may bring one.")
+    raise ConfigurationError(f"There is no selector named {name!r}.", "An installed package can provide one.")
 
 
 class Selected(Struct, frozen=True):
@@ -65,7 +65,7 @@ def select(
         case "preserve_percent":
             percentage = selection.keep_percentage or 0
             wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)
-            reason = f"older than the newest {percentage:g} %"
+            reason = f"older than the newest {percentage:g}%"
         case other:
             assert_never(other)
     # Counting from the front: a slice such as [-0:] would preserve everything when nothing is meant.

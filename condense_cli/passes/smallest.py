@@ -35,7 +35,7 @@ def at_most_references(run: Run, transcript: Transcript, configuration: Configur
     alone = run(transcript, replace(configuration, passes=asked))
     if alone.tokens_after >= result.tokens_after:
         return result
-    alone = _in_place_of(result, alone, "references alone leave less")
+    alone = _in_place_of(result, alone, "references alone are smaller")
     return _settled(alone, configuration, partial(at_most_references, run))
 
 
@@ -80,7 +80,7 @@ def _smallest(
         known = {receipt.id for receipt in held.passes}
         skipped = [receipt for receipt in own.passes if receipt.id not in known]
         return replace(held, target=None, asked=None, passes=(*held.passes, *skipped))
-    return _in_place_of(own, least, f"what preset {name} does leaves less")
+    return _in_place_of(own, least, f"preset {name} is smaller")
 
 
 def _in_place_of(result: Condensation, smaller: Condensation, why: str) -> Condensation:

@@ -19,7 +19,7 @@ from ..rules.validity import thinking_behind_changes
 
 Mode = Literal["auto", "drop", "keep"]
 
-BOUND = "bound to what changed before it"
+BOUND = "invalid because something before it changed"
 WANTED = "thinking: drop"
 LONE = "the client sends no reply of thinking alone"
 

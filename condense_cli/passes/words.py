@@ -31,12 +31,12 @@ def told(
         if receipt.is_change and receipt.pass_id in individual and (receipt.message, receipt.block) in gone
     }
     said = [
-        f"Pass {id} cuts the user's own words, as it is configured: {plural(list(named.values()).count(id), 'text')}."
+        f"Pass {id} cuts the user's own words, as configured: {plural(list(named.values()).count(id), 'text')}."
         for id in dict.fromkeys(named.values())
     ]
     rest = len(gone) - len(named)
     if rest and target is not None:
-        said.append(f"The target leaves no room for all of the user's own words: {plural(rest, 'text')} cut.")
+        said.append(f"The target is too small for all of the user's own words: {plural(rest, 'text')} cut.")
     return said
 
 

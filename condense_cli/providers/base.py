@@ -160,7 +160,7 @@ class Provider(Generic[S]):
         found = section_warnings(configuration)
         for given, what in (configuration.passes, "passes"), (configuration.has_phases, "phases"):
             if given and not self.runs_passes:
-                found.append(f"The {what} of the configuration do not run: provider {self.id} does not use them.")
+                found.append(f"The {what} in the configuration are not used by provider {self.id}.")
         for section in _SECTIONS:
             if section != self.section and getattr(configuration, section) is not None:
                 found.append(f"The settings under {section} are not used: the provider is {self.id}.")

@@ -79,25 +79,25 @@ class Decision(Struct, frozen=True):
         """The reason in a sentence, with the numbers that decided."""
         sizes = self.sizes
         if self.percent is None or self.limit is None:
-            share = f"{sizes.used:,} tokens are in use, and the context window of the model is not known"
+            share = f"{sizes.used:,} tokens are in use; the context window of the model is not known"
         else:
-            share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f} %, {sizes.source})"
+            share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f}%, {sizes.source})"
         match self.reason:
             case DecisionReason.SWITCHED_OFF:
                 return f"{share}; auto_condense_context is false."
             case DecisionReason.UNKNOWN_WINDOW:
                 return f"{share}."
             case DecisionReason.THRESHOLD:
-                return f"{share}, and the threshold is {sizes.threshold:g} %."
+                return f"{share}, at or above the threshold of {sizes.threshold:g}%."
             case DecisionReason.ABOVE:
-                return f"{share}, and condensing is due from {sizes.above:,} tokens on."
+                return f"{share}; condensing is due from {sizes.above:,} tokens on."
             case DecisionReason.LIMIT:
                 return f"{share}, above the limit of {self.limit:,}."
             case DecisionReason.BELOW if self.limit is None:
                 return f"{share}; condensing is due from {sizes.above:,} tokens on."
             case DecisionReason.BELOW:
-                above = "" if sizes.above is None else f"the {sizes.above:,} tokens from which condensing is due, "
-                return f"{share}, below {above}the threshold of {sizes.threshold:g} % and the limit of {self.limit:,}."
+                above = "" if sizes.above is None else f"the {sizes.above:,} tokens set with --above, "
+                return f"{share}, below {above}the threshold of {sizes.threshold:g}% and the limit of {self.limit:,}."
 
 
 def decide(sizes: Sizes) -> Decision:

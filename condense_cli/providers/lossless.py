@@ -17,13 +17,13 @@ class Lossless(Provider[LosslessConfig]):
     id = "lossless"
     name = "References alone"
     description = (
-        "What stands twice is said once, by a reference to the other place; condense restore undoes every reference. "
-        "With `fallback: native` one summary of the middle follows where that misses the target."
+        "Replaces repeated text with references and removes nothing; condense restore undoes them. "
+        "With `fallback: native`, one summary of the middle follows if the target is missed."
     )
     best_for = "keeping every word"
     example = "keep_recent=4"
     capabilities = Capabilities(lossless=True, fallback=True, speed="fast")
-    besides = "falls back to one summary where it may and a target is missed"
+    besides = "falls back to one summary if allowed and the target is missed"
     settings = LosslessConfig
     section = "lossless"
 

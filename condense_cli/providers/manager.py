@@ -123,7 +123,7 @@ class Manager:
         slid = Run(result.transcript, configuration, NoSettings(), context).pipeline(sliding(configuration))
         lost = dropped(slid.receipts)
         if not lost:
-            return _warned(result, f"{failure} {decision} The sliding window found nothing that may go.")
+            return _warned(result, f"{failure} {decision} The sliding window found nothing to drop.")
         both = joined(result, slid)
         if not _can_be_written(both):
             return _warned(result, f"{failure} {decision} The sliding window cannot drop anything from this file.")

@@ -1,6 +1,6 @@
 """Provider `native`: the first message, one summary of the middle, the last turns.
 
-It does what clients do by themselves when a conversation is full. The last summary is part of the next one, and goes.
+It does what clients do when a conversation is full. The last summary is part of the next one, and goes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Refusal(StrEnum):
     TOO_FEW_TOKENS = f"there are fewer than {_LEAST_TOKENS} tokens"
     CONDENSED_RECENTLY = f"there are fewer than {_LEAST_SINCE_SUMMARY} messages since the last summary"
     NO_MODEL = "no summary was written"
-    GREW = "the summary is not smaller than what it stands for"
+    GREW = "the summary is not smaller than the original"
 
 
 def compiled(configuration: Configuration) -> Configuration:
@@ -99,7 +99,7 @@ class Native(Provider[NativeConfig]):
     id = "native"
     name = "One summary of the middle"
     description = (
-        "The first message stays, one summary takes the place of the middle, the newest turns stay. It is what clients "
+        "Keeps the first message and the newest turns and replaces the middle with one summary. It is what clients "
         "do by themselves when a conversation is full."
     )
     best_for = "long talks with little to look up again"

@@ -28,7 +28,7 @@ from .registry import Registry
 _MOST: Final = 5
 """Gentler runs. Each is a run of its own, but only a defect needs any."""
 
-REPORT: Final = "Nothing was written. This is a defect of condense; please report it."
+REPORT: Final = "Nothing was written. This is a bug in condense; please report it."
 
 
 class Gentler(Struct, frozen=True):
@@ -159,4 +159,4 @@ def _record_of(transcript: Transcript, index: int) -> int:
 def _warning(fault: RunFault) -> str:
     """What a gentler run says of the fault for which it was made."""
     said = f"At line {fault.line}, {fault.said.removesuffix('.')}"
-    return f"Less was condensed than could be. {said} otherwise. Please report this."
+    return f"Condensed less than possible. {said} otherwise. Please report this."

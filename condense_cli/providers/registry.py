@@ -168,7 +168,7 @@ def _examined(found: FoundPlugin, provider_id: str) -> tuple[Any, str]:
 
 def _fault(provider: Any, provider_id: str) -> str:
     if not isinstance(provider, Provider):
-        return f"it is no Provider but {type(provider).__name__}"
+        return f"it is not a Provider but {type(provider).__name__}"
     for field in ("id", "name", "description", "version"):
         if not isinstance(getattr(provider, field, None), str):
             return f"it has no {field}"

@@ -65,8 +65,8 @@ class Truncation(Provider[TruncationConfig]):
     id = "truncation"
     name = "Mechanical truncation"
     description = (
-        "Old tool results and the parameters of old calls are cut to a few lines and characters, or results are left "
-        "out altogether. What the user and the assistant said stays, and so do the newest turns."
+        "Cuts old tool results and the parameters of old calls to a few lines and characters, or removes results. "
+        "Keeps what the user and the assistant said, and the newest turns."
     )
     best_for = "much room at once, without a model"
     example = "max_tool_result_lines=20"

@@ -135,6 +135,6 @@ def _said(warning: str | None, tokens: int | None, reserved: int) -> Iterator[st
         yield warning
     if tokens is not None and limit_of(tokens, reserved) <= 0:
         yield (
-            f"An answer may take {reserved:,} tokens, which leaves no room in a window of {tokens:,}: "
+            f"An answer may take {reserved:,} tokens, which leaves no room in a window of {tokens:,}; "
             "give the profile a smaller max_tokens."
         )

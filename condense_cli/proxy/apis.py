@@ -47,7 +47,7 @@ def check_upstream(url: str) -> str:
 
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise UsageError(f"{url!r} is no address of an API.", "Give it like https://api.anthropic.com.")
+        raise UsageError(f"{url!r} is not the address of an API.", "Write it like https://api.anthropic.com.")
     return url.rstrip("/")
 
 

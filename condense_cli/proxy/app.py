@@ -129,7 +129,9 @@ class Proxy:
         elif status == 400:
             exchange.conversation.refused += 1
             if exchange.conversation.refused == REFUSALS:
-                words = f"{exchange.conversation.label}: its condensed requests were refused, so it goes on as it came"
+                words = (
+                    f"{exchange.conversation.label}: its condensed requests were refused; it passes through unchanged"
+                )
                 self.record.failed(time.time(), words)
 
     def _told(self, exchange: _Exchange, reader: UsageReader) -> None:
@@ -172,7 +174,7 @@ class Proxy:
         except CondenseError as error:
             return refusal(400, "invalid_request_error", error.message)
         except Exception as error:  # The gateway goes on with what it sent.
-            self.record.failed(time.time(), f"rows stay as they came ({type(error).__name__})")
+            self.record.failed(time.time(), f"rows are returned unchanged ({type(error).__name__})")
             answer = unchanged(order)
         return Response(msgspec.json.encode(answer), media_type="application/json")
 

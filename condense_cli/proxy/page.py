@@ -37,7 +37,7 @@ def page(record: Record, conversations: Conversations, *, watches: bool) -> str:
         f"<p>{escape(summary(record, conversations.number, watches=watches)).capitalize()}.</p>",
     ]
     if watches:
-        parts.append("<p>Nothing is changed: these are the figures of what would be done.</p>")
+        parts.append("<p>Nothing is changed; the figures show what would be saved.</p>")
     rows = [_row(each.label, each.savings.sums) for each in reversed(conversations.all())]
     parts += _table("Conversations", ("conversation", "requests", "sent", "not sent", "cache kept", "money"), rows, 1)
     decisions = [
@@ -47,7 +47,7 @@ def page(record: Record, conversations: Conversations, *, watches: bool) -> str:
     ]  # fmt: skip
     parts += _table("Decisions", ("time", "conversation", "model", "", "tokens", "why"), decisions)
     faults = [(_time(each.at), each.words) for each in reversed(record.faults)]
-    parts += _table("Faults of the proxy", ("time", ""), faults)
+    parts += _table("Proxy errors", ("time", ""), faults)
     return "\n".join(parts) + "\n"
 
 

@@ -65,7 +65,7 @@ def summary(record: Record, conversations: int, *, watches: bool) -> str:
     """The run in one line."""
     sums = record.sums
     if not sums.requests:
-        return "no request with a conversation came through"
+        return "no request with a conversation has come through"
     came = sums.sent + (0 if watches else sums.saved)
     share = f" ({sums.saved / came:.0%})" if came else ""
     would = "would have saved" if watches else "saved"

@@ -103,14 +103,14 @@ def cases_of(
         before = messages[:position]
         total, fixed = (sum(map(count.message, part)) for part in (before, fixed_messages(before)))
         if fixed > MOST_FIXED * total:
-            left_out.append(LeftOut(at, "most of what is before it are standing instructions and the first request"))
+            left_out.append(LeftOut(at, "most of what precedes it is standing instructions and the first request"))
             continue
         after = messages[position:]
         questions = Questions(before, after, read)
         if questions.asked.facts:
             cases.append(Case(replace(transcript, messages=before), questions, count, at, after=after))
         else:
-            left_out.append(LeftOut(at, "nothing after it asks for a fact from before it"))
+            left_out.append(LeftOut(at, "nothing after it needs a fact from before it"))
     return cases, left_out
 
 

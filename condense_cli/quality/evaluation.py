@@ -134,7 +134,7 @@ def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], bud
     def to_share(case: Case) -> Sequence[Message]:
         return condense(case, max(1, int(case.whole * budget)))
 
-    return _Run(name, f"to {100 * budget:.4g} %", budget, to_share)
+    return _Run(name, f"to {100 * budget:.4g}%", budget, to_share)
 
 
 def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float], witnesses: Sequence[str] = ()) -> Point:

@@ -28,7 +28,7 @@ _LONG_PART: Final = 40
 """Characters of a part of a line that are enough to tell it from a few words that also stand there."""
 
 
-class Score(Struct, frozen=True):
+class Score(Struct, frozen=True, rename={"asked": "needed", "standing": "kept"}):
     """How much was asked, how much of it stands, and how much of the rest is at least named."""
 
     asked: int

@@ -89,15 +89,15 @@ def judge(stretch: Stretch, ways: Sequence[Way], count: Counter, factor: Factor)
     """What a compaction kept, and what each way keeps at its size."""
     one, before = stretch.compacted, stretch.before
     if before is None:
-        return _not_judged(one, "the file does not hold what stood before it")
+        return _not_judged(one, "the file does not hold what came before it")
     if not stretch.later:
         return _not_judged(one, "nothing follows it")
     if stretch.is_undone:
-        return _not_judged(one, "the conversation went on from before it")
+        return _not_judged(one, "the conversation continued from before it")
     messages = decode(before.messages).messages
     size = sum(map(count.message, stretch.after))
     if size >= sum(map(count.message, messages)):
-        return _not_judged(one, "it left no less than the file holds of what stood before it")
+        return _not_judged(one, "it is no smaller than what the file holds of the original")
     questions = Questions(messages, stretch.later)
     case = Case(replace(before, messages=messages), questions, count, 1.0, after=stretch.later)
     left = [_left(CLIENT, stretch.after, case, factor, summary=_summary(stretch, messages, count))]

@@ -41,13 +41,13 @@ def recap(transcript: Transcript, tokens: int = TOKENS, *, lost: bool = False, c
     factor = factor_of(transcript, count)
     if factor.bare(tokens) < LEAST:
         least = factor.shown(LEAST)
-        raise UsageError(f"A recap of {tokens:,} tokens has no room for anything.", f"Give it {least:,} or more.")
+        raise UsageError(f"{tokens:,} tokens are too few for a recap.", f"Use {least:,} or more.")
     if lost:
         sides = lost_of(transcript)
         if sides is None:
             raise CondenseError(
-                "The file records no compaction whose two sides could be compared.",
-                "Without --lost the recap is of all that the file holds.",
+                "The file records no compaction that can be compared with what came before.",
+                "Without --lost, the recap covers the whole file.",
             )
         found = _recap(sides.before, factor.bare(tokens), count, sides.since)
     else:

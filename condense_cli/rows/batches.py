@@ -9,7 +9,7 @@ from ..core import json_text
 from ..errors import UsageError
 from .cells import Cells, row_holding, row_of
 
-_HINT = "Hand over a dict of columns or a pyarrow Table: map(…, batched=True), map_batches(…, batch_format='pyarrow')."
+_HINT = "Pass a dict of columns or a pyarrow Table: map(…, batched=True), map_batches(…, batch_format='pyarrow')."
 
 
 class Batch(Protocol):
@@ -31,7 +31,7 @@ def batch_of(given: Any, column: str) -> Batch:
     """Raises UsageError for what is no batch, or has no such column."""
     names = given.schema.names if _is_arrow(given) else [*given] if isinstance(given, Mapping) else None
     if names is None:
-        raise UsageError(f"A {type(given).__name__} is no batch of rows.", _HINT)
+        raise UsageError(f"A {type(given).__name__} is not a batch of rows.", _HINT)
     if column not in names:
         raise UsageError(f"The rows have no column {column}.", f"Columns: {', '.join(map(str, names))}.")
     if _is_arrow(given):

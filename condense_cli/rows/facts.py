@@ -150,12 +150,12 @@ def _shortcomings(tally: Tally) -> list[str]:
         found.append(f"The target was not reached in {plural(tally.missed, 'row')}.")
     if tally.fallen_back:
         rows = plural(tally.fallen_back, "row")
-        found.append(f"The provider failed, so the sliding window dropped older exchanges in {rows}: they are lost.")
+        found.append(f"The provider failed, so the sliding window dropped older exchanges in {rows}; they are lost.")
     if tally.not_summarized:
         blocks = plural(tally.not_summarized, "block")
-        found.append(f"Not summarized, so left as it was: {blocks}.")
+        found.append(f"Not summarized, so left unchanged: {blocks}.")
     if tally.rows and not tally.rows - tally.bad:
-        found.append("No row could be worked on.")
+        found.append("No row could be condensed.")
     return found
 
 
@@ -165,10 +165,10 @@ def headline(report: RowsReport) -> str:
     bad = f", {rows.bad:,} bad" if rows.bad else ""
     added = f", {rows.added:,} added" if rows.added else ""
     known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
-    restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
+    references = f", {tokens.lossless_saved:,} by references" if tokens.lossless_saved > 0 else ""
     return (
         f"{plural(rows.total, 'row')}, {rows.changed:,} changed{added}{bad}: {tokens.before:,} → "
-        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{known})"
+        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f}% saved{references}{known})"
     )
 
 

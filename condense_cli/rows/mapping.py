@@ -109,5 +109,5 @@ def _worked(work: RowWork, counters: Counters, transcript: Transcript, outcome: 
         raise CondenseError(str(result.error))
     outcome.after = result.shown_after
     if work.max_tokens is not None and outcome.after > work.max_tokens:
-        outcome.error = f"{outcome.after:,} tokens are still more than {work.max_tokens:,}."
+        outcome.error = f"still {outcome.after:,} tokens, more than {work.max_tokens:,}."
     return api.dump(result) if result.transcript.is_changed else None

@@ -41,7 +41,7 @@ class ParquetRows:
             try:
                 self._source = self._parquet.ParquetFile(file, pre_buffer=False)
             except self._pa.ArrowException as error:
-                raise UnreadableError(f"{file} is no whole Parquet file ({first_line(error)}).") from None
+                raise UnreadableError(f"{file} is not a complete Parquet file ({first_line(error)}).") from None
         self._schema: pa.Schema = self._source.schema_arrow
         self._column, format = self._conversation_column(kind)
         partner = None if kind.is_named else partner_of((self._column,))

@@ -129,7 +129,7 @@ def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[R
         if len(line) == LARGEST_STREAM:
             raise UnreadableError(
                 f"{name}:{first + len(lines)}: the line is longer than {LARGEST_STREAM:,} bytes, and may have no end.",
-                "A row is a line of its own.",
+                "Each row must be on its own line.",
             )
         lines.append(line)
         held += len(line)

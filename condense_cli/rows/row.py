@@ -175,7 +175,7 @@ def _model(value: Mapping[str, Any]) -> str | None:
 
 def _no_conversation(value: Any, kind: RowKind, name: str) -> UnknownFormatError:
     if not isinstance(value, dict):
-        return UnknownFormatError(f"{name}: not an object, so no row.")
+        return UnknownFormatError(f"{name}: not an object, so not a row.")
     if kind.is_named:
         return UnknownFormatError(f"{name}: its column {'.'.join(kind.column)} holds no messages in a known format.")
     keys = ", ".join(json.dumps(str(key))[:40] for key in list(value)[:6])

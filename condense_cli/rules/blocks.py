@@ -48,7 +48,7 @@ def documents_not_from_assistant(transcript: Transcript) -> Iterator[Violation]:
     """https://platform.claude.com/docs/en/api/migration-2026-10-21"""
     for message, block in transcript.blocks():
         if block.api_type == "document" and message.role is Role.ASSISTANT:
-            said = f"messages.{message.index}: `document` blocks cannot stand in an assistant message"
+            said = f"messages.{message.index}: `document` blocks are not allowed in assistant messages"
             yield Violation("documents_not_from_assistant", message.index, str(block.place), said)
 
 

@@ -44,7 +44,7 @@ def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> Session
     if not matches:
         raise UnreadableError(
             f"There is no session {wanted!r} on this machine.",
-            "condense sessions lists them; with --all also those of sub-agents and archived ones.",
+            "condense sessions lists them; --all adds sub-agents and archived ones.",
         )
     if exact and len(exact) > 1:
         matches = [file for file in exact if has_messages(file)] or exact
@@ -63,6 +63,6 @@ def _latest(places: Sequence[SessionPlace], folder: Path) -> SessionChoice:
     own = newest(of_project(files, project_root(folder)))
     file = own or newest(files)
     if file is None:
-        raise UnreadableError("There are no sessions on this machine.", "condense sessions says where it looks.")
+        raise UnreadableError("There are no sessions on this machine.", "condense sessions shows where it looks.")
     title = Names().of(file).title or READERS[file.client].title(read_bytes(file.path))
     return SessionChoice(file, title, is_elsewhere=own is None)

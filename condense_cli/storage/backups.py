@@ -104,8 +104,8 @@ def replace_in_place(path: Path, data: bytes, *, read: bytes, seen: Stamp, now: 
         late = backup.stat().st_size - len(read)
         if late and not force:
             raise OutputError(
-                f"{path} was condensed, but a program wrote {late:,} bytes to it in that moment.",
-                f"They are in {backup.name} only; condense undo brings it back.",
+                f"{path} was condensed, but a program wrote {late:,} bytes to it at that moment.",
+                f"They are only in {backup.name}; condense undo restores it.",
             )
     return backup
 
@@ -161,8 +161,8 @@ def undo(path: Path, *, now: datetime, name: str | None = None, force: bool = Fa
         if not force:
             if new:
                 raise OutputError(
-                    f"{path} holds {new} that condense did not write: it went on, or was changed.",
-                    "Nothing was changed. With --force the backup comes back, and the present file is kept beside it.",
+                    f"{path} holds {new} that condense did not write: the session continued or was edited.",
+                    "Nothing was changed. --force restores the backup and keeps the present file next to it.",
                 )
             _check_unused(path, target)
         kept = _keep(target, chosen.path.read_bytes(), "undone", now) if before.size is not None else None
@@ -183,7 +183,7 @@ def undo(path: Path, *, now: datetime, name: str | None = None, force: bool = Fa
 
 def _real(path: Path) -> Path:
     if str(path) == STDIO or (path.exists() and not path.is_file()):
-        raise UsageError(f"{path} is no file that could be replaced.", "Name the file of a transcript.")
+        raise UsageError(f"{path} is not a file that can be replaced.", "Name the file of a transcript.")
     return Path(os.path.realpath(path))
 
 
@@ -256,7 +256,7 @@ def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:
     for backup in found:
         if backup.path.name == Path(name).name:
             return backup
-    raise UsageError(f"There is no backup {name} of {path}.", "condense undo FILE --list shows what there is.")
+    raise UsageError(f"There is no backup {name} of {path}.", "condense undo FILE --list shows the backups.")
 
 
 def _not_by_condense(content: bytes, found: Sequence[Backup]) -> str:

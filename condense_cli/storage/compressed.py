@@ -50,7 +50,7 @@ def unpacked(data: bytes, name: str) -> bytes:
             whole.write(piece)
             if whole.tell() > LARGEST_UNPACKED:
                 raise UnreadableError(
-                    f"{name} unpacks to more than {LARGEST_UNPACKED:,} bytes.", "Unpack it, and name a part of it."
+                    f"{name} unpacks to more than {LARGEST_UNPACKED:,} bytes.", "Unpack it and name a part of it."
                 )
     return whole.getvalue()
 
@@ -86,12 +86,12 @@ def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", buffered)
     except EOFError:
         raise UnreadableError(
-            f"{name} is cut off: its {kind} data has no end.", "Take it again from where it comes from."
+            f"{name} is cut off: its {kind} data has no end.", "Get it again from its source."
         ) from None
     except errors as error:
         raise UnreadableError(
             f"{name} is broken: its {kind} data cannot be unpacked ({error}).",
-            "Take it again from where it comes from.",
+            "Get it again from its source.",
         ) from None
 
 

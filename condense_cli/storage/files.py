@@ -41,7 +41,7 @@ def _read_stream(stream: BinaryIO, name: str) -> bytes:
         whole.write(piece)
         if whole.tell() > LARGEST_STREAM:
             raise UnreadableError(
-                f"{name} gives more than {LARGEST_STREAM:,} bytes, and may have no end.", "Save it, and name the file."
+                f"{name} gives more than {LARGEST_STREAM:,} bytes, and may have no end.", "Save it and name the file."
             )
     return whole.getvalue()
 
@@ -54,7 +54,7 @@ def input_errors(path: str | Path) -> Iterator[None]:
     except FileNotFoundError:
         raise UnreadableError(f"There is no file {path}.", "Check the path, or use - for standard input.") from None
     except IsADirectoryError:
-        raise UnreadableError(f"{path} is a folder.", "Name one transcript file in it.") from None
+        raise UnreadableError(f"{path} is a folder.", "Name a transcript file in it.") from None
     except OSError as error:
         raise UnreadableError(f"Cannot read {path}: {error.strerror or error}.") from None
 
@@ -83,7 +83,7 @@ def create_bytes(path: Path, data: bytes, *, like: Path) -> bool:
             return True
         if holds(path, data):
             return False
-    raise OutputError(f"There is a file {path} already, and it holds something else.", "It was left as it is.")
+    raise OutputError(f"{path} already exists and holds something else.", "It was left as it is.")
 
 
 def name_new(existing: Path, new: Path) -> None:
@@ -199,7 +199,9 @@ def check_no_links(folder: Path, below: str | Path) -> None:
     for name in Path(below).parts:
         path /= name
         if path.is_symlink():
-            raise OutputError(f"{path} is a link, and is not written through.", "Remove it, or name another folder.")
+            raise OutputError(
+                f"{path} is a link; nothing is written through links.", "Remove it, or name another folder."
+            )
 
 
 def holds(path: Path, data: bytes) -> bool:

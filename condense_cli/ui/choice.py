@@ -48,7 +48,9 @@ class Choice(Struct, frozen=True):
         try:
             return replace(self, target_tokens=parse_tokens(typed), target_percent=None)
         except BadParameter:
-            raise UsageError(f"{typed!r} is not a target.", "Write 60000, 60k, 40%, or nothing for none.") from None
+            raise UsageError(
+                f"{typed!r} is not a target.", "Write 60000, 60k or 40%, or nothing for no target."
+            ) from None
 
     def keeping(self, selector: str) -> Choice:
         """The choice with a selector among what is kept, and not among what is cut; without it if it was there."""

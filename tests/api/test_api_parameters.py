@@ -96,7 +96,7 @@ def test_objects_of_an_sdk_may_stand_in_a_list(text: str) -> None:
 def test_other_objects_may_not() -> None:
     with pytest.raises(UsageError) as caught:
         api.loads([{"role": "user", "content": {1, 2}}, object()])
-    assert caught.value.message == "A message holds a object, which is no JSON."
+    assert caught.value.message == "A message holds a object, which is not JSON."
     assert caught.value.hint == "Give dicts, lists and strings."
 
 
@@ -244,7 +244,7 @@ def test_a_configuration_that_holds_itself_is_refused() -> None:
     endless["passes"] = endless
     with pytest.raises(UsageError) as caught:
         api.condense(talk(), endless)
-    assert caught.value.message.startswith("The configuration is no JSON (")
+    assert caught.value.message.startswith("The configuration is not JSON (")
     assert caught.value.hint == "Give dicts, lists, strings and numbers."
 
 
@@ -295,8 +295,8 @@ def test_what_holds_no_conversation_is_not_converted() -> None:
 def test_a_file_of_lines_gives_no_list() -> None:
     with pytest.raises(UsageError) as caught:
         api.dump_messages(api.loads(LINES))
-    assert caught.value.message == "The input was no list of messages."
-    assert caught.value.hint == "Take its bytes from dump()."
+    assert caught.value.message == "The input was not a list of messages."
+    assert caught.value.hint == "Use the bytes of dump()."
 
 
 def test_a_difference_is_counted_as_it_is_asked_for() -> None:

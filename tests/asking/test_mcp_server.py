@@ -33,7 +33,7 @@ async def talk(folder: Path, file: Path) -> None:
         assert "1 line" in await ask("search", text="1: line 7 of the listing")
         assert "Please look around." in await ask("recap", tokens=500)
         assert '"messages"' in await ask("inspect")
-        assert "one session alone" in await ask("show", what="0", session="another")
+        assert "one session only" in await ask("show", what="0", session="another")
         assert "neither a hash nor a position" in await ask("show", what="../../etc/passwd")
         assert "window" in await ask("check")
         for huge in ({"what": "x" * 90_000}, {"what": "0", "session": "x" * 90_000}):

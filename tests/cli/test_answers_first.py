@@ -31,6 +31,8 @@ def test_inspect_answers_in_a_screen(columns: int) -> None:
 def test_config_show_has_what_somebody_set(preset: str) -> None:
     answer = condense_on_terminal("config", "show", "-p", preset).plain
     assert "# default" not in answer
+    assert answer.startswith(f"# From preset {preset}, unless")
+    assert answer.count(f"# preset {preset}") == 0
     everything = condense_on_terminal("config", "show", "-p", preset, "--all").plain
     assert everything == condense("config", "show", "-p", preset).text
     assert len(answer) < len(everything)

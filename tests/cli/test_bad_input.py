@@ -102,11 +102,11 @@ def test_an_old_rollout_is_told_from_what_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "input.jsonl").write_bytes(BARE_ROLLOUT)
     done = condense("inspect", "input.jsonl", cwd=tmp_path)
     assert done.status == ExitStatus.INPUT
-    assert "a rollout of Codex CLI from before September 2025" in done.message
+    assert "a Codex CLI rollout from before September 2025" in done.message
     assert "jq -c" in done.message
     asked_for = condense("inspect", "input.jsonl", "--format", "codex", cwd=tmp_path)
     assert (asked_for.status, asked_for.stdout) == (ExitStatus.INPUT, b"")
-    assert "not one of its records has a payload" in asked_for.message
+    assert "none of its records has a payload" in asked_for.message
 
 
 def test_a_last_line_of_many_levels_is_not_said_to_be_cut_off(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         assert "sessions is a folder" in done.message
         done = condense("run", "sessions", "-o", "out.jsonl", cwd=tmp_path)
         assert done.status == ExitStatus.USAGE
-        assert "sessions is no file but a folder" in done.message
+        assert "sessions is a folder" in done.message
         assert "--out-dir" in done.message
 
 

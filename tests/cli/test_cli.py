@@ -67,7 +67,7 @@ def test_the_help_documents_every_exit_status() -> None:
 def test_the_help_of_run_documents_every_option() -> None:
     """Each option has its own line with a sentence."""
     text = condense("run", "--help").text
-    for option in re.findall(r"(--[a-z-]+)", text.split("Options that most people need:")[1]):
+    for option in re.findall(r"(--[a-z-]+)", text.split("Common options:")[1]):
         assert re.search(rf"{option}\b.* [A-Z]", text), option
 
 

@@ -314,7 +314,7 @@ def test_compiled_passes_are_printed(tmp_path: Path) -> None:
     done = condense_process("config", "show", "--config", path, "--compiled")
     assert done.status == ExitStatus.DONE
     assert yaml.safe_load(done.stdout)["passes"][0]["mode"] == "batch"
-    assert "Provider native leaves short conversations alone, which passes cannot say" in done.stderr
+    assert "Provider native also leaves short conversations alone, which passes cannot express" in done.stderr
     assert condense_process("config", "validate", path).stdout.decode() == f"{path}: valid, 1 pass\n"
     told = condense_process("config", "show", "--config", path, "--compiled", "--json").json
     assert told["origins"]["passes[0].mode"] == "compiled"

@@ -25,7 +25,14 @@ def test_diff_shows_what_was_cut(file: Path, small: Path) -> None:
     """One section per changed block, with the lines that are gone and the marker in their place."""
     done = condense("diff", file, small)
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
-    assert [int(number) for number in re.findall(r"^#(\d+) +cut", done.text, re.MULTILINE)] == [2, 4, 6, 8, 10, 12]
+    assert [int(number) for number in re.findall(r"^message (\d+) +cut", done.text, re.MULTILINE)] == [
+        2,
+        4,
+        6,
+        8,
+        10,
+        12,
+    ]
     assert re.search(r"^ *- 1: line 4 of the listing *$", done.text, re.MULTILINE)
     assert re.search(r"^ *\+ \[… 37 lines #\d{6}\] *$", done.text, re.MULTILINE)
     assert "7: line" not in done.text, "a block that stayed is no difference"
@@ -47,7 +54,7 @@ def test_diff_stat_is_one_line(file: Path, small: Path) -> None:
     """`--stat` gives the sizes and counts alone."""
     done = condense("diff", file, small, "--stat", env={"COLUMNS": "200"})
     assert re.fullmatch(
-        r"[\d,]+ → [\d,]+ tokens \(\+?\d+\.\d % saved, estimated\) +6 of 18 messages differ; blocks: 6 cut\n", done.text
+        r"[\d,]+ → [\d,]+ tokens \(\+?\d+\.\d% saved, estimated\) +6 of 18 messages differ; blocks: 6 cut\n", done.text
     )
 
 
@@ -87,8 +94,8 @@ def test_diff_finds_nothing_between_equal_transcripts(file: Path, tmp_path: Path
 def test_diff_shows_added_and_removed_messages(file: Path, tmp_path: Path) -> None:
     """A message that only one of the two holds is shown as such, in both directions."""
     (tmp_path / "more.jsonl").write_bytes(DATA + as_lines([{"role": "user", "content": "One more thing."}]))
-    assert re.search(r"^#18 +added", condense("diff", file, tmp_path / "more.jsonl").text, re.MULTILINE)
-    assert re.search(r"^#18 +removed", condense("diff", tmp_path / "more.jsonl", file).text, re.MULTILINE)
+    assert re.search(r"^message 18 +added", condense("diff", file, tmp_path / "more.jsonl").text, re.MULTILINE)
+    assert re.search(r"^message 18 +removed", condense("diff", tmp_path / "more.jsonl", file).text, re.MULTILINE)
 
 
 def test_diff_reads_one_of_the_two_from_standard_input(file: Path, small: Path) -> None:

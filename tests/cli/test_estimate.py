@@ -59,7 +59,7 @@ def test_settings_that_are_none_of_the_presets_are_said(
     project = tmp_path / "condense.yaml"
     project.write_text("preset: speed\ntarget_tokens: 500\n")
     (tmp_path / ".git").mkdir()
-    said = "condense: warning: A run here uses speed with condense.yaml, which is none of these"
+    said = "condense: warning: A run here uses speed with condense.yaml, which is not in this table"
     assert condense("estimate", file, "speed").stderr.startswith(said)
     named = condense("estimate", file, "condense.yaml", "--json")
     assert named.stderr == ""
@@ -108,18 +108,20 @@ def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
 
 def test_passes_that_do_not_run_are_named(file: Path) -> None:
     skipped = estimate(file, "cost")["presets"][0]["skipped"]
-    assert any("are not above its 60,000" in entry["reason"] for entry in skipped)
+    assert any("does not exceed its threshold of 60,000" in entry["reason"] for entry in skipped)
     shown = condense("estimate", file).text
-    assert re.search("^Skipped in cost: .*, [0-9,]+ tokens are not above its 60,000\\.$", shown, re.MULTILINE)
+    assert re.search(
+        "^Skipped by cost: .*: [0-9,]+ tokens does not exceed its threshold of 60,000\\.$", shown, re.MULTILINE
+    )
 
 
 def test_a_pass_that_runs_in_no_preset_is_said_once(tmp_path: Path, file: Path) -> None:
     names = [tmp_path / "one.json", tmp_path / "two.json"]
     for name in names:
         name.write_text(json.dumps({"passes": [one_pass(name="Idle", individual_config={"defaults": {}})]}))
-    said = "Idle, it keeps everything."
-    assert f"Skipped everywhere: {said}\n" in condense("estimate", file, *names).text
-    assert f"Skipped in {names[0]}: {said}\n" in condense("estimate", file, names[0]).text
+    said = "Idle: it keeps everything."
+    assert f"Skipped by all: {said}\n" in condense("estimate", file, *names).text
+    assert f"Skipped by {names[0]}: {said}\n" in condense("estimate", file, names[0]).text
 
 
 def test_footnotes_take_a_line_each(file: Path) -> None:
@@ -136,10 +138,10 @@ def test_what_is_exact_and_what_is_assumed_is_said(file: Path) -> None:
     shown = condense("estimate", file, *OPUS).text
     for sentence in (
         "Tokens are estimates for claude-opus-4-5",
-        "not counted: system prompt and tools (--overhead-tokens N)",
-        "before the cache expires (5 minutes)",
+        "Not counted: system prompt and tools (--overhead-tokens N",
+        "a warm cache (5 minutes)",
         "Prices: claude-opus-4-5 by Anthropic, genai-prices",
-        "of the window of 200,000 tokens",
+        "of the context window of 200,000 tokens",
     ):
         assert sentence in shown
     assert "Tokens are exact for gpt-5.1" in condense("estimate", file, "-m", "gpt-5.1").text
@@ -164,8 +166,8 @@ def test_the_window_is_as_full_as_check_says(given: tuple[str, ...]) -> None:
     checked = condense("check", real.SESSION, "--json", *given).json["used"]
     before = estimate(real.SESSION, *given)["before"]
     assert (before["used"], before["used_source"]) == (checked["total"], checked["total_source"])
-    share = f"{100 * before['used'] / 200_000:.1f} % of the window of 200,000 tokens ({before['used_source']})"
-    assert f"A turn now fills {share}." in condense("estimate", real.SESSION, *given).text
+    share = f"{100 * before['used'] / 200_000:.1f}% of the context window of 200,000 tokens ({before['used_source']})"
+    assert f"Now in use: {share}." in condense("estimate", real.SESSION, *given).text
 
 
 # The usage stands beside an answer that came when all of it was there.
@@ -224,7 +226,7 @@ def test_a_transcript_with_next_to_nothing_in_it_has_an_estimate(tmp_path: Path,
     path.write_text(json.dumps(content))
     done = condense("estimate", path, *OPUS, "--format", "anthropic")
     assert done.status == ExitStatus.DONE
-    assert "0.0 %" in done.text
+    assert "0.0%" in done.text
 
 
 def test_standard_input_is_read(file: Path) -> None:
@@ -264,7 +266,7 @@ def test_presets_that_do_the_same_are_named_together(file: Path, tmp_path: Path)
         assert len(results) == 1
     alone = {option["preset"] for option in options} - {name for names in same for name in names}
     assert "lossless" in alone
-    told = "To this target balanced, cost and speed do the same."
+    told = "With this target, balanced, cost and speed do the same."
     assert told in condense("estimate", file, *target).text
     assert "do the same" not in condense("estimate", file).text
 

@@ -43,7 +43,7 @@ def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> N
     assert ", ".join((*RECALLS, *WITNESSES)) in text
     assert f"[default: {','.join(map(str, BUDGETS))}; none with --profile or --prompt]" in text
     assert f"[default: {','.join(map(str, CUTS))}]" in text
-    assert f"Leave out transcripts of fewer tokens. [default: {SMALLEST};" in text
+    assert f"Skip transcripts smaller than this. [default: {SMALLEST};" in text
 
 
 def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
@@ -61,9 +61,9 @@ def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
     assert (cut["facts"], cut["files"], one["summary"]["cuts"]) == (8, 4, 1)
     points = {(point["way"], point["setting"]): point for point in cut["points"]}
     assert ("speed", "as it is") in points
-    half = points["first lines", "to 50 %"]
-    assert half["recall"]["facts"] == {"asked": 8, "standing": 4, "named": 0}
-    (setting,) = [one for one in total["settings"] if (one["way"], one["setting"]) == ("first lines", "to 50 %")]
+    half = points["first lines", "to 50%"]
+    assert half["recall"]["facts"] == {"needed": 8, "kept": 4, "named": 0}
+    (setting,) = [one for one in total["settings"] if (one["way"], one["setting"]) == ("first lines", "to 50%")]
     assert setting["facts"]["recall"] == 0.5
     assert setting["size"] == half["size"] == half["tokens"] / cut["tokens"]
     (at,) = [at for at in total["at_size"] if (at["way"], at["size"]) == ("drop the oldest", 0.5)]
@@ -78,7 +78,7 @@ def test_the_tables_fit_the_terminal(folder: Path, columns: int) -> None:
     assert done.status == 0
     lines = done.plain.split("\r")[-1].splitlines()
     assert max(map(len, lines)) <= columns
-    assert "2 transcripts, 2 cuts. Asked are 16 facts, 0 lines to edit and 8 files." in done.plain
+    assert "2 transcripts, 2 cuts. Looked for: 16 facts, 0 lines to edit and 8 files." in done.plain
     for way in ("provider native", "mask old results", "first lines", "drop the oldest"):
         assert way in done.plain
     assert "one.json" in done.plain
@@ -96,7 +96,7 @@ def test_in_a_pipe_there_are_no_colours_and_no_progress(folder: Path) -> None:
 def test_many_budgets_stand_below_each_other(folder: Path) -> None:
     done = condense("evaluate", folder, *QUICK, "--budgets", "0.9,0.8,0.7,0.6,0.5,0.4,0.3", env={"COLUMNS": "80"})
     for measure in ("facts", "edits", "files"):
-        assert re.search(rf"^\n{measure} at the same size +90 % +80 %", done.text, re.MULTILINE)
+        assert re.search(rf"^\n{measure} at the same size +90% +80%", done.text, re.MULTILINE)
 
 
 def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
@@ -106,7 +106,7 @@ def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
     assert "lines that later edits" not in done.text
     assert "named" in done.text
     assert "named" not in condense("evaluate", folder, *QUICK, "--measure", "bits").text
-    assert "--measure knows no 'bytes'" in condense("evaluate", folder, *QUICK, "--measure", "bytes").message
+    assert "--measure has no 'bytes'" in condense("evaluate", folder, *QUICK, "--measure", "bytes").message
 
 
 def test_all_measures_are_in_the_json(folder: Path) -> None:
@@ -117,11 +117,11 @@ def test_all_measures_are_in_the_json(folder: Path) -> None:
     assert found["measures"] == [*RECALLS, *WITNESSES]
     (cut,) = found["transcripts"][0]["cuts"]
     points = {(point["way"], point["setting"]): point["witnesses"] for point in cut["points"]}
-    assert points["first lines", "to 50 %"].keys() == set(WITNESSES)
+    assert points["first lines", "to 50%"].keys() == set(WITNESSES)
     # Of the fact at the beginning and the one in the middle of each file the first is kept, and nothing else is asked.
-    assert points["first lines", "to 50 %"]["substrings"] == 0.5
-    assert points["first lines", "to 50 %"]["rereads"] == 0
-    assert points["first lines", "to 50 %"]["rules"] == 1
+    assert points["first lines", "to 50%"]["substrings"] == 0.5
+    assert points["first lines", "to 50%"]["rereads"] == 0
+    assert points["first lines", "to 50%"]["rules"] == 1
     (setting,) = [one for one in found["total"]["settings"] if (one["way"], one["budget"]) == ("first lines", 0.5)]
     assert setting["witnesses"]["substrings"] == {"size": setting["size"], "recall": 0.5, "cuts": 1}
     assert setting["witnesses"]["old_strings"] is None
@@ -235,7 +235,7 @@ def test_without_that_package_it_says_so_before_any_work(
     [
         (("--budgets", "1.5"), ExitStatus.USAGE, "--budgets must be shares between 0 and 1, not '1.5'"),
         (("--cuts", "half"), ExitStatus.USAGE, "--cuts must be shares"),
-        (("--against", "nobody"), ExitStatus.USAGE, "--against knows no 'nobody'"),
+        (("--against", "nobody"), ExitStatus.USAGE, "--against has no 'nobody'"),
         (("--plot", "curves.pdf"), ExitStatus.USAGE, ".svg or .png"),
         (("--plot", "missing/curves.svg"), ExitStatus.FAILED, "There is no folder missing"),
         (("--provider", "natve"), ExitStatus.USAGE, "native"),
@@ -292,7 +292,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_measured(folder:
         (folder / f"more{number}.json").write_text("{")
     many = condense("evaluate", folder, *QUICK).text
     assert many.count("Not read: ") == 6
-    assert "Not read: 3 more, which --json has." in many
+    assert "Not read: 3 more, listed by --json." in many
     alone = condense("evaluate", folder / "broken.json", *QUICK)
     assert alone.status == ExitStatus.INPUT
     assert "There is nothing to measure." in alone.text

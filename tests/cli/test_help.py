@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,37 @@ def test_a_file_in_place_of_a_command_is_told_the_command(file: Path) -> None:
     assert f"condense run {file}" in done.message.replace("\n", "")
     done = condense("zzzz")
     assert (done.status, "condense --help lists them" in done.message) == (ExitStatus.USAGE, True)
+
+
+def _help_pages() -> dict[str, str]:
+    """The pages of all commands, and of those in groups, by their names."""
+    groups = {"presets": ("list", "show", "new", "edit"), "config": ("validate", "show", "schema")}
+    lines = [(name, *([rest] if rest else [])) for name in COMMANDS for rest in groups.get(name, ("",))]
+    return {" ".join(line): condense(*line, "--help").text for line in lines}
+
+
+def test_long_help_pages_have_their_options_in_groups() -> None:
+    """More than a dozen options never come in one row, and none is left over."""
+    for name, page in _help_pages().items():
+        rows = re.findall(r"(?m)^(?:Options|[A-Z][^\n]*):\n((?:  .*\n?)+)", page)
+        most = max(len(re.findall(r"(?m)^  -", section)) for section in rows)
+        assert most <= 12, name
+        if "\nOther options:\n" in page:
+            assert re.findall(r"(?m)^  -.*", page.partition("\nOther options:\n")[2]) == [
+                "  -h, --help  Show this message and exit."
+            ], name
+
+
+def test_every_help_page_has_examples() -> None:
+    pages = _help_pages()
+    assert [name for name, page in pages.items() if f"condense {name}" not in page.partition("Examples:")[2]] == []
+
+
+def test_help_of_a_command_in_a_group() -> None:
+    assert condense("help", "presets", "new") == condense("presets", "new", "--help")
+
+
+def test_the_bare_command_takes_three_lines_of_a_narrow_terminal() -> None:
+    done = condense()
+    assert (done.status, len(done.text.splitlines())) == (ExitStatus.USAGE, 3)
+    assert max(map(len, done.text.splitlines())) < 80

@@ -15,7 +15,7 @@ from machine import Machine
 
 from condense_cli.errors import ExitStatus
 
-SCORE = {"asked": int, "standing": int, "named": int}
+SCORE = {"needed": int, "kept": int, "named": int}
 NUMBER = (float, int, type(None))
 COST = {
     "currency": str,
@@ -34,7 +34,7 @@ SHAPE = {
     "ways": [str],
     "total": {
         "compactions": int,
-        "judged": int,
+        "measured": int,
         "tokens": int,
         "facts": int,
         "lines": int,
@@ -97,14 +97,14 @@ def test_the_json_has_every_compaction_with_both_ways(folder: Path) -> None:
     assert snapshot(folder) == before
     check_shape(done.json, SHAPE)
     assert done.json["ways"] == ["client", "balanced"]
-    assert (done.json["total"]["compactions"], done.json["total"]["judged"]) == (3, 3)
+    assert (done.json["total"]["compactions"], done.json["total"]["measured"]) == (3, 3)
     files = {Path(one["name"]).name: one["compactions"] for one in done.json["files"]}
     assert files["none.jsonl"] == []
     assert [one["kind"] for one in files["two.jsonl"]] == ["cleared", "summary"]
     (one,) = files["one.jsonl"]
     assert (one["client_tokens"], one["is_auto"], one["lines"]) == (900, True, 1)
     client, balanced = one["left"]
-    assert (client["way"], client["recall"]["edits"]["standing"]) == ("client", 0)
+    assert (client["way"], client["recall"]["edits"]["kept"]) == ("client", 0)
     assert balanced["way"] == "balanced"
 
 
@@ -136,7 +136,7 @@ def test_the_tables_fit_the_terminal(folder: Path) -> None:
     assert done.status == 0
     lines = done.plain.split("\r")[-1].splitlines()
     assert max(map(len, lines)) <= 80
-    assert "3 compactions in 2 files. Asked are" in done.plain
+    assert "3 compactions in 2 files. Looked for:" in done.plain
     for said in ("one.jsonl", "auto summary", "auto cleared", "1 of 2", "client", "balanced", "all 3"):
         assert said in done.plain
     assert "1 file records none." in done.plain
@@ -150,9 +150,9 @@ def test_other_ways_than_the_preset_can_stand_beside(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (as_lines(work.before_in_claude()), "No compaction is recorded."),
-        (json.dumps(CHAT).encode(), "It is not known how a compaction is recorded in files of openai-chat."),
-        (work.roo("old"), "Not judged (1): it left no less than the file holds of what stood before it."),
+        (as_lines(work.before_in_claude()), "No recorded compaction was found."),
+        (json.dumps(CHAT).encode(), "How openai-chat files record a compaction is not known."),
+        (work.roo("old"), "Not measured (1): it is no smaller than what the file holds of the original."),
     ],
 )
 def test_a_file_with_nothing_to_judge_says_so(tmp_path: Path, data: bytes, said: str) -> None:
@@ -177,7 +177,7 @@ def test_all_sessions_of_the_machine(tmp_path: Path) -> None:
     machine.task("1779999000000", json.loads(work.roo("user")))
     found = condense("evaluate", "--recorded", "--all", "--json", "-j", "1", env=machine.env).json
     assert {one["format"] for one in found["files"]} == {"claude-code", "codex", "roo"}
-    assert found["total"]["judged"] == 3
+    assert found["total"]["measured"] == 3
     latest = condense("evaluate", "--recorded", "--session", "latest", "--json", env=machine.env).json
     assert len(latest["files"]) == 1
 
@@ -195,7 +195,7 @@ def test_a_machine_without_sessions_says_so(tmp_path: Path) -> None:
         (["--recorded", "--budgets", "0.5", "x.jsonl"], "--budgets cannot be used with --recorded."),
         (["--recorded", "--measure", "bits", "x.jsonl"], "--measure cannot be used with --recorded."),
         (["--recorded", "--plot", "a.svg", "x.jsonl"], "--plot cannot be used with --recorded."),
-        (["--all"], "--all goes with --recorded."),
+        (["--all"], "--all needs --recorded."),
         (["--recorded", "--all", "x.jsonl"], "--all cannot be used with a transcript or --session."),
     ],
 )

@@ -63,8 +63,8 @@ def test_a_position_finds_a_message_or_a_block() -> None:
     assert [hit.text for hit in find(transcript, "2")] == [LONG, "done"]
     assert [hit.text for hit in find(transcript, "#2:1")] == ["done"]
     assert find(transcript, "1:2")[0].text == f"file_path: b\ncontent:\n{CODE}"
-    assert find(transcript, "1:2")[0].position == "1:2"
-    assert [find(transcript, query)[0].position for query in ("-1", "-2:1", "-4")] == ["3:0", "2:1", "0:0"]
+    assert find(transcript, "1:2")[0].position == "1.2"
+    assert [find(transcript, query)[0].position for query in ("-1", "-2:1", "-4")] == ["3.0", "2.1", "0.0"]
 
 
 @pytest.mark.parametrize("query", ["4", "0:1", "99:0", "-5", "-4:1"])
@@ -147,8 +147,8 @@ def test_texts_that_share_six_digits_are_listed(tmp_path: Path) -> None:
     file = tmp_path / "sharing.jsonl"
     file.write_bytes(as_lines([user(SHARING[0]), assistant("ok"), user(SHARING[1])]))
     done = condense("show", file, short_hash(SHARING[0]))
-    assert done.text == "0:0  user text\n2:0  user text\n"
-    assert "name one by its position" in done.message
+    assert done.text == "0.0  user text\n2.0  user text\n"
+    assert "choose one by its position" in done.message
 
 
 def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:
@@ -240,16 +240,16 @@ def test_the_marker_of_a_real_run_is_resolved(tmp_path: Path) -> None:
     assert condense("show", original, f"#{marker.hash}").text == CUT[0]
     done = condense("show", small, marker.hash)
     assert done.text == cut_by_speed(CUT[0])
-    assert "the original is not in this file" in done.message
+    assert "the original text is not in this file" in done.message
 
 
 def test_a_message_of_several_blocks_has_a_heading_for_each(file: Path) -> None:
     """With position, role, kind and label."""
     done = condense("show", file, "1")
     assert done.text == (
-        "--- 1:0  assistant text\nTwo files.\n"
-        "--- 1:1  assistant tool call  Read a.py\nfile_path: a.py\n"
-        f"--- 1:2  assistant tool call  Write b\nfile_path: b\ncontent:\n{CODE}"
+        "--- 1.0  assistant text\nTwo files.\n"
+        "--- 1.1  tool call  Read a.py\nfile_path: a.py\n"
+        f"--- 1.2  tool call  Write b\nfile_path: b\ncontent:\n{CODE}"
     )
 
 
@@ -259,7 +259,7 @@ def test_the_same_content_in_several_places_is_printed_once(tmp_path: Path) -> N
     file.write_bytes(as_lines([user(LONG), assistant("ok"), user(LONG), assistant("ok")]))
     done = condense("show", file, content_hash(LONG))
     assert done.text == LONG
-    assert "2 times: 0:0, 2:0" in done.message
+    assert "2 times: 0.0, 2.0" in done.message
 
 
 def test_different_blocks_are_listed(tmp_path: Path) -> None:
@@ -268,8 +268,8 @@ def test_different_blocks_are_listed(tmp_path: Path) -> None:
     file = tmp_path / "cut.jsonl"
     file.write_bytes(as_lines([user(f"0\n{marker}"), assistant(f"{marker}\n39")]))
     done = condense("show", file, content_hash(LONG))
-    assert done.text == "0:0  user text\n1:0  assistant text\n"
-    assert "name one by its position" in done.message
+    assert done.text == "0.0  user text\n1.0  assistant text\n"
+    assert "choose one by its position" in done.message
 
 
 def test_raw_prints_the_records_as_they_stand(file: Path) -> None:
@@ -324,7 +324,7 @@ def test_content_without_text_is_said(tmp_path: Path) -> None:
     done = condense("show", file, "0:0")
     assert done.stdout == b""
     assert "--raw" in done.message
-    assert "(no text here" in condense("show", file, "0").text
+    assert "(no text;" in condense("show", file, "0").text
     assert b"aGVsbG8=" in condense("show", file, "0:0", "--raw").stdout
 
 

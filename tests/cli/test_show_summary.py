@@ -68,8 +68,8 @@ def test_the_original_has_all_messages_that_a_summary_stands_for(original: Path,
             heading
             for number in range(1, last)
             for heading in (
-                f"--- {2 * number - 1}:0  assistant tool call  Read src/{number}.py",
-                f"--- {2 * number}:0  user tool result  Read src/{number}.py",
+                f"--- {2 * number - 1}.0  tool call  Read src/{number}.py",
+                f"--- {2 * number}.0  tool result  Read src/{number}.py",
             )
         ]
         assert headings(done.text) == exchanges
@@ -93,7 +93,7 @@ def test_a_session_that_grew_by_its_summary_has_them_still(name: str, tmp_path: 
     small, found = condensed(original, "--preset", "max")
     before, after = condense("show", original, found).text, condense("show", small, found).text
     assert len(headings(before)) > 20
-    assert re.sub(r"(?m)^--- \d+:\d+", "---", before) == re.sub(r"(?m)^--- record \d+", "---", after)
+    assert re.sub(r"(?m)^--- \d+\.\d+", "---", before) == re.sub(r"(?m)^--- record \d+", "---", after)
     blocks = condense("show", small, found, "--json").json["blocks"]
     assert {(block["found"], block["message"]) for block in blocks} == {("summarized", None)}
     assert blocks[0]["role"] == "assistant"

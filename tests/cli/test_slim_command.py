@@ -45,7 +45,7 @@ def test_the_command_reports_bytes_apart_from_tokens(file: Path, tmp_path: Path)
     assert piped.stdout == small.read_bytes()
     line = piped.stderr.splitlines()[1]
     assert f"from {len(SESSION):,} to {small.stat().st_size:,} bytes" in line
-    assert "The context is unchanged, what the client shows cannot be restored." in line
+    assert "The context is unchanged; what the client displays cannot be restored." in line
     assert "files before an edit" in line
 
 
@@ -56,7 +56,7 @@ def test_without_the_flag_nothing_is_slimmed(file: Path) -> None:
 
 def test_a_lossy_run_does_not_call_its_context_lossless(file: Path) -> None:
     line = condense("run", file, "-p", "cost", "--slim", "--keep-recent", "0").stderr.splitlines()[1]
-    assert line.endswith(". What the client shows cannot be restored.")
+    assert line.endswith(". What the client displays cannot be restored.")
 
 
 def test_a_format_without_display_data_says_so(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_format_without_display_data_says_so(tmp_path: Path) -> None:
     path.write_text(json.dumps({"role": "user", "content": [{"type": "text", "text": "hello"}]}) + "\n")
     done = condense("run", path, "--slim")
     assert done.stdout == path.read_bytes()
-    assert "--slim: nothing in this anthropic file is there for display only." in done.stderr
+    assert "--slim: nothing in this anthropic file is for display only." in done.stderr
     assert condense("run", path, "--slim", "--json").json["slim"] == {"bytes": 0, "kinds": []}
 
 

@@ -16,7 +16,7 @@ def test_in_a_pipe_the_transcript_goes_to_stdout_and_one_line_to_stderr(file: Pa
     done = condense_process("run", file, "--preset", "speed")
     assert (done.status, done.stdout) == (ExitStatus.DONE, SMALLER)
     assert re.fullmatch(
-        r"condense: [\d,]+ → [\d,]+ tokens \(\d+\.\d % saved, estimated\), 18 → 18 messages, speed\n", done.stderr
+        r"condense: [\d,]+ → [\d,]+ tokens \(\d+\.\d% saved, estimated\), 18 → 18 messages, speed\n", done.stderr
     )
 
 

@@ -44,7 +44,7 @@ def test_a_run_that_changes_nothing_says_why(tmp_path: Path) -> None:
 # Claude Code shows what the API counted, and that is where a target comes from.
 def test_a_target_between_the_two_counts_is_told_that_there_are_two() -> None:
     between, above = (condense("run", SAMPLE, "--target-tokens", target, "-n").text for target in ("40k", "43k"))
-    said = "A target is for the messages alone; 42,124 are in use by the API's count"
+    said = "A target covers the messages only; the API counts 42,124 in use"
     assert said in " ".join(between.split())
     assert "API" not in above
 
@@ -67,11 +67,11 @@ def checked(text: str, tmp_path: Path) -> tuple[int, str]:
 def test_two_targets_are_refused_with_a_position(tmp_path: Path) -> None:
     status, said = checked("target_tokens: 5000\ntarget_reduction_percent: 20\n", tmp_path)
     assert status == ExitStatus.USAGE
-    assert "own.yaml:2:1: target_tokens and target_reduction_percent cannot both be given" in said
+    assert "own.yaml:2:1: target_tokens and target_reduction_percent cannot both be set" in said
 
 
 def test_a_target_without_passes_is_a_warning(tmp_path: Path) -> None:
-    assert "no pass that works towards it" in checked("target_tokens: 5000\n", tmp_path)[1]
+    assert "no pass works toward it" in checked("target_tokens: 5000\n", tmp_path)[1]
     assert checked("target_tokens: 5000\npreset: speed\n", tmp_path) == (0, "")
     assert checked("target_tokens: 5000\nlossy_phase: {}\n", tmp_path) == (0, "")
 

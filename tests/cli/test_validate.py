@@ -125,7 +125,7 @@ def test_a_parent_that_names_no_record_is_found() -> None:
     """Resuming would stop there without a word."""
     assert links(claude_line("user", "3", "gone", "c")) == [("parents_exist", 0, 3)]
     found = checked(session(claude_line("user", "3", "gone", "c"))).faults[0]
-    assert (found.said, found.api) == ("parentUuid names no record of the file: gone", False)
+    assert (found.said, found.api) == ("parentUuid names no record in the file: gone", False)
 
 
 def test_a_leaf_that_names_no_record_is_found() -> None:
@@ -191,7 +191,7 @@ def test_json_has_the_documented_shape(tmp_path: Path) -> None:
         "faults": [
             {
                 "rule": "parents_exist",
-                "said": "parentUuid names no record of the file: gone",
+                "said": "parentUuid names no record in the file: gone",
                 "api": False,
                 "message": 0,
                 "record": 0,
@@ -218,7 +218,7 @@ def test_a_run_warns_of_links_that_are_broken_in_its_input(tmp_path: Path, monke
     live = [claude_line("user", "1", None, "a"), claude_line("assistant", "2", "1", "b")]
     file.write_bytes(as_lines([live[0], *aside, live[1]]))
     said = (
-        "The input breaks a rule of its client already, in line 2: parentUuid names no record of the file: gone "
+        "The input already violates a rule of its client, in line 2: parentUuid names no record in the file: gone "
         "(and 1 more)"
     )
     done = condense("run", file, "-o", "-")

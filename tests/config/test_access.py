@@ -104,7 +104,7 @@ def test_where_none_can_be_used_the_first_reason_is_the_reason() -> None:
     assert "SECOND" in choice.failure.what
     assert choice.warnings == (
         "There is no profile none-such.",
-        "The profile first needs a key, and the environment variable FIRST holds none.",
+        "The profile first needs a key, and the environment variable FIRST is not set.",
     )
 
 
@@ -156,7 +156,7 @@ def test_a_key_that_no_key_can_be_is_refused_and_not_shown(key: str) -> None:
     refused = open_access("first", user(), {"FIRST": key})
     assert isinstance(refused, Failure)
     assert refused.reason is Cause.NO_KEY
-    assert refused.detail == "(It is set, to characters that no key has.)"
+    assert refused.detail == "(It is set, but not to a valid key.)"
     assert "FIRST" in refused.what
 
 

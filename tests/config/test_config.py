@@ -56,7 +56,7 @@ def test_the_document_with_every_key_is_complete() -> None:
 
 
 def test_passes_and_phases_cannot_both_be_given() -> None:
-    """Phases become passes: which of both would run is not for the program to guess."""
+    """Phases turn into passes; see which of both would run is not for the program to guess."""
     with pytest.raises(ConfigurationError, match="passes and phases") as error:
         parse_configuration("passes: [{id: a, selection: {type: custom}, individual_config: {}}]\nllmPhase: {}\n")
     assert "--compiled" in error.value.hint

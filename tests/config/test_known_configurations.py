@@ -94,7 +94,7 @@ def _operations(asked: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_up_to_date(receipt: PassReceipt) -> bool:
-    return receipt.reason.startswith("the conversation did not go on")
+    return receipt.reason.startswith("the conversation has not continued")
 
 
 def _check_individual(found: Condensation, asked: dict[str, Any]) -> None:

@@ -249,7 +249,7 @@ def test_a_pin_that_is_none_or_holds_for_everything_is_refused(pattern: str) -> 
         ({}, {"except_tools": ["READ"]}, {"1:0": "in --except-tools", "2:0": "in --except-tools"}),
         ({"tools": {"include": ["Bash"]}}, {"except_tools": ["x"]}, {"2:0": "not selected by the pass"}),
         ({}, {"pins": ["value"]}, {"2:0": "pinned"}),
-        ({}, {"range": "0:"}, {"0:0": "in the first request of the user"}),
+        ({}, {"range": "0:"}, {"0:0": "part of the user's first request"}),
     ],
 )
 def test_a_flag_that_leaves_a_block_out_is_named(

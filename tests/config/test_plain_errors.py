@@ -36,13 +36,13 @@ def refused(text: str) -> ConfigurationError:
         ("pin: TODO", "Did you mean `keep: [/TODO/]`?"),
         ("only_tools: Bash", "Did you mean `keep: [not:tool:Bash]`?"),
         ("keepfirst: 2", "Did you mean keep_first?"),
-        (PASS % "operation: truncate, max_lines: 10", "It goes further in: `params: {truncate: {max_lines: 10}}`."),
+        (PASS % "operation: truncate, max_lines: 10", "It belongs deeper: `params: {truncate: {max_lines: 10}}`."),
         (
             "max_lines: 10",
-            "It goes further in: `passes: [{individual_config: {defaults: {tool_results: {params: {truncate: "
+            "It belongs deeper: `passes: [{individual_config: {defaults: {tool_results: {params: {truncate: "
             "{max_lines: 10}}}}}}]`.",
         ),
-        ("lossless_prelude: {target_tokens: 9}", "It goes elsewhere: `target_tokens: 9`."),
+        ("lossless_prelude: {target_tokens: 9}", "It belongs elsewhere: `target_tokens: 9`."),
         ("zebra: 1", "Known keys: "),
     ],
 )
@@ -169,7 +169,7 @@ def test_a_file_of_the_current_folder_that_is_not_used_is_said(tmp_path: Path, f
     (tmp_path / "home").mkdir()
     home = {"HOME": str(tmp_path / "home")}
     run = ("run", file, "--dry-run")
-    said = "condense.yaml in this folder is not used: the folder is outside your home and any repository"
+    said = "condense.yaml in this folder is not used: it is outside your home folder and any repository"
     assert said in condense_process(*run, cwd=tmp_path, env=home).stderr
     assert said not in condense_process(*run, "-c", "condense.yaml", cwd=tmp_path, env=home).stderr
     assert said not in condense_process(*run, "--no-config", cwd=tmp_path, env=home).stderr

@@ -76,7 +76,7 @@ def test_where_a_run_cannot_be_that_small_what_the_preset_does_takes_its_place()
     result = laws.check_all(transcript, configuration(keeping, no_larger_than=["speed", "lossless"]))
     assert result.changes
     (skipped,) = [receipt for receipt in result.passes if receipt.id == "only"]
-    assert (skipped.status, skipped.reason) == (Status.SKIPPED, "what preset speed does leaves less")
+    assert (skipped.status, skipped.reason) == (Status.SKIPPED, "preset speed is smaller")
 
 
 # A model's summary is paid for, and a target says how much may be left.

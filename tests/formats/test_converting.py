@@ -195,7 +195,7 @@ def test_messages_of_one_role_are_joined() -> None:
     assert document["messages"][-1] == said(
         "user", {"type": "text", "text": "Now in German."}, {"type": "text", "text": "Weiter."}
     )
-    assert notes == ("Changed to fit: system messages in the middle, which become the user's (1).",)
+    assert notes == ("Adapted: system messages in the middle, which become user messages (1).",)
 
 
 def test_open_and_stray_calls() -> None:
@@ -216,13 +216,13 @@ def test_open_and_stray_calls() -> None:
     ]
     (note,) = notes
     assert "results without a call, which become text (1)" in note
-    assert "calls without a result, which are given one (1)" in note
+    assert "calls without a result, which get one (1)" in note
 
 
 def test_a_conversation_begins_with_the_user() -> None:
     document, notes = converted([CHAT[0], CHAT[-1]], "anthropic")
     assert document["messages"] == [said("user", "Go on."), said("assistant", "Done.")]
-    assert "first message of the user" in notes[0]
+    assert "first user message" in notes[0]
 
 
 def test_ids_and_names_are_made_to_fit() -> None:
@@ -233,7 +233,7 @@ def test_ids_and_names_are_made_to_fit() -> None:
         said("assistant", call("a_b_c", "container_exec")),
         said("user", result("a_b_c", "2")),
     ]
-    assert notes == ("Changed to fit: names of tools (1).",)
+    assert notes == ("Adapted: tool names (1).",)
 
 
 def test_what_only_that_api_knows_stays() -> None:
@@ -262,8 +262,8 @@ def test_messages_become_chat() -> None:
         {"role": "assistant", "content": "Done."},
     ]
     assert notes == (
-        "Not carried over: thinking (1), flags of failed results (1).",
-        "Changed to fit: images in results, which become the user's (1).",
+        "Left out: thinking (1), error flags of results (1).",
+        "Adapted: images in results, which become user content (1).",
     )
 
 
@@ -313,7 +313,7 @@ def test_images_stay_in_results() -> None:
     shown = [user("a"), assistant([THINKING, call("x")]), user([result("x", [TEXT, IMAGE], is_error=True)])]
     document, notes = converted(shown, "openai-responses")
     assert [part["type"] for part in document["input"][-1]["output"]] == ["input_text", "input_image"]
-    assert notes == ("Not carried over: thinking (1), flags of failed results (1).",)
+    assert notes == ("Left out: thinking (1), error flags of results (1).",)
 
 
 # --- The command -----------------------------------------------------------------------------------------------------

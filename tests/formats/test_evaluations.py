@@ -136,9 +136,9 @@ SAMPLE = json.dumps(written("inspect")["samples"][0])
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (archive(header="{}"), "without samples"),
+        (archive(header="{}"), "without Inspect samples"),
         (archive(samples__1=SAMPLE, samples__2=SAMPLE), "holds 2 conversations"),
-        (archive(samples__1="{}"), "no sample"),
+        (archive(samples__1="{}"), "not an Inspect sample"),
         (archive(samples__1="{"), "not JSON"),
         (archive(samples__1=SAMPLE)[:-30], "cannot be read"),
         (b"PK\x03\x04 and no more", "cannot be read"),

@@ -21,7 +21,7 @@ FILES = {
 
 @pytest.mark.parametrize("format", FILES)
 def test_it_is_refused(format: str) -> None:
-    with pytest.raises(UnknownFormatError, match=f"read as {format}, and no message was found"):
+    with pytest.raises(UnknownFormatError, match=f"read as {format}, but holds no message"):
         parse(json.dumps(FILES[format]).encode() + b"\n")
 
 
@@ -31,5 +31,5 @@ def test_commands_refuse_it(tmp_path: Path) -> None:
     for command, options in (("validate", ()), ("run", ("-o", tmp_path / "out.jsonl"))):
         done = condense(command, path, *options)
         assert done.status == ExitStatus.INPUT
-        assert "no message was found" in done.message
+        assert "holds no message" in done.message
     assert not (tmp_path / "out.jsonl").exists()

@@ -65,7 +65,7 @@ def test_logs_of_other_conversations_are_told() -> None:
     other = agent_logs.READ_ONLY["request-log"]([{"role": "user", "content": "Hello"}, *WORK[-1:]])
     transcript = parse(other + agent_logs.READ_ONLY["request-log"](WORK))
     assert len(transcript.messages) == len(WORK)
-    assert transcript.warnings == ("Requests of other conversations are not looked at: 1.",)
+    assert transcript.warnings == ("Requests of other conversations are ignored (1).",)
 
 
 def test_a_log_without_requests_is_refused() -> None:
@@ -116,7 +116,7 @@ def test_run_reports_on_it(path: Path) -> None:
 def test_run_shows_it_on_a_terminal(path: Path) -> None:
     shown = condense_on_terminal("run", path, "--preset", "speed")
     assert shown.status == 0
-    assert "Nothing was written: this format is only read. Add --to anthropic -o FILE." in shown.plain
+    assert "Nothing was written: this format can only be read. Add --to anthropic -o FILE." in shown.plain
 
 
 @pytest.mark.parametrize("command", ["inspect", "estimate", "validate"])

@@ -75,11 +75,11 @@ def test_an_image_that_stands_earlier_is_a_repeat() -> None:
     assert repeat.tokens == 800 * 600 // 750
     found = inspect(anthropic(*messages), Counter(), AS_COUNTED, encoding_for(None), source="test").repeats
     assert (found.whole_blocks, found.block_tokens, found.lines) == (1, repeat.tokens, 0)
-    assert [(share.content_type, share.first) for share in found.largest] == [("images", "0:0")]
+    assert [(share.content_type, share.first) for share in found.largest] == [("images", "0.0")]
 
 
 def test_nothing_is_repeated_where_nothing_is() -> None:
     """And the report says so."""
     assert repeats(user("go"), *read_turn("1", "a.py"), assistant("ok"), user("go"), assistant("ok")) == []
     done = condense("inspect", "-", stdin=as_lines([user("go"), assistant("ok")]))
-    assert "Nothing is repeated." in done.text
+    assert "Nothing repeats." in done.text

@@ -38,7 +38,7 @@ def test_other_conversations_are_said() -> None:
     other = generation("2026-01-01", {"role": "user", "content": "Something else."})
     transcript = parse(langfuse(other, generation("2026-01-02", USER)))
     assert texts(transcript) == ["Hello."]
-    assert transcript.warnings == ("Calls of other conversations are not looked at: 1.",)
+    assert transcript.warnings == ("Calls of other conversations are ignored (1).",)
 
 
 @pytest.mark.parametrize("spelled", ["text", "one list more", "wrapped"])
@@ -66,5 +66,5 @@ def test_runs_as_lines() -> None:
 @pytest.mark.parametrize("input", ["developer: x\nuser: y", None, ["role='user' content='x'"], "[" * 9_000])
 def test_what_holds_no_messages_is_refused(input: Any) -> None:
     observation = {"type": "GENERATION", "startTime": "2026", "input": input, "output": "text"}
-    with pytest.raises(UnknownFormatError, match="no call of a model with messages"):
+    with pytest.raises(UnknownFormatError, match="no model call with messages"):
         parse(langfuse(observation))

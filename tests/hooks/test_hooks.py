@@ -68,7 +68,7 @@ def test_it_says_once_for_each_threshold_that_it_is_time(tmp_path: Path) -> None
 def test_the_word_has_the_numbers_and_what_to_do(tmp_path: Path) -> None:
     assert said(session(tmp_path / "s.jsonl", answered(124_000))) == (
         "condense: 62% of the context window is in use (124,000 of 200,000 tokens). "
-        "Condensing would free about 53,000: leave, then condense run --session 0b7e63aa --new-session"
+        "Condensing would free about 53,000: exit, then condense run --session 0b7e63aa --new-session"
     )
 
 

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import condense
 from real import PROJECT
+
+from condense_cli.config.preset_folders import preset_names
 
 README = (PROJECT / "README.md").read_text()
 COMMANDS = (PROJECT / "docs" / "commands.md").read_text()
@@ -27,6 +30,19 @@ def test_the_readme_has_examples() -> None:
     assert CONSOLE
     assert PYTHON
     assert len(README.split()) < 1_500
+
+
+@pytest.mark.parametrize("line", re.findall(r"(?m)^    (condense .*)$", README))
+def test_commands_that_are_not_run_exist_with_their_options(line: str) -> None:
+    """What follows two spaces says what a command does; what follows -- is a client's."""
+    name, *words = re.split(r"\s{2,}|\s--\s", line)[0].split()[1:]
+    page = condense(name, "--help").text
+    options = [word for word in words if word.startswith("-")]
+    assert [option for option in options if not re.search(rf"(?m)^  (-\w, )?{option}\b", page)] == []
+
+
+def test_the_readme_names_every_preset() -> None:
+    assert sorted(re.findall(r"(?m)^\| `(\w+)`", README)) == sorted(preset_names())
 
 
 @pytest.mark.parametrize("session", CONSOLE)

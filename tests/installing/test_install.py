@@ -38,7 +38,7 @@ def test_what_is_installed_once_is_installed_twice(client: str, own_home: Path) 
     assert {path: path.read_bytes() for path in own_home.rglob("*") if path.is_file()} == first
     condense("install", client, "--remove", "--yes")
     assert [path for path in own_home.rglob("*") if path.is_file()] == []
-    assert "nothing of condense" in condense("install", client, "--remove", "--yes").text
+    assert "condense is not installed there" in condense("install", client, "--remove", "--yes").text
 
 
 def test_a_project_has_settings_of_its_own(own_home: Path, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_broken_settings_are_left_alone(own_home: Path) -> None:
     assert "is no JSON" in ran.message
     assert path.read_text() == '{"model": '
     put(own_home / ".codex" / "config.toml", "a = ")
-    assert "is no TOML" in condense("install", "codex", "--yes").message
+    assert "is not TOML" in condense("install", "codex", "--yes").message
     assert not (own_home / ".codex" / "hooks.json").exists()
 
 
@@ -196,6 +196,6 @@ def test_what_is_not_understood_is_not_written_over(own_home: Path, name: str, t
     path = put(own_home / name, text)
     ran = condense("install", "claude-code", "--yes")
     assert ran.status == 3
-    assert "Mend it first" in ran.message
+    assert "Fix it first" in ran.message
     assert path.read_text() == text
     assert [each for each in own_home.rglob("*") if each.is_file()] == [path]

@@ -65,7 +65,7 @@ def test_what_is_tried_after_each_fault(condensed: Condensation, monkeypatch: py
     ]
     assert result.proof is not None
     assert result.warnings[-1] == (
-        "Less was condensed than could be. At line 7, it is wrong otherwise. Please report this."
+        "Condensed less than possible. At line 7, it is wrong otherwise. Please report this."
     )
     assert len(result.warnings) == len(condensed.warnings) + 1
 
@@ -81,7 +81,7 @@ def test_where_every_run_is_wrong_the_first_result_is_left_and_not_given(
     with pytest.raises(BrokenOutputError) as caught:
         checked(result)
     assert caught.value.message == "The result would be wrong at line 3: it is wrong"
-    assert caught.value.hint == "Nothing was written. This is a defect of condense; please report it."
+    assert caught.value.hint == "Nothing was written. This is a bug in condense; please report it."
 
 
 def test_what_did_not_change_needs_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ def test_words_go_once_all_else_is_gone_and_that_is_told() -> None:
     cut = condense(transcript, extract(selection=selection), target_tokens=words // 2 + 100)
     assert cut.tokens_after <= words // 2 + 100
     assert rules not in {block.text for _, block in cut.transcript.blocks()}
-    assert any("no room for all of the user's own words" in warning for warning in cut.warnings)
+    assert any("too small for all of the user's own words" in warning for warning in cut.warnings)
     left = extract(selection=selection, extract_config={"out_of_reach": "leave"})
     assert not condense(transcript, left, target_tokens=words // 2 + 100).changes
 

@@ -45,7 +45,7 @@ def test_more_calls_at_a_time_than_the_profile_allows_are_told_of(desk: Desk, of
         assert server.most_at_once <= min(2, of_profile)
     said = [warning for warning in report["warnings"] if "max_parallel_calls" in warning]
     assert said == (
-        ["max_parallel_calls 2 of the configuration is more than the 1 of the profile openai, which holds."]
+        ["max_parallel_calls 2 in the configuration exceeds the 1 of the profile openai, which applies."]
         if is_said
         else []
     )

@@ -163,12 +163,12 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
     )
     assert f"\nCut: tool results {saved - kept:,} tokens; replaced by references: {kept:,}.\n" in done.plain
     assert re.search(rf"\ntool results +reference +1 +{kept:,}\n", done.plain)
-    assert re.search(r"\n#2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
+    assert re.search(r"\nmessage 2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
     assert "refer " not in done.plain
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
     assert f"\nReplaced by references: {kept:,}; condense restore undoes all 1.\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
-    assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: repeats lines", explained.plain)
+    assert re.search(r"\n2\.0 +tool result +\d+ → \d+  reference: repeats lines", explained.plain)
 
 
 def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path: Path) -> None:
@@ -194,12 +194,12 @@ def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> Non
 def test_the_summary_mentions_references_where_there_is_room(file: Path, lossless: Path, tmp_path: Path) -> None:
     """In a line of at most 100 characters; the name of the configuration takes room."""
     said = condense("run", file, "--config", lossless.name, "-o", "-", cwd=file.parent).stderr
-    assert re.search(r"% saved, \d+ restorable, estimated\)", said)
+    assert re.search(r"% saved, \d+ by references, estimated\)", said)
     assert len(said.rstrip("\n")) <= 100
     long = tmp_path / f"{'long' * 10}.json"
     long.write_bytes(lossless.read_bytes())
     said = condense("run", file, "--config", long.name, "-o", "-", cwd=file.parent).stderr
-    assert "restorable" not in said
+    assert "by references" not in said
     assert "% saved, estimated)" in said
 
 
@@ -212,7 +212,7 @@ def test_diff_calls_it_referenced(file: Path, lossless: Path, tmp_path: Path) ->
     assert condense("run", file, "--config", lossless, "-o", small, "-q").status == ExitStatus.DONE
     shown = condense("diff", file, small).text
     assert "blocks: 1 referenced\n" in shown
-    assert "#2  referenced  " in shown
+    assert "message 2  referenced  " in shown
     assert "  + [see the next Read of src/app.py #" in shown
     found = condense("diff", file, small, "--json").json
     assert found["counts"] == {what.value: int(what is What.REFERENCED) for what in What}
@@ -290,13 +290,13 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
     assert found["lossless"]["tokens"] == saved > 0
     shown = condense("inspect", small).text
     assert f"\n1 reference saves {saved:,} tokens already\n" in shown
-    assert f"\nWritten anew they would save {saved:,} tokens (" in shown
+    assert f"\nRewriting them would save {saved:,} tokens (" in shown
     assert condense("inspect", wrong, "--json").json["repeats"]["references"] == {
         "resolved": 0,
         "unresolved": 1,
         "saved": 0,
     }
-    assert "\nNo reference resolves; 1 more leads nowhere\n" in condense("inspect", wrong).text
+    assert "\nNo reference can be resolved; 1 more leads nowhere\n" in condense("inspect", wrong).text
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -306,15 +306,15 @@ def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
     lines = condense_on_terminal("inspect", file, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
     start = next(number for number, line in enumerate(lines) if line.endswith("repeat earlier text"))
-    assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']} %)")
+    assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']}%)")
     rows = [line.split() for line in lines[start + 4 : start + 8]]
     assert [(row[0], row[1]) for row in rows[:3]] == [(s["name"], f"{s['tokens']:,}") for s in found["finders"]]
-    assert " ".join(rows[3][:4]) == f"tool_parameters, on top {found['tool_parameters']['tokens']:,}"
+    assert " ".join(rows[3][:4]) == f"tool_parameters, in addition {found['tool_parameters']['tokens']:,}"
 
 
 def test_inspect_of_nothing_repeated_has_no_table() -> None:
     shown = condense("inspect", "-", stdin=as_lines([user("go"), *read_turn("1")])).text
-    assert "\nNothing is repeated.\n" in shown
+    assert "\nNothing repeats.\n" in shown
     assert "finder" not in shown
     assert "References" not in shown
 

@@ -101,7 +101,7 @@ def test_lossy_markers_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--json", "-o", "-"], "both want standard output"),
+        (["--json", "-o", "-"], "both write to standard output"),
         (["-o", "{input}"], "input"),
     ],
 )

@@ -82,7 +82,7 @@ def test_costs_are_those_of_the_formulas() -> None:
     turns = rewrite.new_suffix * 1.15 / ((rewrite.old_suffix - rewrite.new_suffix) * 0.1)
     assert cost.breakeven_turns == round(turns, 2)
     assert (cost.pays, cost.prices) == (True, "a table")
-    assert "cache expires" in cost.assumed[0]
+    assert "warm cache" in cost.assumed[0]
 
 
 def test_an_unknown_price_leaves_every_cost_unknown() -> None:
@@ -95,13 +95,13 @@ def test_an_unknown_price_of_writing_is_said_and_not_guessed() -> None:
     cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(write=None)))
     assert cost.next_turn_after is not None
     assert (cost.one_off, cost.breakeven_turns, cost.pays) == (None, None, None)
-    assert any("No price of writing" in sentence for sentence in cost.assumed)
+    assert any("No price for cache writes" in sentence for sentence in cost.assumed)
 
 
 def test_without_a_known_cache_it_pays_at_once_and_says_why() -> None:
     cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(read=None, write=None)))
     assert (cost.one_off, cost.breakeven_turns, cost.pays) == ("0", 0, True)
-    assert cost.assumed == ["No price of cached input is known: each turn costs the full price of input."]
+    assert cost.assumed == ["No price for cached input is known, so each turn is charged at the full input price."]
 
 
 def test_what_changes_nothing_never_pays() -> None:

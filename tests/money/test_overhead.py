@@ -173,7 +173,7 @@ def test_no_command_says_more_than_the_window_holds(is_condensed: bool) -> None:
     assert checked["window"] == {"tokens": 400_000, "source": "recorded use"}
     shown = condense_process("check", "-", stdin=data).text
     assert "overhead" in shown
-    assert "not known; --overhead-tokens names it" in shown
+    assert "unknown; set it with --overhead-tokens" in shown
     inspected = json.loads(condense_process("inspect", "-", "--json", stdin=data).stdout)
     assert inspected["window"]["percent"] == checked["percent"]
     parts = {part["name"]: part["tokens"] for part in inspected["in_use"]["parts"]}

@@ -108,7 +108,7 @@ def test_a_price_that_changes_on_a_date_is_that_of_the_day() -> None:
 def test_openai_wrote_its_cache_for_the_price_of_input_and_that_is_said() -> None:
     price = known("gpt-5.1")
     assert price.cache_write_5m == price.input
-    assert price.assumed == ("A cache write is taken to cost no more than input.",)
+    assert price.assumed == ("Cache writes are assumed to cost no more than input.",)
 
 
 def test_openai_charges_for_writes_from_5_6_on() -> None:
@@ -121,7 +121,7 @@ def test_openai_charges_for_writes_from_5_6_on() -> None:
 def test_a_missing_price_of_an_anthropic_write_follows_from_input_and_that_is_said() -> None:
     price = made_up(input_mtok="4", cache_read_mtok="0.4")
     assert price.cache_write_5m == 5 / MILLION
-    assert price.assumed == ("A cache write is taken to cost 1.25 times the input price.",)
+    assert price.assumed == ("Cache writes are assumed to cost 1.25 times the input price.",)
 
 
 def test_a_missing_price_of_another_maker_stays_unknown() -> None:

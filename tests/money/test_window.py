@@ -72,10 +72,10 @@ def test_overhead_that_is_given_fills_the_window_and_stands_apart() -> None:
     assert found["window"]["percent"] == pytest.approx(without["window"]["percent"] + 50)
     assert found["content_types"] == without["content_types"]
     shown = condense(*arguments, "--overhead-tokens", "500", stdin=data).text.splitlines()
-    assert shown[1] == "Every turn carries 500 more: system prompt and tools (--overhead-tokens)."
-    share = f"{found['window']['percent']} % of a context window of 1,000 tokens"
+    assert shown[1] == "Each turn adds 500 tokens of system prompt and tools (--overhead-tokens)."
+    share = f"{found['window']['percent']}% of a context window of 1,000 tokens"
     assert shown[2] == f"{found['tokens']['total'] + 500:,} in use (estimated): {share}"
-    assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N).")
+    assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N adds them).")
 
 
 IMAGE_AND_DOCUMENT = [
@@ -89,7 +89,7 @@ def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
     data = as_lines([user([*IMAGE_AND_DOCUMENT, text("look")]), assistant("ok")])
     for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run", "--cost")):
         shown = " ".join(condense(*command, stdin=data).text.split())
-        assert "are estimates for images, documents, hidden thinking and what a client adds" in shown
+        assert "are estimates for images, documents, hidden thinking and what the client adds" in shown
 
 
 def test_the_package_of_prices_knows_the_window_of_a_real_model() -> None:

@@ -139,7 +139,7 @@ def check(module: str, tests: Sequence[str]) -> bool:
     killed = sum(status in KILLED for status in statuses.values())
     refused = sum(status == REFUSED for status in statuses.values())
     tested = len(statuses) - refused
-    share = f"{100 * killed / max(1, tested):.1f} %"
+    share = f"{100 * killed / max(1, tested):.1f}%"
     print(
         f"{module}: {len(statuses)} mutants, {refused} refused by mypy; tests kill {killed} of the other {tested} "
         f"({share}); {kinds['equivalent']} equivalent, {kinds['harmless']} harmless, {len(left)} left",

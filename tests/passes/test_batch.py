@@ -39,7 +39,7 @@ def test_what_is_pinned_stays_with_its_other_half() -> None:
     transcript = anthropic(*messages)
     found = batch(transcript, pins=[{"regex": "NEEDLE"}])
     assert stayed(found) == [0, 7, 8, 13]
-    assert kept_because(found, "a call or result that stays") == {7}
+    assert kept_because(found, "call or result is kept") == {7}
     (mark,) = marks(found)
     assert mark.messages + len(stayed(found)) == len(transcript.messages)
 
@@ -154,7 +154,7 @@ def test_what_is_summarized_already_is_left_alone() -> None:
     assert not second.changes
     (receipt,) = [receipt for receipt in second.passes if receipt.id == "batch"]
     assert receipt.status is Status.SKIPPED
-    assert "did not go on since the last summary" in receipt.reason
+    assert "has not continued since the last summary" in receipt.reason
 
 
 def test_nothing_new_in_the_window_is_no_task() -> None:

@@ -161,7 +161,7 @@ def test_a_selector_without_effect_is_warned_of() -> None:
 
 def test_a_cut_of_what_nothing_may_cut_is_warned_of() -> None:
     said = ran(cut=["0"], keep=["/page/"]).warnings
-    assert "--cut 0 cuts nothing: it is in the first request of the user." in said
+    assert "--cut 0 cuts nothing: it is part of the user's first request." in said
 
 
 @pytest.mark.parametrize("key", ["keep", "cut"])
@@ -179,7 +179,7 @@ def test_only_a_cut_that_names_them_takes_words_of_the_user_and_says_so() -> Non
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ({"keep": ["WebFetch"]}, "--keep 'WebFetch' does not say what is meant."),
+        ({"keep": ["WebFetch"]}, "--keep 'WebFetch' is not a selector."),
         ({"cut": ["/(/"]}, "--cut '(' is not a regular expression"),
         ({"cut": ["3"], "lossless_only": True}, "--lossless-only and --cut cannot be used together."),
     ],

@@ -133,17 +133,17 @@ def test_nothing_is_said_where_nothing_is_lost() -> None:
 
 def test_passes_that_are_configured_to_cut_words_are_named() -> None:
     both = [INDIVIDUAL % "one", INDIVIDUAL % "two", BATCH]
-    assert said({0: "one"}, both) == ["Pass one cuts the user's own words, as it is configured: 1 text."]
+    assert said({0: "one"}, both) == ["Pass one cuts the user's own words, as configured: 1 text."]
     assert said({0: "two", 1: "one", 2: "one", 4: "two"}, both, 100) == [
-        "Pass two cuts the user's own words, as it is configured: 2 texts.",
-        "Pass one cuts the user's own words, as it is configured: 1 text.",
+        "Pass two cuts the user's own words, as configured: 2 texts.",
+        "Pass one cuts the user's own words, as configured: 1 text.",
     ]
 
 
 def test_the_target_is_the_reason_for_all_others() -> None:
-    assert said({0: "sum"}, [BATCH], 100) == ["The target leaves no room for all of the user's own words: 1 text cut."]
+    assert said({0: "sum"}, [BATCH], 100) == ["The target is too small for all of the user's own words: 1 text cut."]
     assert said({0: "sum", 2: "one", 4: "sum"}, [INDIVIDUAL % "one", BATCH], 0) == [
-        "Pass one cuts the user's own words, as it is configured: 1 text.",
-        "The target leaves no room for all of the user's own words: 2 texts cut.",
+        "Pass one cuts the user's own words, as configured: 1 text.",
+        "The target is too small for all of the user's own words: 2 texts cut.",
     ]
     assert said({0: "sum"}, [BATCH]) == []

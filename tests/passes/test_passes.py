@@ -164,7 +164,7 @@ def test_a_threshold_is_meant_and_told_in_the_models_tokens() -> None:
         receipt = condense(transcript, one_pass(execution=execution), lossless_prelude={"enabled": False}).passes[1]
         assert receipt.status is (Status.COMPLETED if runs else Status.SKIPPED)
     assert factor.value > 1
-    assert receipt.reason == f"{tokens:,} tokens are not above its {tokens:,}"
+    assert receipt.reason == f"{tokens:,} tokens does not exceed its threshold of {tokens:,}"
 
 
 # Once the target is reached the passes after it are skipped, those that always run too.
@@ -173,7 +173,7 @@ def test_the_run_stops_at_the_target() -> None:
     first = condense(anthropic(*conversation()), passes[0]).tokens_after
     condensation = condense(anthropic(*conversation()), *passes, target_tokens=first)
     assert [receipt.status for receipt in condensation.passes[1:]] == [Status.COMPLETED, Status.SKIPPED]
-    assert condensation.passes[2].reason == "the target was reached before"
+    assert condensation.passes[2].reason == "the target was already reached"
     missed = condense(anthropic(*conversation()), *passes, target_tokens=10)
     assert missed.is_target_missed
     assert [receipt.status for receipt in missed.passes[1:]] == [Status.COMPLETED] * 2

@@ -40,10 +40,10 @@ def selected(messages: tuple[Message, ...], **selection: Any) -> Selected:
         ({"type": "preserve_recent", "keep_recent_count": 5}, 9, 5, "older than the last 5 turns"),
         ({"type": "preserve_recent", "keep_recent_count": 14}, 0, 14, "older than the last 14 turns"),
         ({"type": "preserve_recent"}, 14, 0, "older than the last 0 turns"),
-        ({"type": "preserve_percent", "keep_percentage": 50}, 7, 7, "older than the newest 50 %"),
-        ({"type": "preserve_percent", "keep_percentage": 0.5}, 13, 1, "older than the newest 0.5 %"),
-        ({"type": "preserve_percent", "keep_percentage": 100}, 0, 14, "older than the newest 100 %"),
-        ({"type": "preserve_percent"}, 14, 0, "older than the newest 0 %"),
+        ({"type": "preserve_percent", "keep_percentage": 50}, 7, 7, "older than the newest 50%"),
+        ({"type": "preserve_percent", "keep_percentage": 0.5}, 13, 1, "older than the newest 0.5%"),
+        ({"type": "preserve_percent", "keep_percentage": 100}, 0, 14, "older than the newest 100%"),
+        ({"type": "preserve_percent"}, 14, 0, "older than the newest 0%"),
     ],
 )
 def test_where_a_selection_ends(selection: dict[str, Any], end: int, preserved: int | None, reason: str) -> None:
@@ -107,7 +107,7 @@ def test_a_selector_narrows_down_what_predicates_leave() -> None:
 def test_a_selector_that_nobody_brings_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="There is no selector named 'mine'") as caught:
         no_selectors("mine")
-    assert caught.value.hint == "An installed package may bring one."
+    assert caught.value.hint == "An installed package can provide one."
 
 
 # --- What is protected ------------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_settings_say_threshold_and_switch() -> None:
     env = {"CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT": "5"}
     done = checked("--context-window", "40000", env=env)
     assert done.status == ExitStatus.SHOULD_CONDENSE
-    assert b"5 %  CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT" in done.stdout
+    assert b"5%  CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT" in done.stdout
     off = checked("--context-window", "40000", "-q", env=env | {"CONDENSE_AUTO_CONDENSE_CONTEXT": "false"})
     assert (off.status, off.stdout, off.stderr) == (ExitStatus.DONE, b"", "")
 
@@ -310,7 +310,7 @@ def test_a_window_that_is_hardly_ever_full_is_said() -> None:
     assert "only above 891,808 tokens" in warning
     assert "--above 150k" in warning
     assert found["above"] is None
-    assert "Warning: In a window of this size" in checked("--context-window", "1M").text
+    assert "Warning: With a window of this size" in checked("--context-window", "1M").text
     for more in (("--above", "150k"), ("--threshold", "20")):
         assert json.loads(checked("--context-window", "1M", "--json", *more).stdout)["warnings"] == []
 
@@ -322,7 +322,7 @@ def test_own_profiles_are_looked_at(tmp_path: Path) -> None:
     )
     done = checked("--model", "qwen3", env={"XDG_CONFIG_HOME": str(tmp_path)})
     assert done.status == ExitStatus.SHOULD_CONDENSE
-    assert b"5 %  profile local" in done.stdout
+    assert b"5%  profile local" in done.stdout
 
 
 @pytest.mark.parametrize("value", ["4.9", "100.1", "many"])
@@ -338,4 +338,4 @@ def test_a_profile_counts_as_its_model_does() -> None:
     assert told["gpt-4o-mini"]["used"] == json.loads(checked("--model", "gpt-4o-mini", "--json").stdout)["used"]
     done = checked("--profile", "gpt-4o-mini", "--model", "claude-opus-5")
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
-    assert "Name one of them." in done.stderr
+    assert "Use one of them." in done.stderr

@@ -183,14 +183,14 @@ def test_the_schema_is_that_of_the_settings() -> None:
 def test_passes_that_do_not_run_are_told_of(provider: Provider[Any]) -> None:
     config = replace(cut(3), provider=provider.id)
     warnings = api.condense(TRANSCRIPT, config).warnings
-    assert any("passes of the configuration do not run" in warning for warning in warnings)
+    assert any("passes in the configuration are not used" in warning for warning in warnings)
     assert not api.condense(TRANSCRIPT, cut(3)).warnings
 
 
 @pytest.mark.parametrize(
     ("keys", "warning"),
     [
-        ({"provider": "native", "lossy_phase": {}}, "The phases of the configuration do not run: provider native"),
+        ({"provider": "native", "lossy_phase": {}}, "The phases in the configuration are not used by provider native"),
         (
             {"provider": "native", "truncation": {}},
             "The settings under truncation are not used: the provider is native.",

@@ -166,15 +166,15 @@ def test_alone(tmp_path: Path) -> None:
             _, error = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert "no request with a conversation came through" in error
+    assert "no request with a conversation has come through" in error
     assert process.returncode == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--upstream", "api.anthropic.com"], "no address of an API"),
-        (["--upstream", "ftp://x"], "no address of an API"),
+        (["--upstream", "api.anthropic.com"], "not the address of an API"),
+        (["--upstream", "ftp://x"], "not the address of an API"),
         (["--preset", "nothing"], "nothing"),
         (["--policy", "sometimes"], "no policy"),
         (["--", "/nowhere/claude"], "Cannot start"),

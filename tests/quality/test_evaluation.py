@@ -65,7 +65,7 @@ def test_what_is_left_out_has_a_reason() -> None:
     assert [found.at for found in cases] == [0.5]
     assert [(left.at, left.reason) for left in left_out] == [
         (0.51, "it is the same as another cut"),
-        (0.99, "nothing after it asks for a fact from before it"),
+        (0.99, "nothing after it needs a fact from before it"),
     ]
 
     long = openai(
@@ -193,8 +193,8 @@ def test_a_way_is_measured_at_every_cut_and_budget() -> None:
     everything = Recall(Score(8, 8), Score(0, 0), Score(4, 4))
     assert whole == Point("nothing", "as it is", None, before.tokens, 1.0, everything, 1.0)
     nothing = Recall(Score(8, 0), Score(0, 0), Score(4, 0))
-    assert empty == Point("nothing", "to 50 %", 0.5, 0, 0.0, nothing, 1.0)
-    assert failed == Point("fails", "to 50 %", 0.5, 0, 0.0, None, 1.0, "It cannot do that.")
+    assert empty == Point("nothing", "to 50%", 0.5, 0, 0.0, nothing, 1.0)
+    assert failed == Point("fails", "to 50%", 0.5, 0, 0.0, None, 1.0, "It cannot do that.")
     assert done == [0.2, 0.4, 0.6, 0.8, 1.0]
 
 
@@ -228,10 +228,10 @@ def test_the_package_measures_presets_and_configurations_by_their_names() -> Non
     names = [(point.way, point.setting) for point in found.cuts[0].points]
     assert names == [
         ("speed", "as it is"),
-        ("speed", "to 50 %"),
+        ("speed", "to 50%"),
         ("mine", "as it is"),
-        ("mine", "to 50 %"),
-        ("first lines", "to 50 %"),
+        ("mine", "to 50%"),
+        ("first lines", "to 50%"),
     ]
     assert [(setting.way, setting.setting) for setting in found.summary.settings] == names
     assert {at.way: at.facts for at in found.summary.at_size}["first lines"] == pytest.approx(0.5, abs=0.02)
@@ -245,7 +245,7 @@ def test_the_package_measures_the_witnesses_that_are_named() -> None:
         work(), presets=["speed"], against=(), witnesses=["grounding"], cuts=(0.5,), smallest=0
     )
     assert [list(point.witnesses) for point in found.cuts[0].points] == [["grounding"]] * 4
-    with pytest.raises(UsageError, match="no witness named 'bit'"):
+    with pytest.raises(UsageError, match="no measure named 'bit'"):
         condense_cli.evaluate(work(), witnesses=["bit"])
 
 

@@ -54,10 +54,10 @@ def test_the_smallest_that_keeps_enough_is_recommended() -> None:
     found = recommended([LARGE, MIDDLE, SMALL], 400)
     assert found is not None
     assert found.preset == "middle"
-    assert found.reason.startswith("it leaves the least of those that keep at least 90 %")
+    assert found.reason.startswith("the smallest that keeps at least 90%")
     poor = recommended([SMALL, Ranked("poor", 90, 50)], 400)
     assert poor is not None
-    assert (poor.preset, poor.reason.startswith("it keeps the most")) == ("small", True)
+    assert (poor.preset, poor.reason.startswith("the one that keeps the most")) == ("small", True)
 
 
 def test_with_a_target_it_is_the_one_that_keeps_the_most_of_those_that_reach_it() -> None:
@@ -90,8 +90,8 @@ def test_typical_figures_are_shown_as_such() -> None:
     assert found["kept"]["is_typical"]
     assert {option["preset"]: option["kept"]["cuts"] for option in found["presets"]}.keys() == known.presets.keys()
     said = condense("estimate", real.SESSION).text
-    assert "needs, typically" in said
-    assert f"Recommended: {found['recommended']['preset']}; " in said
+    assert "the share of what later work needs" in said
+    assert f"Recommended: {found['recommended']['preset']}, " in said
 
 
 def test_quality_measures_the_transcript_itself() -> None:
@@ -118,7 +118,7 @@ def test_with_a_target_only_measured_figures_are_shown() -> None:
     target = ("speed", "max", "--target-percent", "40")
     found = estimated(*target)
     assert (found["kept"], found["recommended"]) == (None, None)
-    assert "--quality measures how much each keeps" in condense("estimate", real.SESSION, *target).text
+    assert "--quality measures how much of what later work needs" in condense("estimate", real.SESSION, *target).text
     measured = estimated(*target, "--quality")
     assert measured["recommended"]["preset"] in ("speed", "max")
     assert all(option["kept"]["percent"] > 0 for option in measured["presets"])

@@ -157,7 +157,7 @@ def test_an_encrypted_summary_is_said_to_be_one() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (work.roo("old"), "it left no less than the file holds of what stood before it"),
+        (work.roo("old"), "it is no smaller than what the file holds of the original"),
         (as_lines([boundary(6), work.summary_in_claude(7, 6), *work.later_in_claude(21, 7)]), "does not hold"),
         (as_lines([*work.before_in_claude(), boundary(6), work.summary_in_claude(7, 6)]), "nothing follows it"),
         (
@@ -170,7 +170,7 @@ def test_an_encrypted_summary_is_said_to_be_one() -> None:
                     reply(9, 8, "m9", text("Well.")),
                 ]
             ),
-            "the conversation went on from before it",
+            "the conversation continued from before it",
         ),
     ],
 )

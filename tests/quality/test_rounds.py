@@ -89,5 +89,5 @@ def test_targets_of_rounds_are_shares_of_the_whole() -> None:
         targets.append(target)
         return case.before.messages
 
-    assert _rules(Way("any", asked), "to 50 %").witnesses == {"rules": 1.0}
+    assert _rules(Way("any", asked), "to 50%").witnesses == {"rules": 1.0}
     assert targets == [case().tokens // 2] * (1 + ROUNDS)

@@ -151,3 +151,15 @@ def test_arguments_are_shown_as_a_person_reads_them() -> None:
     edits = [{"old_string": "a\nb", "new_string": 'print("c\\n")'}]
     block = anthropic(user("a"), assistant([call("1", "MultiEdit", edits=edits)])).messages[1].blocks[0]
     assert readable(block) == 'edits:\n[{"old_string":"a\nb","new_string":"print(\\"c\\\\n\\")"}]'
+
+
+def test_text_of_the_client_is_named_so() -> None:
+    """What a client put into a user's message is not called the user's."""
+    reminder = "<system-reminder>\n" + "Remember the list.\n" * 30 + "</system-reminder>"
+    before = anthropic(user([text("Go."), text(reminder)]), assistant("I look."), user("And?"))
+    after = anthropic(
+        user([text("Go."), text("<system-reminder>\n[… 30 lines #406167]\n</system-reminder>")]),
+        assistant("I look."),
+        user("Well?"),
+    )
+    assert [block.kind_label for block in difference(before, after).blocks] == ["client text", "user text"]

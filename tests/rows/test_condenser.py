@@ -89,7 +89,7 @@ def test_only_rows_above_max_tokens_are_condensed() -> None:
     assert done["error"] == ["", ""]
     small = Condenser("speed", max_tokens=10)(columns(chat(LONG)))
     assert small["tokens_after"][0] < sizes[0]
-    assert small["error"] == [f"{small['tokens_after'][0]:,} tokens are still more than 10."]
+    assert small["error"] == [f"still {small['tokens_after'][0]:,} tokens, more than 10."]
 
 
 def test_another_column_model_and_configuration() -> None:

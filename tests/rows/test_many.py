@@ -38,7 +38,7 @@ def test_a_folder_is_condensed_into_another(tree: Path, tmp_path: Path) -> None:
     assert (out / "short.jsonl").read_bytes() == SHORT
     single = condense("run", "-", *SPEED, stdin=(tree / "b/deep/rows.jsonl").read_bytes()).stdout
     assert (out / "b/deep/rows.jsonl").read_bytes() == single
-    assert "Passed over: 1 other file, no transcript that can be written (package.json)." in done.text
+    assert "Skipped 1 other file, not a transcript that can be written (package.json)." in done.text
 
 
 def test_files_that_are_passed_over_are_named_up_to_three(tree: Path, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_dry_run_says_what_would_be_done(tree: Path, tmp_path: Path) -> None:
     said = run("in", "--dry-run", cwd=tmp_path).text
     assert re.search(r"^a/session\.jsonl .* would change$", said, re.MULTILINE)
     assert not re.search(r" done$", said, re.MULTILINE)
-    assert "Tokens are exact for models of OpenAI, and estimates for others." in said
+    assert "Tokens are exact for OpenAI models and estimates for all others." in said
 
 
 def test_trajectories_in_folders_are_found(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_file_that_is_named_beside_its_folder_is_no_guess(tree: Path, tmp_path
 
 def test_written_is_said_where_something_was(tree: Path, tmp_path: Path) -> None:
     assert "Written" not in run("in/package.json", "in/missing.jsonl", "--out-dir", "out", cwd=tmp_path).text
-    assert "Written below out" in run("in/package.json", "in/short.jsonl", "--out-dir", "out", cwd=tmp_path).text
+    assert "Written to out" in run("in/package.json", "in/short.jsonl", "--out-dir", "out", cwd=tmp_path).text
 
 
 def test_a_file_that_cannot_be_written_fails_alone(tree: Path, tmp_path: Path) -> None:
@@ -170,13 +170,13 @@ def test_what_failed_is_said_where_nothing_else_is(tree: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("in",), "in is no file but a folder: say where to write."),
-        (("in/short.jsonl", "in/package.json"), "2 transcripts: say where to write."),
+        (("in",), "in is a folder. Say where to write."),
+        (("in/short.jsonl", "in/package.json"), "2 transcripts. Say where to write."),
         (("in", "--out-dir", "out", "-o", "x"), "-o and --out-dir cannot be used together."),
         (("in/short.jsonl", "--out-dir", "out", "-o", "x"), "-o and --out-dir cannot be used together."),
         (("--session", "latest", "--out-dir", "out"), "--session and --out-dir cannot be used together."),
-        (("in", "-o", "x"), "in is no file but a folder, and -o is for one.\n--out-dir DIR"),
-        (("in", "-v", "--dry-run"), "in is no file but a folder, and -v is for one.\nLeave -v out"),
+        (("in", "-o", "x"), "in is a folder, and -o works on one.\n--out-dir DIR"),
+        (("in", "-v", "--dry-run"), "in is a folder, and -v works on one.\nLeave -v out"),
         (("in", "--out-dir", "out", "--in-place"), "--in-place and --out-dir cannot be used together."),
         (("in", "--out-dir", "out", "--new-session"), "--new-session and --out-dir cannot be used together."),
         (("in", "--out-dir", "out", "--explain"), "--explain and --out-dir cannot be used together."),
@@ -185,10 +185,10 @@ def test_what_failed_is_said_where_nothing_else_is(tree: Path, tmp_path: Path) -
         (("in", "--out-dir", "out", "--log-json"), "--log-json and --out-dir cannot be used together."),
         (("in", "--out-dir", "out", "--strict"), "--strict needs a target."),
         (("-", "in", "--out-dir", "out"), "- reads one transcript"),
-        (("in", "--out-dir", "in"), "would be written over itself"),
-        (("in/.hidden/..", "--out-dir", "in"), "would be written over itself"),
-        (("--out-dir", "out"), "There is no transcript"),
-        (("empty", "--out-dir", "out"), "There is no file to work on"),
+        (("in", "--out-dir", "in"), "would overwrite itself"),
+        (("in/.hidden/..", "--out-dir", "in"), "would overwrite itself"),
+        (("--out-dir", "out"), "No transcript given"),
+        (("empty", "--out-dir", "out"), "No files to condense"),
         (("in", "--out-dir", "in/short.jsonl"), "Cannot make the folder"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
@@ -214,7 +214,7 @@ def test_no_input_is_written_over(tree: Path, tmp_path: Path, arguments: tuple[s
     before = snapshot(tmp_path)
     done = run(*arguments, cwd=tmp_path)
     assert done.status == ExitStatus.USAGE
-    assert re.search(r"would be written over .*, which is to be read as well\.", done.message)
+    assert re.search(r"would overwrite .*, which is an input too\.", done.message)
     assert snapshot(tmp_path) == before
 
 

@@ -152,7 +152,7 @@ def test_ctrl_c_leaves_whole_files_and_the_next_run_goes_on(tmp_path: Path) -> N
         assert process.stderr
         said = process.stderr.read().decode()
     assert process.returncode == ExitStatus.INTERRUPTED
-    assert "of 300 files are done; the same command goes on from there.\ncondense: interrupted.\n" in said
+    assert "of 300 files are done; the same command continues from there.\ncondense: interrupted.\n" in said
     assert "Traceback" not in said
     written = [path for path in (tmp_path / "out").iterdir() if path.name != NAME]
     assert 5 <= len(written) < 300

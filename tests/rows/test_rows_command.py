@@ -121,7 +121,7 @@ def test_what_is_for_one_transcript_is_refused(rows_file: Path, tmp_path: Path, 
     before = snapshot(tmp_path)
     done = condense("run", rows_file, flag, "-o", tmp_path / "small.jsonl")
     assert done.status == ExitStatus.USAGE
-    assert f"is a set of rows, and {flag.partition('=')[0]} is for one transcript." in done.message
+    assert f"is a set of rows, and {flag.partition('=')[0]} works on one transcript." in done.message
     assert snapshot(tmp_path) == before
 
 
@@ -133,7 +133,7 @@ def test_a_row_without_a_window_is_bad_where_the_window_decides() -> None:
     assert "standard input:2: The context window is not known: the transcript names no model." in done.stderr
     assert done.stdout == expected(named) + DATA
     without = condense("run", "-", *SPEED, "--if-needed", "--json", stdin=DATA).json
-    assert "No row could be worked on." in without["warnings"]
+    assert "No row could be condensed." in without["warnings"]
 
 
 def test_flags_hold_for_every_row() -> None:

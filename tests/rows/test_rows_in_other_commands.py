@@ -58,7 +58,7 @@ def test_validate_names_the_rows_that_break_a_rule(tmp_path: Path) -> None:
 
 
 def test_inspect_says_which_counts_are_estimates() -> None:
-    assert "estimates for others" in condense("inspect", "-", stdin=DATA).text
+    assert "estimates for all others" in condense("inspect", "-", stdin=DATA).text
 
 
 def test_inspect_adds_the_rows_up() -> None:
@@ -98,7 +98,7 @@ def test_estimate_compares_presets_on_all_rows(rows_file: Path) -> None:
 def test_what_is_for_one_transcript_is_refused(rows_file: Path, command: str, flag: str) -> None:
     done = condense(command, rows_file, flag)
     assert done.status == ExitStatus.USAGE
-    assert f"is a set of rows, and {flag.partition('=')[0]} is for one transcript." in done.message
+    assert f"is a set of rows, and {flag.partition('=')[0]} works on one transcript." in done.message
 
 
 @pytest.mark.parametrize("arguments", [("diff", "--preset", "speed"), ("show", "1:0")], ids=lambda each: each[0])

@@ -59,13 +59,13 @@ def test_without_either_nothing_more_is_told(rows: Path) -> None:
 def test_an_engine_needs_several_files(rows: Path) -> None:
     done = condense("run", rows, "--engine", "ray", "--dry-run")
     assert done.status == 2
-    assert "--engine ray is for several files." in done.stderr
+    assert "--engine ray works on several files." in done.stderr
 
 
 def test_ray_calls_no_models(rows: Path, tmp_path: Path) -> None:
     done = condense("run", rows.parent, "--out-dir", tmp_path / "out", "--engine", "ray", "--allow-calls")
     assert done.status == 2
-    assert "--engine ray calls no models" in done.stderr
+    assert "--engine ray cannot call models" in done.stderr
 
 
 def test_without_ray_a_sentence_tells_how_to_get_it(

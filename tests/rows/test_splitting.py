@@ -105,7 +105,7 @@ def test_a_row_that_fits_stays_byte_for_byte(rows: Path) -> None:
     ("arguments", "said"),
     [
         (("rows.jsonl", "--split"), "--split needs a size."),
-        (("one.json", "--split", "--target-tokens", "3k"), "--split is for sets of rows"),
+        (("one.json", "--split", "--target-tokens", "3k"), "--split works on sets of rows"),
         (("array.json", "--split", "--target-tokens", "3k"), "--split needs rows that are lines of JSON."),
     ],
 )

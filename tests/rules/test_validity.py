@@ -34,7 +34,7 @@ ANTHROPIC: dict[str, tuple[list[dict[str, Any]], str]] = {
     "results_come_first": ([user("a"), assistant([call("x")]), user([text("well"), result("x")])], "must come first"),
     "texts_not_blank": ([user([text(" \n"), text("b")])], "must contain non-whitespace text"),
     "server_calls_answered": ([user("a"), assistant([SEARCH]), user("b")], "without a corresponding result block"),
-    "documents_not_from_assistant": ([user("a"), assistant([DOCUMENT]), user("b")], "cannot stand in an assistant"),
+    "documents_not_from_assistant": ([user("a"), assistant([DOCUMENT]), user("b")], "not allowed in assistant"),
     "compaction_comes_first": ([user("a"), assistant([COMPACTION]), user("b")], "compaction_block_misplaced"),
     "at_most_four_cache_marks": ([user([text(str(n)) | MARKED for n in range(5)])], "Found 5."),
     "messages_not_empty": ([user(""), assistant("b")], "must have non-empty content"),

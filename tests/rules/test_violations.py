@@ -201,7 +201,7 @@ OF_ANTHROPIC: list[tuple[str, Rows, list[tuple[int, str, str]]]] = [
             (
                 message,
                 block(message, number),
-                f"messages.{message}: `document` blocks cannot stand in an assistant message",
+                f"messages.{message}: `document` blocks are not allowed in assistant messages",
             )
             for message, number in ((1, 1), (3, 0))
         ],

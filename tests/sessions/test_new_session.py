@@ -146,7 +146,7 @@ def test_the_same_again_and_a_session_that_went_on(file: Path) -> None:
     before = snapshot(file.parent)
     again = new_session(file)
     assert (again.status, snapshot(file.parent)) == (ExitStatus.DONE, before)
-    assert f"This session is there already: {written(file)}" in again.text
+    assert f"This session already exists: {written(file)}" in again.text
     with written(file).open("ab") as opened:
         opened.write(b"{}\n")
     before = snapshot(file.parent)

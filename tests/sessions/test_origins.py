@@ -79,7 +79,7 @@ def test_the_list_of_sessions_names_the_original(sessions: tuple[Path, Path]) ->
 
 def test_latest_and_a_second_run_say_what_they_look_at(sessions: tuple[Path, Path]) -> None:
     original, new = sessions
-    said = f"this is a condensed session; the original is {original}"
+    said = f"this session is already condensed; its original is {original}"
     for arguments in (("run", new), ("run", "--session", new.stem), ("inspect", "--session", "latest")):
         done = condense(*arguments, *(("--dry-run",) if arguments[0] == "run" else ()))
         assert (said in done.stderr) is True, arguments

@@ -102,7 +102,7 @@ def test_a_file_and_a_session_are_one_too_many(machine: Machine, arguments: list
 def test_a_session_in_place_of_a_file_is_told_where_it_goes(machine: Machine, tmp_path: Path, name: str) -> None:
     refused = run(machine, "run", name, cwd=tmp_path)
     assert refused.status == ExitStatus.INPUT
-    assert refused.stderr.endswith(f"There is no file {name}.\nA session is named so: --session {name}.\n")
+    assert refused.stderr.endswith(f"There is no file {name}.\nTo name a session: --session {name}.\n")
     (tmp_path / name).write_bytes(b"")
     assert "is empty" in run(machine, "run", name, cwd=tmp_path).stderr
 
@@ -172,7 +172,7 @@ def test_latest_is_the_newest_of_all_where_the_project_has_none(machine: Machine
     """And says that too."""
     outcome = run(machine, "show", "--session", "latest", "0", cwd=tmp_path)
     assert "The first" in outcome.text
-    assert "(none of this project)" in outcome.message
+    assert "(this project has none)" in outcome.message
 
 
 def test_a_log_for_programs_has_no_word_of_it(machine: Machine, tmp_path: Path) -> None:

@@ -88,13 +88,13 @@ def test_an_empty_machine_says_where_it_looked(machine: Machine) -> None:
 def test_where_no_session_fits_it_says_what_else_there_is(machine: Machine, tmp_path: Path) -> None:
     """Not what was asked already."""
     empty = machine.claude_code("empty", {"type": "summary", "summary": "s", "leafUuid": "u"})
-    assert "no session has messages; --all lists archived ones and those without" in machine.sessions().message
+    assert "no session has messages; --all lists archived and empty ones" in machine.sessions().message
     assert machine.ids("--all") == [empty.stem]
     machine.claude_code("a")
     here = machine.sessions("--here", cwd=tmp_path).message
-    assert f"no session of {tmp_path}; without --here those of every project are listed, and --all lists" in here
+    assert f"no session of {tmp_path}; leave out --here to list those of every project, and --all lists" in here
     there = machine.sessions("--project", "/nowhere", "--all").message
-    assert there == "condense: no session of /nowhere; without --project those of every project are listed.\n"
+    assert there == "condense: no session of /nowhere; leave out --project to list those of every project.\n"
 
 
 def test_what_was_skipped_is_said(machine: Machine) -> None:

@@ -145,9 +145,9 @@ def test_what_comes_late_is_told(force: bool, path: Path, monkeypatch: pytest.Mo
         else:
             with pytest.raises(OutputError) as caught:
                 replaced(path)
-            said = f"{path} was condensed, but a program wrote 1,234 bytes to it in that moment."
+            said = f"{path} was condensed, but a program wrote 1,234 bytes to it at that moment."
             assert caught.value.message == said
-            assert caught.value.hint == f"They are in {name} only; condense undo brings it back."
+            assert caught.value.hint == f"They are only in {name}; condense undo restores it."
     assert (path.parent / name).stat().st_size == len(OLD) + 1_234
 
 
@@ -176,7 +176,7 @@ def test_what_is_no_file_is_refused(name: str, tmp_path: Path, monkeypatch: pyte
     Path("-").write_bytes(b"")
     with pytest.raises(UsageError) as caught:
         backups_of(Path(name))
-    assert caught.value.message == f"{name} is no file that could be replaced."
+    assert caught.value.message == f"{name} is not a file that can be replaced."
     assert caught.value.hint == "Name the file of a transcript."
 
 
@@ -234,7 +234,7 @@ def test_one_of_a_name_comes_back(path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         undo(path, now=LATER, name="none-such")
     assert caught.value.message == f"There is no backup none-such of {path}."
-    assert caught.value.hint == "condense undo FILE --list shows what there is."
+    assert caught.value.hint == "condense undo FILE --list shows the backups."
 
 
 def test_without_a_backup_nothing_is_undone(path: Path) -> None:
@@ -260,9 +260,11 @@ def test_what_condense_did_not_write_is_not_taken_away(content: bytes, said: str
     path.write_bytes(content)
     with pytest.raises(OutputError) as caught:
         undo(path, now=LATER)
-    assert caught.value.message == f"{path} holds {said} that condense did not write: it went on, or was changed."
+    assert (
+        caught.value.message == f"{path} holds {said} that condense did not write: the session continued or was edited."
+    )
     assert caught.value.hint == (
-        "Nothing was changed. With --force the backup comes back, and the present file is kept beside it."
+        "Nothing was changed. --force restores the backup and keeps the present file next to it."
     )
     assert (path.read_bytes(), names(path)) == (content, ["session.jsonl", backup.name])
     done = undo(path, now=LATER, force=True)

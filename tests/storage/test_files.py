@@ -58,7 +58,7 @@ def test_a_file_and_standard_input_are_read(tmp_path: Path, monkeypatch: pytest.
     [
         ("", "The name of the file is empty.", "Name a transcript, or use - for standard input."),
         ("gone", "There is no file {path}.", "Check the path, or use - for standard input."),
-        ("folder", "{path} is a folder.", "Name one transcript file in it."),
+        ("folder", "{path} is a folder.", "Name a transcript file in it."),
     ],
 )
 def test_what_cannot_be_read_is_named(name: str, said: str, hint: str, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_new_file_takes_no_place_of_another(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"other")
     with pytest.raises(OutputError) as caught:
         create_bytes(tmp_path / "out", b"content", like=tmp_path / "out")
-    assert caught.value.message == f"There is a file {tmp_path / 'out'} already, and it holds something else."
+    assert caught.value.message == f"{tmp_path / 'out'} already exists and holds something else."
     assert caught.value.hint == "It was left as it is."
     assert ((tmp_path / "out").read_bytes(), names(tmp_path)) == (b"other", ["out"])
 
@@ -289,7 +289,7 @@ def test_a_link_on_the_way_is_named(below: str, tmp_path: Path) -> None:
     with pytest.raises(OutputError) as caught:
         check_no_links(tmp_path / "folder", below)
     found = tmp_path / "folder" / below.removesuffix("/b")
-    assert caught.value.message == f"{found} is a link, and is not written through."
+    assert caught.value.message == f"{found} is a link; nothing is written through links."
     assert caught.value.hint == "Remove it, or name another folder."
     check_no_links(tmp_path / "folder", "a/b/c")
     check_no_links(tmp_path / "folder" / "link", "b")

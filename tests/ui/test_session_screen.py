@@ -183,7 +183,7 @@ def test_help_contents_and_the_way_from_cut_to_cut(file: Path) -> None:
         await press(pilot, "n", "N")
         assert messages.current == 2
         await press(pilot, "question_mark")
-        assert "kept and cut because you said so" in screen_text(pilot)
+        assert "kept and cut by you" in screen_text(pilot)
         await press(pilot, "escape", "i")
         assert "tool results" in screen_text(pilot)
         await press(pilot, "escape", "tab")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from ...errors import ExitStatus, UsageError
 from ...report.text.visible import visible
 from ..console import console, exits, write_text
+from ..help_pages import InGroups
 from ..options import (
     AllowCount,
     CountAs,
@@ -33,11 +34,20 @@ EXAMPLES = (
     "condense check session.jsonl\n"
     "condense check --session latest --threshold 80\n"
     "condense check session.jsonl --above 150k            whatever the window\n"
-    "condense run session.jsonl --if-needed --in-place   only where it should\n"
+    "condense run session.jsonl --if-needed --in-place   only when it should\n"
     "condense check session.jsonl --context-window 1M --overhead-tokens 25k\n"
     "condense check session.jsonl --count exact --profile claude-opus-5\n"
     "condense check session.jsonl --json | jq .percent"
 )
+
+
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "threshold", "above", "model", "context_window", "overhead_tokens"),
+        "Output": ("json", "quiet"),
+        "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
+        "Reading": ("format", "lenient", "no_config"),
+    }
 
 
 def check(
@@ -63,21 +73,21 @@ def check(
     allow_calls: AllowCount = False,
     redact: Redact = False,
     no_config: NoConfig = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; the exit status says it.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; only the exit status tells.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
 
-    It should when its tokens reach the threshold, a percentage of the model's context window, or the count of --above,
-    or leave too little room in the window for the answer. System prompt and tools count as well, and where the file
-    holds usage that still stands, that goes before our count. Nothing is written.
+    It should when its tokens reach the threshold (a percentage of the model's context window, or --above N), or leave
+    too little room in the window for the answer. System prompt and tools are included. Usage recorded by the API takes
+    precedence over our own count. Nothing is written.
     """
     with exits():
         check_thresholds(threshold, above, if_needed=True)
         if profile is not None and model is not None:
-            raise UsageError("--profile and --model both name the model that continues.", "Name one of them.")
+            raise UsageError("--profile and --model both name the model.", "Use one of them.")
         from datetime import UTC, datetime
 
         from msgspec.structs import replace

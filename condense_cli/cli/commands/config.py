@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from msgspec import Struct
@@ -14,6 +14,7 @@ from ...errors import ConfigurationError, ExitStatus
 from ...report.text.visible import visible
 from ..console import exits, say, write_text
 from ..grouped import grouped
+from ..help_pages import InGroups
 from ..running.options import Choosing, Configuring
 from ..running.providing import checked, registry_of_user, settings_with
 
@@ -58,7 +59,7 @@ class Checked(Struct, frozen=True):
 @config_app.command("validate")
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Configurations to check.")],
-    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check configurations. Exit status 0 if all are valid, 2 if not.
 
@@ -137,30 +138,36 @@ def _say(found: Checked) -> None:
     typer.echo(visible(f"{found.file}: valid, {what}"))
 
 
-@config_app.command("show")
+class _ShowPage(InGroups):
+    groups: ClassVar = {
+        "Common options": ("preset", "config", "no_config", "keep", "cut", "target_tokens", "target_percent"),
+        "Output": ("all", "json", "compiled"),
+        "More that a run can be told": ("provider", "assignments", "lossless_only", "drop_thinking"),
+    }
+
+
+@config_app.command("show", cls=_ShowPage)
 @grouped
 def show(
     configuring: Configuring,
     choosing: Choosing,
     compiled: Annotated[
         bool,
-        typer.Option(
-            "--compiled", help="Show the passes that a provider's settings, or phases, become; they run as they are."
-        ),
+        typer.Option("--compiled", help="Show the passes that a provider's settings or phases turn into."),
     ] = False,
-    all: Annotated[bool, typer.Option("--all", help="Show every default on a terminal too, as in a pipe.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Include every default, as in a pipe.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that a run with the same flags would use.
 
-    A terminal shows what somebody set; --all, and a pipe, every default as well. A comment beside each value says where
-    it came from: a flag, a variable, a line of the project's file or of your own, the preset, or the default.
+    On a terminal it shows what is set; --all, and a pipe, add every default. A comment behind each value says where it
+    came from: a flag, a variable, a line of the project's or your own file, the preset, or the default.
 
     Examples:
 
     \b
     condense config show
-    condense config show --config mine.yaml --keep-recent 20
+    condense config show --config mine.yaml --keep last:20
     condense config show --provider truncation --set max_tool_result_lines=20
     condense config show --config phases.yaml --compiled > passes.yaml
     condense config show --preset speed --json | jq .origins
@@ -178,7 +185,7 @@ def show(
             used = registry.get(settings.configuration.provider)
             passes = registry.compiled(settings.configuration)
             if used.besides:
-                say(f"condense: Provider {used.id} {used.besides}, which passes cannot say.")
+                say(f"condense: Provider {used.id} also {used.besides}, which passes cannot express.")
         shown = effective(settings, overrides, passes)
         has_defaults = all or not sys.stdout.isatty()
         write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown, has_defaults=has_defaults))
@@ -186,7 +193,9 @@ def show(
 
 @config_app.command("schema")
 def schema(
-    own: Annotated[bool, typer.Option("--own", help="The schema of your own file, with profiles, instead.")] = False,
+    own: Annotated[
+        bool, typer.Option("--own", help="The schema of your own settings file, with profiles, instead.")
+    ] = False,
 ) -> None:
     """Print the JSON Schema of a configuration, for editors.
 

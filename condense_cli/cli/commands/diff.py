@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from ...errors import UsageError
 from ..console import console, exits, write_text
 from ..grouped import grouped
+from ..help_pages import InGroups
 from ..options import Assignments, LenientReading, Session, complete_format, complete_provider, preset_option
 from ..reading import input_file, read_transcript
 from ..running.counting import CountOptions
@@ -19,11 +20,21 @@ EXAMPLES = (
     "condense diff before.jsonl after.jsonl\n"
     "condense diff session.jsonl --preset speed       what the preset would change\n"
     "condense diff session.jsonl --provider lossless --set keep_recent=4\n"
-    "condense diff --session latest small.jsonl      the session in place of A\n"
-    "condense diff before.jsonl after.jsonl --stat    the summary alone\n"
+    "condense diff --session latest small.jsonl      the session as A\n"
+    "condense diff before.jsonl after.jsonl --stat    only the summary\n"
     "condense diff before.jsonl after.jsonl --count o200k     in plain counts\n"
     "condense diff before.jsonl after.jsonl --json | jq '.blocks[].what'"
 )
+
+
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "preset", "provider", "assignments"),
+        "Output": ("stat", "lines", "all_lines", "json"),
+        "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
+        "Reading": ("format", "lenient"),
+    }
+
 
 _SHOWN_LINES = 3
 """Lines of each run of changed lines that are shown where nobody asks for more."""
@@ -37,21 +48,21 @@ def diff(
     ] = None,
     after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
     session: Session = None,
-    preset: Annotated[str | None, preset_option("Compare with what this preset makes of A.")] = None,
+    preset: Annotated[str | None, preset_option("Compare A with the result of this preset.")] = None,
     provider: Annotated[
         str | None,
         typer.Option(
             "--provider",
             metavar="NAME",
             autocompletion=complete_provider,
-            help="Compare with what this provider makes of A.",
+            help="Compare A with the result of this provider.",
         ),
     ] = None,
     assignments: Assignments = None,
-    stat: Annotated[bool, typer.Option("--stat", help="The summary alone.")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Only the summary.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the difference as JSON.")] = False,
     lines: Annotated[
-        int, typer.Option("--lines", metavar="N", min=0, help="Lines to show of each run of changed lines.")
+        int, typer.Option("--lines", metavar="N", min=0, help="Changed lines to show at each place.")
     ] = _SHOWN_LINES,
     all_lines: Annotated[bool, typer.Option("--all-lines", "-v", help="Show every line.")] = False,
     format: Annotated[
@@ -69,14 +80,14 @@ def diff(
 ) -> None:
     """Show what differs between two transcripts, message by message.
 
-    Lines that stay are shown grey, lines that are gone with -, new ones with +.
+    Unchanged lines are grey, removed lines start with -, new lines with +.
     """
     with exits():
         if session is not None and after is None:
             before, after = None, before
         given = [each for each in (after, preset, provider) if each is not None]
         if len(given) > 1:
-            raise UsageError("diff takes one of a second transcript, --preset and --provider.")
+            raise UsageError("diff compares with one of: a second transcript, --preset, --provider.")
         if not given:
             raise UsageError(
                 "diff needs a second transcript, a preset or a provider.", "For example: condense diff A --preset speed"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import typer
 
 from ...errors import UsageError
 from ..console import console, exits, say, write_text
 from ..grouped import grouped
+from ..help_pages import InGroups
 from ..options import (
     AllowCalls,
     Assignments,
@@ -43,16 +44,34 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense estimate session.jsonl                   all presets\n"
-    "condense estimate session.jsonl speed mine.yaml   these two\n"
-    "condense estimate session.jsonl --target-tokens 60k   which get there\n"
-    "condense estimate session.jsonl --quality     what each keeps of this session\n"
+    "condense estimate session.jsonl                       all presets\n"
+    "condense estimate session.jsonl speed mine.yaml       these two\n"
+    "condense estimate session.jsonl --target-tokens 60k   which reach it\n"
+    "condense estimate session.jsonl --quality             measured on this one\n"
     "condense estimate session.jsonl --provider truncation --provider native\n"
     "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
-    "condense estimate session.jsonl --count o200k     in plain counts\n"
+    "condense estimate session.jsonl --count o200k         plain counts\n"
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
+
+
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": (
+            "session",
+            "preset",
+            "provider",
+            "assignments",
+            "target_tokens",
+            "target_percent",
+            "quality",
+        ),
+        "Output": ("json",),
+        "Counting tokens": ("model", "overhead_tokens", "counter", "count_as"),
+        "Model calls": ("profile", "allow_calls", "redact"),
+        "Reading": ("format", "lenient"),
+    }
 
 
 class Comparing(NamedTuple):
@@ -60,14 +79,14 @@ class Comparing(NamedTuple):
 
     file: File = None
     presets: Annotated[
-        list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, or files.  [default: all presets]")
+        list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, by name or path.  [default: all]")
     ] = None
     session: Session = None
-    preset: Annotated[list[str] | None, preset_option("A preset; may be repeated.")] = None
+    preset: Annotated[list[str] | None, preset_option("Preset to compare; may be repeated.")] = None
     provider: Annotated[
         list[str] | None,
         typer.Option(
-            "--provider", metavar="NAME", autocompletion=complete_provider, help="A provider; may be repeated."
+            "--provider", metavar="NAME", autocompletion=complete_provider, help="Provider to compare; may be repeated."
         ),
     ] = None
     assignments: Assignments = None
@@ -95,7 +114,9 @@ class EstimateFigures(NamedTuple):
     count_as: CountAs = None
     quality: Annotated[
         bool,
-        typer.Option("--quality", help="Measure on this transcript how much each keeps of what later work needs."),
+        typer.Option(
+            "--quality", help="Measure on this transcript how much of what later work needs each preset keeps."
+        ),
     ] = False
 
 
@@ -125,13 +146,12 @@ class _Ways(NamedTuple):
 
 @grouped
 def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCalls, printing: EstimateOutput) -> None:
-    """Show what presets would save and cost. Nothing is written.
+    """Compare what presets would save and cost. Nothing is written.
 
-    Condensing saves tokens at every turn and costs once: what follows the first change is written to
-    the provider's cache anew. The table says what that costs and after how many turns it has paid, and
-    how much of what later work needs each preset keeps: typically, or with --quality on this transcript.
-    With --profile or --allow-calls the calls for summaries are priced as well; none is made. With --count exact the
-    one that counts is made.
+    Condensing saves tokens on every turn, at a one-time cost: everything after the first change has to be cached again.
+    The table shows that cost, after how many turns it has paid for itself, and how much of what later work needs each
+    preset keeps (typical figures; --quality measures this transcript). With --profile or --allow-calls it includes the
+    price of summaries, without calling a model; only --count exact makes a call.
     """
     with exits():
         from msgspec.structs import replace
@@ -272,6 +292,6 @@ def _warn_of_settings(names: list[str], settings: Settings | None) -> None:
 
     if settings is not None and not {settings.name, *settings.files} & {*names, *presets_here().names()}:
         say(
-            f"condense: warning: A run here uses {settings.name}, which is none of these; "
-            "condense run FILE --dry-run shows what it does."
+            f"condense: warning: A run here uses {settings.name}, which is not in this table; "
+            "condense run FILE --dry-run shows its effect."
         )

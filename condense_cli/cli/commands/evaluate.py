@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import typer
 
@@ -16,6 +16,7 @@ from ..evaluating.options import AGAINST, BUDGETS, RECALLS, WITNESSES, Calling, 
 from ..evaluating.page import check_page, write_page
 from ..evaluating.picture import check_picture, draw_picture
 from ..grouped import grouped
+from ..help_pages import InGroups
 from ..options import CounterOption, FormatOption, LenientReading, Session
 
 if TYPE_CHECKING:
@@ -31,11 +32,25 @@ EXAMPLES = (
     "condense evaluate --session latest -p speed --plot curves.svg\n"
     "condense evaluate sessions/ --html page.html          curves and tables\n"
     "condense evaluate session.jsonl --measure bits --measure grounding\n"
-    "condense evaluate --recorded --session latest  what its compactions kept\n"
+    "condense evaluate --recorded --session latest         what /compact kept\n"
     "condense evaluate in/ --profile gpt-4o-mini --profile gpt-5-mini --max-cost 2\n"
     "condense evaluate in/ --profile gpt-4o-mini --prompt mine.txt   two prompts\n"
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
+
+
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "preset", "provider", "config", "recorded", "everything"),
+        "What is measured": ("against", "budgets", "cuts", "measure", "min_tokens"),
+        "Output": ("json", "plot", "html"),
+        "Model summaries": (
+            "profile", "prompt", "allow_calls", "max_cost", "max_cost_per_conversation", "max_cost_per_day",
+            "max_summary_tokens", "no_cache", "redact",
+        ),
+        "Reading and counting": ("format", "lenient", "counter", "jobs"),
+    }  # fmt: skip
+
 
 _OF_MODELS: Final = "max"
 """The preset where models write: it has one summary written for each cut."""
@@ -46,7 +61,7 @@ def evaluate(
     *,
     transcripts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts, or folders of them; - reads standard input."),
+        typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts or folders; - reads standard input."),
     ] = None,
     session: Session = None,
     condensing: MeasuredWays,
@@ -56,26 +71,25 @@ def evaluate(
     recorded: Annotated[
         bool,
         typer.Option(
-            "--recorded", help="Judge the compactions that a client made, beside condense.  [default: preset balanced]"
+            "--recorded", help="Measure the compactions a client made, next to condense.  [default: preset balanced]"
         ),
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="With --recorded: every session on this machine.")] = False,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
+        int | None,
+        typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel processes.  [default: one per processor]"),
     ] = None,
     calling: Calling,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
-    """Measure what later work needed and still finds.
+    """Measure how much of what later work needed is still there.
 
-    Each transcript is cut in two. What came before the cut is condensed, without a model, and what came after
-    asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
-    were touched, how many still stand? Witnesses (--measure) ask in other ways, and take longer. With --recorded the
-    cuts are those that a client made, and what it left is measured too. Nothing is written.
-    With --profile, --prompt or --allow-calls models write the summaries: of each way what it keeps, uses and costs, and
-    whether the first one and the others differ by more than chance.
-    docs/quality.md has the definitions.
+    Each transcript is split in two. The first part is condensed; the second shows what was needed: the facts that the
+    assistant wrote, the lines that its edits had to match, the files it touched. Reported is how many of them are still
+    in the condensed part. --measure adds other, slower measures. --recorded measures the compactions that a client
+    made. With --profile, --prompt or --allow-calls, models write the summaries, and the report says what each keeps,
+    uses and costs, and whether they differ by more than chance. Nothing is written. docs/quality.md defines all terms.
     """
     with exits():
         from ..reading import input_files
@@ -99,11 +113,11 @@ def evaluate(
             given = {f"--{name.replace('_', '-')}": value for name, value in cutting.given().items()}
             evaluate_recorded.check_without_effect({**given, "--plot": printing.plot is not None})
         elif everything:
-            raise UsageError("--all goes with --recorded.", "Name transcripts, or folders of them.")
+            raise UsageError("--all needs --recorded.", "Otherwise name transcripts or folders.")
         check_picture(printing.plot)
         measures = _measures(cutting.measure, (*RECALLS, "bits") if with_models else RECALLS)
         if everything and (transcripts or session):
-            raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
+            raise UsageError("--all cannot be used with a transcript or --session.", "Use one of them.")
         names = evaluate_recorded.sessions_here() if everything else input_files(transcripts, session)
         check_page(printing.html, printing.plot, names)
         from ...measuring.evaluating import Plan, Unread, evaluate_files
@@ -191,19 +205,19 @@ def _compared(names: list[str] | None) -> tuple[str, ...]:
         return AGAINST[:4]
     for name in names:
         if name not in (*AGAINST, "none"):
-            raise UsageError(f"--against knows no {name!r}.", f"It knows {', '.join(AGAINST)} and none.")
+            raise UsageError(f"--against has no {name!r}.", f"Choose from {', '.join(AGAINST)} and none.")
     return tuple(dict.fromkeys(name for name in names if name != "none"))
 
 
 def _check_calls(calls: Calls, *, with_models: bool, recorded: bool, jobs: int | None) -> None:
     """Raises UsageError for options that go with calls of models and without, or the other way round."""
     if with_models and recorded:
-        raise UsageError("--recorded calls no model.", "Leave --profile, --prompt and --allow-calls out.")
+        raise UsageError("--recorded calls no model.", "Leave out --profile, --prompt and --allow-calls.")
     if with_models and jobs is not None:
-        raise UsageError("--jobs cannot be used where models are called.", "One process keeps to the budget.")
+        raise UsageError("--jobs cannot be used where models are called.", "A single process enforces the budget.")
     if not with_models and (calls.limits.is_any or calls.no_cache):
         raise UsageError(
-            "--max-cost…, --max-summary-tokens, --no-cache and --redact are for calls of models.",
+            "--max-cost…, --max-summary-tokens, --no-cache and --redact apply to model calls only.",
             "No model is called without --profile NAME or --allow-calls.",
         )
 
@@ -213,7 +227,7 @@ def _measures(names: list[str] | None, usual: tuple[str, ...]) -> tuple[str, ...
     known = (*RECALLS, *WITNESSES)
     for name in names or ():
         if name not in (*known, "all"):
-            raise UsageError(f"--measure knows no {name!r}.", f"It knows {', '.join(known)} and all.")
+            raise UsageError(f"--measure has no {name!r}.", f"Choose from {', '.join(known)} and all.")
     if names is None:
         return usual
     return tuple(name for name in known if name in names or "all" in names)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import typer
 
 from ..console import console, exits, write_text
 from ..grouped import grouped
+from ..help_pages import InGroups
 from ..options import (
     File,
     FormatOption,
@@ -31,6 +32,17 @@ EXAMPLES = (
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 
+
+class Command(InGroups):
+    groups: ClassVar = {
+        "Common options": ("session", "top", "all", "json"),
+        "Counting tokens": (
+            "model", "overhead_tokens", "counter", "count_as", "profile", "allow_calls", "redact",
+        ),
+        "Reading": ("format", "lenient"),
+    }  # fmt: skip
+
+
 _TOP = 10
 """Entries of each list."""
 
@@ -40,7 +52,7 @@ class ReaderOptions(NamedTuple):
 
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
+        typer.Option("--model", "-m", metavar="NAME", help="Model to count for.  [default: the recorded one]"),
     ] = None
     overhead_tokens: OverheadTokens = None
 
@@ -54,16 +66,16 @@ def inspect(
     reader: ReaderOptions,
     counting: CountOptions,
     top: Annotated[
-        int | None, typer.Option("--top", metavar="N", min=1, help="Entries of each list.  [default: 10]")
+        int | None, typer.Option("--top", metavar="N", min=1, help="Entries in each list.  [default: 10]")
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="Show all of it on a terminal too, as in a pipe.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Show everything, as in a pipe.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Show what fills a transcript, in tokens.
 
-    By content type, tool, file and message; the largest blocks; what is repeated. A block is named by its
-    message and its position in it, as in 12:0; condense show prints it.
+    By content type, tool, file and message, with the largest blocks and what repeats. Blocks are named by message and
+    position, as in 12.0; condense show prints them.
     """
     with exits():
         from msgspec.structs import replace

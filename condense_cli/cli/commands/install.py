@@ -22,7 +22,7 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense install claude-code               shows what it writes, and asks\n"
     "condense install codex --dry-run\n"
-    "condense install claude-code --project     for the project you are in\n"
+    "condense install claude-code --project     for this project only\n"
     "condense install claude-code --status      whether it works\n"
     "condense install claude-code --remove"
 )
@@ -36,37 +36,40 @@ class HookedClient(StrEnum):
 def install(
     client: Annotated[HookedClient, typer.Argument(metavar="claude-code|codex", help="The client to work in.")],
     project: Annotated[
-        bool, typer.Option("--project", help="For the project you are in instead of all; needs that you trust it.")
+        bool, typer.Option("--project", help="For the current project only; you must trust it in the client.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Show what would be written, and stop.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Show what would be written and stop.")] = False,
     status: Annotated[
-        bool, typer.Option("--status", help="Say whether it is installed and works. Exit status 1: no.")
+        bool, typer.Option("--status", help="Check whether it is installed and works; exit status 1 if not.")
     ] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Take out all of it, and nothing else.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove all of it, and nothing else.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
 ) -> None:
     """Let Claude Code or Codex use condense as you work.
 
-    After a compaction the model gets a recap of what was lost; before it the session is kept; at the end of a turn a
-    line says when it is time to condense; Claude Code gets a status line; and the model can ask for what a marker
-    stands for (with the extra mcp). What is written is shown first. Settings of others stay as they are.
+    Adds hooks that back up the session before a compaction, give the model a recap of what was lost after it, and tell
+    you when it is time to condense; a status line (Claude Code); and, with the extra mcp, tools to look up what markers
+    replaced. You see what will be written first. Other settings are left alone.
     """
     with exits():
         if status and (dry_run or yes or remove):
-            raise UsageError("--status only looks.", "Use it alone, or with --project.")
+            raise UsageError("--status changes nothing.", "Use it alone or with --project.")
         target = _target(client.value, project)
         steps: Any = import_module(f"...installing.{client.value.replace('-', '_')}", __package__)
         if status:
             raise SystemExit(_say_status(target, list(steps.problems(target))))
         plan: Plan = steps.removed(target) if remove else steps.installed(target)
         if not plan.changes:
-            typer.echo("Nothing to change: " + ("nothing of condense is there." if remove else "it is all there."))
+            typer.echo(
+                "Nothing to change: "
+                + ("condense is not installed there." if remove else "everything is installed already.")
+            )
         else:
             _show(plan)
             if not dry_run and _is_wanted(yes):
                 for edit in plan.changes:
                     edit.write()
-                typer.echo("Removed." if remove else "Written. Start the client anew to use it.")
+                typer.echo("Removed." if remove else "Written. Restart the client to use it.")
         _say_rest(plan, lacks_mcp=not (remove or target.has_mcp))
 
 
@@ -111,7 +114,7 @@ def _say_status(target: Target, problems: list[str]) -> int:
     from ...report.text.visible import visible
 
     where = f"in {target.project}" if target.project else "for all projects"
-    typer.echo(f"{target.client}, {where}: {'not all works' if problems else 'installed'}.")
+    typer.echo(f"{target.client}, {where}: {'not everything works' if problems else 'installed'}.")
     for problem in problems:
         typer.echo(visible(problem))
     faults = faults_of(target.client)

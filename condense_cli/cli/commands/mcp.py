@@ -14,33 +14,31 @@ from ..reading import input_file
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense install claude-code       lets the client start it, and more\n"
-    "condense mcp                       the sessions of this user's clients\n"
-    "condense mcp session.jsonl         one session, and nothing else"
+    "condense install claude-code       sets it up in Claude Code\n"
+    "condense mcp                       all sessions of your clients\n"
+    "condense mcp session.jsonl         only this session"
 )
 
 
 def mcp(
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="The one session that may be read.")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="The only session it may read.")] = None,
     session: Session = None,
 ) -> None:
-    """Serve sessions to a model that asks what markers stand for.
+    """Let a model look up what markers replaced (MCP server).
 
-    Speaks MCP over standard input and output. Needs the extra mcp.
-
-    Its tools read and change nothing: show (what a marker stands for), search (in the whole session, with line
-    numbers), inspect, check and recap. Without FILE it reads the sessions in the folders of this user's clients, and
-    no other file; with FILE, or --session, that one alone.
+    Speaks MCP over standard input and output; needs the extra mcp. Its tools only read: show (what a marker replaced),
+    search (the whole session, with line numbers), inspect, check and recap. Without FILE it reads all sessions of your
+    clients and no other file; with FILE or --session, only that one.
     """
     with exits():
         if file == "-":
-            raise UsageError("Standard input is for the client; a session is a file.", "Name its file.")
+            raise UsageError("Standard input belongs to the client.", "Name its file.")
         named = input_file(file, session, is_latest_said=False) if file or session else None
         try:
             from ...asking.server import server
         except ImportError as error:
             raise UsageError(
-                "The server needs the package mcp, which is not installed.", "pip install 'condense-cli[mcp]'"
+                "The MCP server needs the package mcp, which is not installed.", "pip install 'condense-cli[mcp]'"
             ) from error
         from ...asking.library import Library
         from ...config.user import load_user_configuration

@@ -57,7 +57,7 @@ def list_presets(json: Annotated[bool, typer.Option("--json", help="Print the li
 @presets_app.command("show")
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_preset, help="Name of a preset.")],
-    json: Annotated[bool, typer.Option("--json", help="Print what the file says as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the configuration as JSON.")] = False,
 ) -> None:
     """Print the file of a preset as it is.
 
@@ -91,14 +91,14 @@ def new(
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="NAME", autocompletion=complete_preset, help="Begin with a copy of this preset."
+            "--from", metavar="NAME", autocompletion=complete_preset, help="Start from a copy of this preset."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a configuration to begin with.
+    """Write a configuration to start from.
 
-    It works as it is, and comments say what else there is. A name that ends in .json gets JSON, which has none.
+    It works as is; comments explain the rest. A name that ends in .json gets JSON, which has none.
 
     Examples:
 
@@ -124,7 +124,7 @@ def new(
         is_json = path.suffix.lower() == ".json"
         text = to_json(starter_values(source, preset)) if is_json else starter(source, preset, str(path))
         if not force and (path.exists() or path.is_symlink()):
-            raise UsageError(f"{path} exists already.", "Name another file, or add --force to write over it.")
+            raise UsageError(f"{path} exists already.", "Name another file, or add --force to overwrite it.")
         write_bytes(path, text.encode())
         say(f"Wrote {path}. Try it: condense run FILE --config {shlex.quote(str(path))}")
 
@@ -132,10 +132,10 @@ def new(
 @presets_app.command("edit")
 def edit(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|PATH", autocompletion=complete_preset, help="A preset, or a file.")
+        str, typer.Argument(metavar="NAME|PATH", autocompletion=complete_preset, help="A preset or a file.")
     ],
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Transcript, to see what each pass does.")
+        str | None, typer.Argument(metavar="[FILE]", help="Transcript to show the effect of each pass on.")
     ] = None,
     session: Session = None,
 ) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 profiles_app = typer.Typer(
     cls=group_of("list", lambda: complete_profile("")),
-    help="List the profiles of models, show one, or test one.",
+    help="List model profiles, show one, or test one.",
     epilog="Examples:\n\n\b\ncondense profiles\ncondense profiles show gpt-4o-mini\ncondense profiles test gpt-4o-mini",
     rich_markup_mode=None,
 )
@@ -72,7 +72,9 @@ def list_profiles(json: Json = False) -> None:
         screen.print(fitted_table(columns, rows, right, screen.width, flexible=1))
         own = visible(str(user_configuration_path()))
         needed = "" if user.allow_calls else "Calls need --profile or --allow-calls; "
-        screen.print(f"{needed}{own} allows {'calls' if user.allow_calls else 'none'}.", style="dim", soft_wrap=True)
+        screen.print(
+            f"{needed}{own} {'allows' if user.allow_calls else 'does not allow'} them.", style="dim", soft_wrap=True
+        )
 
 
 @profiles_app.command("show")
@@ -151,7 +153,7 @@ def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
     if isinstance(access, Failure):
         outcome = CallOutcome(None, access)
     elif access.profile.api == "offline":
-        outcome = CallOutcome("It works without a model: there is nothing to call.")
+        outcome = CallOutcome("It works without a model; there is nothing to test.")
     elif access.profile.summarizer is not None:
         Installed().summarizer(access.profile.summarizer)
         outcome = CallOutcome("Its package is installed.")
@@ -181,7 +183,7 @@ def _row(facts: ProfileFacts, *, has_host: bool) -> list[str]:
     """A line of the table. Names of models matter more than where they run, which `show` tells, too."""
     match facts.api:
         case "offline":
-            model = "none, it works on this machine" if has_host else "none"
+            model = "none; it runs on this machine" if has_host else "none"
             return [_label(facts), model, "none", "0", "0", "any"]
         case "installed":
             model = f"{facts.model}, of an installed package" if has_host else facts.model

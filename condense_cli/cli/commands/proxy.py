@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense proxy -- claude             Claude Code, through a proxy of its own\n"
+    "condense proxy -- claude             starts Claude Code behind a proxy\n"
     "condense proxy -- codex resume --last\n"
-    "condense proxy --watch -- claude     change nothing, say what it would save\n"
+    "condense proxy --watch -- claude     changes nothing, reports savings\n"
     "condense proxy -- python agent.py    anything that uses an SDK\n"
-    "condense proxy --port 8788           for clients that you start yourself\n"
+    "condense proxy --port 8788           for clients you start yourself\n"
     "condense proxy --upstream https://openrouter.ai/api/v1"
 )
 
@@ -40,15 +40,16 @@ _PORT = 8788
 
 def proxy(
     client: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- CLIENT...]", help="A client to start, with its arguments.")
+        list[str] | None,
+        typer.Argument(metavar="[-- CLIENT...]", help="A client to start through the proxy, with its arguments."),
     ] = None,
     upstream: Annotated[
         str | None,
-        typer.Option("--upstream", metavar="URL", help="The API.  [default: the one that the client was set to]"),
+        typer.Option("--upstream", metavar="URL", help="Address of the API.  [default: the one the client uses]"),
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Change nothing, and say what would be saved.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Change nothing; report what would be saved.")] = False,
     preset: Annotated[
-        str | None, preset_option("Preset to condense with.  [default: balanced, cutting more where it cuts]")
+        str | None, preset_option("Preset to condense with.  [default: balanced, which cuts more per step here]")
     ] = None,
     policy: Annotated[
         str,
@@ -57,7 +58,7 @@ def proxy(
         ),
     ] = "economic",
     keep_recent: Annotated[
-        int | None, typer.Option("--keep-recent", metavar="N", min=1, help="Leave the last N turns as they are.")
+        int | None, typer.Option("--keep-recent", metavar="N", min=1, help="Leave the last N turns untouched.")
     ] = None,
     context_window: ContextWindow = None,
     port: Annotated[
@@ -71,19 +72,26 @@ def proxy(
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Listen on another address than this machine's own.")
+        str,
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="Address to listen on; others than the default can be reached from outside.",
+        ),
     ] = "127.0.0.1",
     state: Annotated[
         Path | None,
-        typer.Option("--state", metavar="FILE", help="Where cut points are kept.  [default: in your cache folder]"),
+        typer.Option(
+            "--state", metavar="FILE", help="File that remembers the cut points.  [default: in your cache folder]"
+        ),
     ] = None,
 ) -> None:
     """Condense conversations on their way to an API.
 
-    Only the list of messages in a request is exchanged; answers stream through, and all else passes as it is. What was
-    sent once stays the same bytes, so that the provider's cache survives. Keys pass through and are neither kept nor
-    logged, and neither is what is said. A request with the header x-condense: off goes on as it came.
-    With a client, the exit status is the client's.
+    Only the messages of a request are changed; everything else, and every answer, passes through untouched. What was
+    sent once is sent again byte for byte, so the provider's cache keeps working. Keys and content are neither stored
+    nor logged. The header x-condense: off lets a request through as it is. With a client, the exit status is the
+    client's.
     """
     with exits():
         gc.enable()  # It runs for days.

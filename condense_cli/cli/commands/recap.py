@@ -16,7 +16,7 @@ EXAMPLES = (
     "condense recap session.jsonl\n"
     "condense recap --session latest --tokens 8k\n"
     "condense recap --session latest --lost           what the last compaction lost\n"
-    "condense recap session.jsonl > recap.md          to begin a new session with\n"
+    "condense recap session.jsonl > recap.md          to start a new session with\n"
     "condense recap session.jsonl --json | jq -r '.words[].text'"
 )
 
@@ -26,22 +26,22 @@ def recap(
     session: Session = None,
     tokens: Annotated[
         int | None,
-        typer.Option("--tokens", "-t", metavar="N", parser=parse_tokens, help="At most so many.  [default: 4000]"),
+        typer.Option("--tokens", "-t", metavar="N", parser=parse_tokens, help="Limit in tokens.  [default: 4000]"),
     ] = None,
     lost: Annotated[
-        bool, typer.Option("--lost", help="Only what the last compaction of the client lost, and nobody said since.")
+        bool, typer.Option("--lost", help="Only what the client's last compaction lost and nobody has repeated since.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print it as JSON, part by part.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print it as JSON, in parts.")] = False,
     counter: CounterOption = None,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
-    """Print what someone who goes on needs of a conversation.
+    """Print what is needed to continue a conversation.
 
-    The user's requests and rules word for word, files and what became of them, the last commands and how they ended,
-    open tasks, errors not solved yet, and lines that later work needs, within a budget of tokens. All that the file
-    holds counts, also from before compactions. The user's words come as instructions; everything else is fenced, and
-    named as data. No model is called.
+    Contains, within a token budget: the user's requests and rules word for word, the files and what became of them, the
+    last commands and their results, open tasks, unsolved errors, and the lines that later work needs. Draws on the
+    whole file, including what came before compactions. The user's words are given as instructions; everything else is
+    fenced off as data. No model is called.
     """
     with exits():
         file = input_file(file, session)

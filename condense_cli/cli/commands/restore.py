@@ -38,16 +38,16 @@ def restore(
     lenient: Lenient = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
 ) -> None:
-    """Replace references by the text they stand for.
+    """Put back the text that references replaced.
 
-    Every reference names lines that stand in another block of the file, so the file alone is enough. What a
-    pass or --slim left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
-    Exit status 3 when a reference names nothing that is there; it stays, and the rest is written all the same.
+    Every reference points to text in the same file, so the file alone is enough. Text that was cut is not in it:
+    `condense show ORIGINAL HASH` prints that from the original. Exit status 3 if a reference points to nothing; it is
+    left as it is, and everything else is restored.
     """
     with exits():
         if json and output == "-":
             raise UsageError(
-                "--json and -o - both want standard output.", "Write the transcript to a file with -o FILE."
+                "--json and -o - both write to standard output.", "Write the transcript to a file with -o FILE."
             )
         file = input_file(file, session)
         writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
@@ -104,16 +104,18 @@ def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None
 
     lines = [*first, f"{plural(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
     if found.unresolved:
-        looks = plural(found.unresolved, "line looks like a reference but names", "lines look like references but name")
-        lines.append(f"{looks} nothing in this conversation; left alone.")
+        looks = plural(
+            found.unresolved, "line looks like a reference but points to", "lines look like references but point to"
+        )
+        lines.append(f"{looks} nothing in this conversation; left as is.")
     if found.elsewhere:
         lines.append(
             f"{plural(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
-            "compaction); left alone."
+            "compaction); left as is."
         )
     if found.gaps:
-        cuts = plural(found.gaps, "cut of passes stays", "cuts of passes stay")
-        lines.append(f"{cuts}: condense show ORIGINAL HASH prints what is gone.")
+        cuts = plural(found.gaps, "cut remains", "cuts remain")
+        lines.append(f"{cuts}: condense show ORIGINAL HASH prints what was cut.")
     if output is not None:
         lines.append(f"Written: {visible(output)}")
     elif not writes_stdout and found.resolved:

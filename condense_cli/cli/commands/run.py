@@ -12,21 +12,21 @@ from ..running.options import HELP_GROUPS, Choosing, Configuring, Doing, Reading
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense run session.jsonl                  what would go, why, what it saves\n"
+    "condense run session.jsonl                  what would be cut, and why\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
-    "condense run session.jsonl --new-session    and how to resume it\n"
-    "condense run session.jsonl --in-place       condense undo takes it back\n"
+    "condense run session.jsonl --new-session    a copy, and how to resume it\n"
+    "condense run session.jsonl --in-place       condense undo reverts it\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --keep last:20 --keep 'tool:mcp__*' --keep /TODO/\n"
     "condense run session.jsonl --cut 40:80 --keep 'file:src/*.py'\n"
     "cat session.jsonl | condense run - | next-program\n"
     "condense run --session latest               the newest session of this project\n"
-    "condense run session.jsonl --html page.html every message, each cut and why\n"
+    "condense run session.jsonl --html page.html every message, every cut, and why\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
-    "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
+    "condense run session.jsonl --if-needed --in-place   only when nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent\n"
-    "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
+    "condense run rows.jsonl.gz -o small.jsonl.gz     a set of conversations\n"
     "condense run sessions/ extra.jsonl --out-dir small -j 4"
 )
 
@@ -47,9 +47,9 @@ def run(
 ) -> None:
     """Condense a transcript.
 
-    On a terminal this shows what would be cut, why, and what that saves in tokens and money. In a pipe the condensed
+    On a terminal this shows what would be cut, why, and what that saves in tokens and money. In a pipe, the condensed
     transcript goes to standard output, and one line about it to standard error. FILE is changed only by --in-place;
-    condense undo takes that back. Several files, or folders, go to --out-dir; run again, it continues where it stopped.
+    condense undo reverts it. Several files or folders go to --out-dir; the same command again goes on where it stopped.
     """
     with exits():
         if not (doing.threshold is None and doing.above is None):

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense sessions                              the newest 20\n"
-    "condense sessions --here                       those of this project\n"
+    "condense sessions --here                       this project's\n"
     "condense sessions --sort largest --limit 5\n"
-    "condense sessions --client codex --all         archived ones too\n"
+    "condense sessions --client codex --all         with archived ones\n"
     "condense sessions --json | jq -r '.sessions[0].path'\n"
     "condense run --session latest --preset cost\n"
-    "condense inspect --session 5f2c91d8            enough of an id"
+    "condense inspect --session 5f2c91d8            part of an id is enough"
 )
 
 
@@ -56,33 +56,30 @@ class SortOrder(StrEnum):
 
 def sessions(
     project: Annotated[
-        Path | None, typer.Option("--project", metavar="PATH", help="Only sessions of this folder and those in it.")
+        Path | None, typer.Option("--project", metavar="PATH", help="Only sessions of this folder and its subfolders.")
     ] = None,
-    here: Annotated[bool, typer.Option("--here", help="Only sessions of the project you are in.")] = False,
+    here: Annotated[bool, typer.Option("--here", help="Only sessions of the current project.")] = False,
     client: Annotated[
         ClientName | None,
         typer.Option("--client", metavar="NAME", help="Only sessions of claude-code, codex, roo or cline."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many; 0 is all.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many to list; 0 lists all.")] = 20,
     sort: Annotated[
         SortOrder,
-        typer.Option("--sort", metavar="ORDER", help="newest or largest first. The largest are found by reading all."),
+        typer.Option("--sort", metavar="ORDER", help="newest or largest first; for largest, every session is read."),
     ] = SortOrder.NEWEST,
-    all: Annotated[
-        bool, typer.Option("--all", help="Also sub-agents, archived sessions, and those without messages.")
-    ] = False,
+    all: Annotated[bool, typer.Option("--all", help="Include sub-agents, archived and empty sessions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the sessions of agents on this machine.
+    """List the agent sessions on this machine.
 
-    Of Claude Code, Codex, Roo Code, Cline, pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI. Tokens are those of
-    the conversation that the client would send, as condense inspect shows them. Nothing is changed; what was counted
-    is remembered in your cache folder.
-    Other commands take --session ID, or --session latest, in place of a file.
+    Covers Claude Code, Codex, Roo Code, Cline, pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI. Tokens are those
+    that the client would send now, as in condense inspect. Nothing is changed; counts are cached in your cache folder.
+    Other commands take --session ID or --session latest in place of a file.
     """
     with exits():
         if here and project is not None:
-            raise UsageError("--here and --project cannot be used together.", "Name one of them.")
+            raise UsageError("--here and --project cannot be used together.", "Use one of them.")
         from ...config.user import load_user_configuration
         from ...sessions import finding, listing
         from ..machine import cache_folder, session_places
@@ -143,11 +140,11 @@ def _say_nothing_found(report: SessionList, folder: Path | None, *, flag: str, e
     from ..machine import tilde
 
     if report.files:
-        more = "" if everything else "--all lists archived ones and those without messages too"
+        more = "" if everything else "--all lists archived and empty ones too"
         if folder is None:
             say(f"condense: no session has messages; {more}.")
         else:
-            others = f"without {flag} those of every project are listed"
+            others = f"leave out {flag} to list those of every project"
             say(f"condense: no session of {tilde(str(folder))}; {others}{more and f', and {more}'}.")
     else:
         say("condense: no sessions found. Looked in:")

@@ -25,12 +25,12 @@ EXAMPLES = (
     "condense show session.jsonl 12              all of message 12\n"
     "condense show session.jsonl 12.0            its first block\n"
     "condense show session.jsonl -1              the last message\n"
-    "condense show session.jsonl 406167          what the marker stands for\n"
+    "condense show session.jsonl 406167          what the marker replaced\n"
     "condense show session.jsonl 13.0 --raw | jq .message.usage\n"
     "condense show --session latest 12"
 )
 
-_NO_TEXT = "(no text here; --raw prints the record)"
+_NO_TEXT = "(no text; --raw prints the record)"
 _FROM_END: Final = re.compile(r"-\d[\d:.]*", re.ASCII)
 
 
@@ -52,24 +52,23 @@ def show(
         str | None,
         typer.Argument(
             metavar="HASH|MESSAGE[.BLOCK]",
-            help="Hash in a marker, or a position, counted from 0; -1 is the last message.",
+            help="Hash from a marker, or a position: 12, 12.0, or -1 for the last message.",
         ),
     ] = None,
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Print the records as they stand in the file.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the records exactly as in the file.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
-    """Print the content of a block or message, as the model reads it.
+    """Print a message, a block, or what a marker replaced.
 
-    For the hash in a marker of a condensed file, FILE is the original: this prints what was left out,
-    together with what was kept of it, or all messages that a summary stands for. Six digits are a hash first,
-    and a position only if nothing has it.
+    For the hash in a marker, FILE is the original: this prints what was cut, along with what was kept of it, or all
+    messages that a summary replaced. Six digits are taken as a hash first, and as a position only if no hash matches.
     """
     with exits():
         if json and raw:
-            raise UsageError("--json and --raw cannot be used together.", "Name one of them.")
+            raise UsageError("--json and --raw cannot be used together.", "Use one of them.")
         if session is not None and what is None:
             file, what = None, file
         if what is None:
@@ -127,25 +126,24 @@ def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
     elif hits[0].found is HitKind.SUMMARIZED or (hits[0].found is HitKind.POSITION and len(hits) > 1):
         _print_lines(f"--- {_heading(hit, calls)}\n{hit.text or _NO_TEXT}" for hit in hits)
     elif len({hit.text for hit in hits}) > 1:
-        say("condense: several blocks match; name one by its position:")
+        say("condense: several blocks match; choose one by its position:")
         _print_lines(_heading(hit, calls) for hit in hits)
     else:
         if hits[0].found is HitKind.MARKER:
-            say("condense: the original is not in this file; this block has the marker that names it.")
+            say("condense: the original text is not in this file; this block holds its marker.")
         if len(hits) > 1:
-            say(f"condense: the same stands {len(hits)} times: {', '.join(hit.position for hit in hits)}")
+            say(f"condense: the same text occurs {len(hits)} times: {', '.join(hit.position for hit in hits)}")
         if not hits[0].text:
             say(f"condense: {_NO_TEXT[1:-1]}.")
         _print_text(hits[0].text)
 
 
 def _heading(hit: Hit, calls: Mapping[str, Block]) -> str:
-    from ...report.text.labels import call_label
+    from ...report.text.labels import call_label, kind_label
 
-    kind = hit.block.kind.value.replace("_", " ")
     label = " ".join(call_label(hit.block, calls).split())
-    role = f"{hit.message.role.value} " if hit.message else ""
-    return f"{hit.position}  {role}{kind}  {label}".rstrip()
+    kind = kind_label(hit.block, hit.message.role if hit.message else None)
+    return f"{hit.position}  {kind}  {label}".rstrip()
 
 
 def _print_lines(pieces: Iterable[str]) -> None:

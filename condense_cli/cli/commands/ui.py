@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense ui                           pick one of the sessions of this machine\n"
+    "condense ui                           pick a session of this machine\n"
     "condense ui session.jsonl\n"
     "condense ui --session latest --preset cost"
 )
 
 
 def ui(file: File = None, session: Session = None, preset: Preset = None) -> None:
-    """Look at a session in the terminal and steer what is cut.
+    """Explore a session in the terminal and choose what is cut.
 
-    What fills it, each message with its cuts and why; keep or cut a message, a block, a file or a tool by a key;
-    change preset, target and configuration, and see what comes of it at once. Written as a new session, in place, to
-    a file, or as a configuration; every step can be undone. ? shows the keys. No model is called.
+    See what fills it, and every message with its cuts and their reasons. Keep or cut a message, block, file or tool
+    with one key; change preset, target or configuration and see the effect at once. Save the result as a new session,
+    in place, as a file, or as a configuration. Every step can be undone; ? lists the keys. No model is called.
     """
     with exits():
         check_terminal()
@@ -69,7 +69,7 @@ def _desk() -> Desk:
 def check_terminal() -> None:
     """Raises UsageError where there is no terminal to show the app on, or the extra is not installed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("condense ui needs a terminal.", "condense run prints a report, and --html writes a page.")
+        raise UsageError("condense ui needs a terminal.", "Use condense run for a report, or --html for a page.")
     try:
         import textual  # noqa: F401
     except ImportError:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense undo session.jsonl                 the newest backup comes back\n"
-    "condense undo session.jsonl --list          every backup, with time and size\n"
-    "condense undo session.jsonl --force         even if the session went on since\n"
+    "condense undo session.jsonl                 restores the newest backup\n"
+    "condense undo session.jsonl --list          lists all backups\n"
+    "condense undo session.jsonl --force         even if the session continued\n"
     "condense undo --session latest\n"
     "condense undo session.jsonl --json | jq -r .restored.name"
 )
@@ -30,26 +30,26 @@ def undo(
         str | None, typer.Argument(metavar="[FILE]", help="File that condense run --in-place replaced.")
     ] = None,
     session: Session = None,
-    list_: Annotated[bool, typer.Option("--list", "-l", help="Show the backups, change nothing.")] = False,
+    list_: Annotated[bool, typer.Option("--list", "-l", help="List the backups; change nothing.")] = False,
     backup: Annotated[
         str | None,
-        typer.Option("--backup", "-b", metavar="NAME", help="Bring back this one.  [default: the newest]"),
+        typer.Option("--backup", "-b", metavar="NAME", help="Backup to restore.  [default: the newest]"),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Bring it back though FILE went on; the present FILE is kept too.")
+        bool, typer.Option("--force", help="Restore even if FILE has changed; the present FILE is kept.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was done, or the list, as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
-    """Take back condense run --in-place.
+    """Undo condense run --in-place.
 
-    The backup becomes FILE again, with its old time and permissions, and is no backup any more; what condense
-    wrote goes. When FILE holds anything else, such as turns that came later, nothing is changed unless you say
-    --force: then the present FILE is kept beside it, its name ending in .condense-undone.
+    Puts the newest backup back as FILE, with its old time and permissions. If FILE has changed since, for example by
+    new turns, nothing happens unless you add --force, which keeps the present FILE next to it with the ending
+    .condense-undone.
     """
     with exits():
         if list_ and (backup is not None or force):
-            raise UsageError("--list only shows; it takes no --backup and no --force.")
+            raise UsageError("--list cannot be used with --backup or --force.")
         from datetime import UTC, datetime
 
         from ...storage import backups
@@ -79,7 +79,7 @@ def _say_original(file: str, found: list[Backup], *, json: bool, quiet: bool) ->
         _print_json(file, restored=None, kept=None, original=str(original))
     elif not quiet:
         console().print(
-            f"Nothing to undo: this session was written beside its original, which is as it was:\n"
+            f"Nothing to undo: this session was written beside its original, which is unchanged:\n"
             f"{visible(str(original))}",
             soft_wrap=True,
         )
@@ -106,12 +106,12 @@ def _show(file: str, done: Undone) -> None:
     screen = console()
     made = done.restored.made.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     screen.print(
-        f"{visible(file)} is again what it was before {made} ({done.restored.size:,} bytes).",
+        f"Restored {visible(file)} to its state before {made} ({done.restored.size:,} bytes).",
         style="bold",
         soft_wrap=True,
     )
     if done.kept is not None:
-        screen.print(f"What it was until now is kept as {visible(done.kept.name)}", soft_wrap=True)
+        screen.print(f"Its previous content is kept as {visible(done.kept.name)}", soft_wrap=True)
 
 
 def _as_json(backup: Backup) -> dict[str, object]:

@@ -27,14 +27,14 @@ EXAMPLES = (
 def validate(
     file: File = None,
     session: Session = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what is wrong as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the faults as JSON.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Check a transcript against the rules of its API.
 
-    Each fault is said in the words of the API, with the line where it stands. Of a Claude Code session the
-    links between records are checked as well. Exit status 0 when it is valid, 3 when it is not.
+    Faults are reported in the API's own words, with their line. For Claude Code sessions, the links between records are
+    checked too. Exit status 0 if valid, 3 if not.
     """
     with exits():
         from ...report.lists import validation

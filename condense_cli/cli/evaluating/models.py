@@ -95,7 +95,7 @@ def _opened(
 def _check_consent(calls: Calls) -> None:
     if not may_call(calls):
         raise UsageError(
-            "--prompt is for summaries that a model writes, and nothing permits to call one.",
+            "--prompt needs a model to write summaries, and no call is permitted.",
             "Add --profile NAME or --allow-calls, or `allow_calls: true` to your own configuration.",
         )
 
@@ -132,5 +132,5 @@ def _prompt(name: str) -> str:
     except UnicodeDecodeError:
         raise UsageError(f"The prompt {name} is not UTF-8 text.") from None
     if not text:
-        raise UsageError(f"The prompt {name} is empty.", f"--prompt {_OWN_PROMPT} names condense's own.")
+        raise UsageError(f"The prompt {name} is empty.", f"--prompt {_OWN_PROMPT} is condense's own.")
     return text

@@ -56,11 +56,11 @@ class MeasuredWays(NamedTuple):
             "--provider",
             metavar="NAME",
             autocompletion=complete_provider,
-            help="A provider as it comes; may be repeated.",
+            help="Provider with its default settings; may be repeated.",
         ),
     ] = None
     config: Annotated[
-        list[Path] | None, typer.Option("--config", metavar="PATH", help="A configuration file; may be repeated.")
+        list[Path] | None, typer.Option("--config", metavar="PATH", help="Configuration file; may be repeated.")
     ] = None
     against: Annotated[
         list[str] | None,
@@ -68,7 +68,7 @@ class MeasuredWays(NamedTuple):
             "--against",
             metavar="NAME",
             autocompletion=complete_against,
-            help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  "
+            help=f"Compare with: {', '.join(AGAINST)} or none; may be repeated.  "
             "[default: the first four; none with --profile or --prompt]",
         ),
     ] = None
@@ -82,11 +82,11 @@ class Cutting(NamedTuple):
         typer.Option(
             "--budgets",
             metavar="SHARES",
-            help=f"Shares of the tokens to condense to.  [default: {BUDGETS}; none with --profile or --prompt]",
+            help=f"Sizes, as shares of the tokens.  [default: {BUDGETS}; none with --profile or --prompt]",
         ),
     ] = None
     cuts: Annotated[
-        str, typer.Option("--cuts", metavar="SHARES", help="Shares of the messages after which to cut.")
+        str, typer.Option("--cuts", metavar="SHARES", help="Where to split, as shares of the messages.")
     ] = _CUTS
     measure: Annotated[
         list[str] | None,
@@ -94,12 +94,12 @@ class Cutting(NamedTuple):
             "--measure",
             metavar="NAME",
             autocompletion=complete_measure,
-            help=f"What to show: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
+            help=f"Measures: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
             "[default: the first three; bits as well with --profile or --prompt]",
         ),
     ] = None
     min_tokens: Annotated[
-        int, typer.Option("--min-tokens", metavar="N", min=0, help="Leave out transcripts of fewer tokens.")
+        int, typer.Option("--min-tokens", metavar="N", min=0, help="Skip transcripts smaller than this.")
     ] = _MIN_TOKENS
 
     def given(self) -> dict[str, bool]:
@@ -112,10 +112,10 @@ class Printing(NamedTuple):
 
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves into FILE, .svg or .png.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves to FILE, .svg or .png.")
     ] = None
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write curves and tables there as a page.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with curves and tables.")
     ] = None
 
 

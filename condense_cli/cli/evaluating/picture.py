@@ -28,7 +28,7 @@ def check_picture(plot: Path | None) -> None:
         except ImportError:
             raise UsageError(
                 "--plot needs one more package to draw a .png.",
-                "Install condense-cli[png], or draw an .svg, which needs nothing.",
+                "Install condense-cli[png], or use .svg, which needs nothing.",
             ) from None
 
 

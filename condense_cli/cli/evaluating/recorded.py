@@ -26,7 +26,7 @@ def sessions_here() -> list[str]:
     # What a snapshot records its session records as well.
     files = [file for file in find(session_places(), everything=True).files if not file.is_snapshot]
     if not files:
-        raise UnreadableError("There are no sessions on this machine.", "condense sessions says where it looks.")
+        raise UnreadableError("There are no sessions on this machine.", "condense sessions shows where it looks.")
     return [file.path for file in files]
 
 
@@ -35,7 +35,7 @@ def check_without_effect(given: dict[str, bool]) -> None:
     named = [option for option, is_given in given.items() if is_given]
     if named:
         raise UsageError(
-            f"{named[0]} cannot be used with --recorded.", "The client has cut the conversation, and to which size."
+            f"{named[0]} cannot be used with --recorded.", "The client's compactions decide the cuts and sizes."
         )
 
 

@@ -64,7 +64,7 @@ class RowsOutcome(Struct, frozen=True):
 def check_destination(to: Destination) -> None:
     """Raises UsageError for places that only a session goes to."""
     if to.where in (Where.NEW_SESSION, Where.IN_PLACE):
-        raise UsageError("A set of rows is written to a file of its own.", "Name it with -o FILE.")
+        raise UsageError("A set of rows needs an output file.", "Name it with -o FILE.")
 
 
 def output_of(to: Destination) -> Path | IO[bytes] | None:

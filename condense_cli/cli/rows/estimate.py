@@ -91,7 +91,7 @@ def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
         [
             each.configuration,
             f"{each.tokens.after:,}",
-            f"{each.tokens.saved_percent:.1f} %",
+            f"{each.tokens.saved_percent:.1f}%",
             f"{each.rows.changed:,}",
             *([_reading(each)] if _has_prices(reports) else []),
         ]
@@ -106,7 +106,7 @@ def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
     elif not first.tokens.exact:
         print_lines([f"Counted with {first.tokens.encoding}, an estimate."], "dim")
     if not _has_prices(reports):
-        print_lines(["What reading costs is unknown: name the model with --model."], "dim")
+        print_lines(["The cost of reading is unknown; name the model with --model."], "dim")
     for line in dict.fromkeys(line for each in reports for line in each.warnings):
         screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=not screen.is_terminal)
 

@@ -94,14 +94,14 @@ def _show(found: RowsInspection) -> None:
     headline = f"{plural(found.tokens, 'token')} in {plural(found.rows, 'row')}, {plural(found.messages, 'message')}"
     screen.print(f"{headline}, {found.tokens_per_row:,} tokens a row", style="bold")
     screen.print()
-    rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f} %"] for each in found.content_types]
-    rows.append([MARKUP, f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])
+    rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f}%"] for each in found.content_types]
+    rows.append([MARKUP, f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f}%"])
     bars = [*(each.tokens for each in found.content_types), found.constants]
     screen.print(with_bars(("content", "tokens", "share"), rows, (1, 2), bars, screen.width))
     if found.tools:
         columns = ("tool", "tokens", "share", "calls", "parameters", "results")
         tools = [
-            [each.name or "(unknown)", f"{each.tokens:,}", f"{each.percent:.1f} %"]
+            [each.name or "(unknown)", f"{each.tokens:,}", f"{each.percent:.1f}%"]
             + [f"{number:,}" for number in (each.calls, each.parameters, each.results)]
             for each in found.tools
         ]
@@ -109,7 +109,7 @@ def _show(found: RowsInspection) -> None:
         screen.print(with_bars(columns, tools, (1, 2, 3, 4, 5), [each.tokens for each in found.tools], screen.width))
     if found.largest_rows:
         largest = [
-            [f"line {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f} %"]
+            [f"line {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f}%"]
             for each in found.largest_rows
         ]
         screen.print()

@@ -119,7 +119,7 @@ def progress_of(file: str) -> Iterator[Callable[[Tally], None]]:
     status = Status("Reading rows", console=console(stderr=True))
 
     def show(tally: Tally) -> None:
-        share = f", {100 * tally.bytes_before / size:.0f} %" if 0 < tally.bytes_before <= size else ""
+        share = f", {100 * tally.bytes_before / size:.0f}%" if 0 < tally.bytes_before <= size else ""
         status.update(f"{plural(tally.rows, 'row')}{share}: {tally.tokens_before:,} → {tally.tokens_after:,} tokens")
 
     with status:

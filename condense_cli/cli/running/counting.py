@@ -125,7 +125,7 @@ def _access(model: str | None, calls: Calls, user: UserConfiguration) -> Access:
 
 
 def _no_consent(calls: Calls) -> UsageError:
-    sends = "sends the transcript to a provider, and nothing permits that"
+    sends = "sends the transcript to a provider, which is not permitted yet"
     if calls.is_count_asked:
         return UsageError(f"--count exact {sends}.", f"Add --profile NAME or --allow-calls; {_WITHOUT}")
     flags = "--count exact and one of --profile NAME and --allow-calls"
@@ -142,9 +142,9 @@ def _of_model(model: str | None, user: UserConfiguration) -> tuple[str, Profile]
     from ...money.prices import bare_name
     from ...providers.window import profile_of
 
-    hint = "Name a profile of the model with --profile NAME."
+    hint = "Name a profile with --profile NAME."
     if model is None:
-        raise UsageError("--count exact needs a model, and the transcript names none.", hint)
+        raise UsageError("--count exact needs a model, but the transcript names none.", hint)
     name = profile_of(model, user)
     if name is not None:
         return name, user.profiles[name].profile
@@ -153,7 +153,7 @@ def _of_model(model: str | None, user: UserConfiguration) -> tuple[str, Profile]
         return bare, Profile(api="anthropic", model=bare)
     if encoding_for(model).exact:
         return bare, Profile(api="openai", model=bare)
-    raise UsageError(f"--count exact needs a profile for {model}, and there is none.", hint)
+    raise UsageError(f"--count exact needs a profile for {model}, but there is none.", hint)
 
 
 def _check(name: str, profile: Profile, model: str | None) -> None:
@@ -162,8 +162,8 @@ def _check(name: str, profile: Profile, model: str | None) -> None:
         raise UsageError(f"The profile {name} has no API that counts tokens.", f"Name another one; {_WITHOUT}")
     if model is not None and not _are_counted_alike(model, profile.model):
         raise UsageError(
-            f"The profile {name} counts the tokens of {profile.model}, and these figures are about {model}.",
-            f"Name a profile of {model}, or {profile.model} as the model that continues.",
+            f"The profile {name} counts the tokens of {profile.model}, but these figures are about {model}.",
+            f"Name a profile of {model}, or {profile.model} as the model.",
         )
 
 

@@ -132,11 +132,11 @@ class Destination(Struct, frozen=True):
         name = visible(self.source)
         said = (
             f"Condensed in place: {name} ({len(data):,} bytes)",
-            f"The original is {visible(backup.name)}; condense undo brings it back.",
+            f"The original is kept as {visible(backup.name)}; condense undo restores it.",
         )
         client = running_client(Path(self.source))
         warnings = (
-            (f"{client} has this session open and goes on with the old one until you resume it.",) if client else ()
+            (f"{client} has this session open and keeps using the old content until you resume it.",) if client else ()
         )
         return Delivery(self.source, backup=str(backup), said=said, warnings=warnings)
 
@@ -148,11 +148,13 @@ class Destination(Struct, frozen=True):
         from ...storage.new_session import write_new_session
 
         session = write_new_session(Path(self.source), format, data)
-        there = "New session" if session.is_new else "This session is there already"
+        there = "New session" if session.is_new else "This session already exists"
         command = session.command_line(os.getcwd())
         said = [f"{there}: {visible(str(session.path))} ({session.size:,} bytes)", f"Resume it: {visible(command)}"]
         if not session.is_found:
-            said.append("The client does not look for sessions in this folder: move the file to the others first.")
+            said.append(
+                "The client does not look for sessions in this folder; move the file to its session folder first."
+            )
         fact = WrittenSession(session.id, str(session.path), list(session.command), session.cwd, session.is_new)
         return Delivery(str(session.path), new_session=fact, said=tuple(said))
 
@@ -170,9 +172,9 @@ def destination(file: str, writing: Writing, showing: Showing) -> Destination:
         if is_given
     ]
     if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} cannot be used together.", "Name one place to write to.")
+        raise UsageError(f"{' and '.join(named)} cannot be used together.", "Choose one place to write to.")
     if writing.force and not in_place:
-        raise UsageError("--force belongs to --in-place.", "Other files are never overwritten by force.")
+        raise UsageError("--force needs --in-place.", "Nothing else needs it.")
     if (in_place or writing.new_session) and not os.path.lexists(file):
         from ...storage.opencode_database import HINT, is_in_database
 
@@ -180,14 +182,15 @@ def destination(file: str, writing: Writing, showing: Showing) -> Destination:
             raise UsageError(f"{named[0]} is for files, and opencode keeps its sessions in a database.", HINT)
     if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
         raise UsageError(
-            f"--in-place replaces FILE, and {file} is no file.", "Name the file, or write to another with -o FILE."
+            f"--in-place replaces FILE, and {file} is not a file.", "Name the file, or write to a new one with -o FILE."
         )
     if writing.new_session and file == "-":
         raise UsageError(
-            "--new-session writes beside FILE, and - is no file.", "Name the session, or write to a file with -o FILE."
+            "--new-session writes next to FILE, and - is not a file.",
+            "Name the session, or write to a file with -o FILE.",
         )
     if showing.json and output == "-":
-        raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
+        raise UsageError("--json and -o - both write to standard output.", "Use --report FILE for the report.")
     if showing.report is not None and str(showing.report) == "-":
         raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
     if showing.html is not None and str(showing.html) == "-":
@@ -253,7 +256,7 @@ def proposal(source: str, format: str, *, is_writable: bool) -> str:
     from ...formats.engine.session_ids import SESSION_FILES
 
     if not is_writable:
-        return "Nothing was written: this format is only read. Add --to anthropic -o FILE."
+        return "Nothing was written: this format can only be read. Add --to anthropic -o FILE."
     if format in SESSION_FILES and source != "-":
         return "Nothing was written: add --new-session to resume it, or -o FILE."
     return "Nothing was written: add -o FILE."

@@ -50,7 +50,7 @@ def run_many(
     folder = None if options.writing.dry_run else out_dir
     inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
     if not inputs:
-        raise UsageError("There is no file to work on in there.", "Files end in .json or .jsonl, also .gz and .zst.")
+        raise UsageError("No files to condense were found.", "Files end in .json or .jsonl, also .gz and .zst.")
     results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing)
     report = facts.build(
         results,
@@ -97,7 +97,7 @@ def _work_on_all(
     except KeyboardInterrupt:
         if folder is not None:
             done = f"{len(results):,} of {plural(len(tasks), 'file is', 'files are')}"
-            say(f"condense: {done} done; the same command goes on from there.")
+            say(f"condense: {done} done; the same command continues from there.")
         raise
     place = {str(task.path): number for number, task in enumerate(tasks)}
     return sorted(results, key=lambda result: place[result.input]), told
@@ -126,7 +126,7 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
     rows = [_cells(each, below[each.input], is_written=report.out_dir is not None) for each in shown]
     styles = [_STYLES.get(each.status, "") for each in shown]
     if len(shown) > 1:
-        saved = f"{totals.saved_percent:.1f} %"
+        saved = f"{totals.saved_percent:.1f}%"
         rows.append(["all", f"{totals.tokens_before:,}", f"{totals.tokens_after:,}", saved, _counts(totals)])
         styles.append("bold")
     columns = ("file", "before", "after", "saved", "status")
@@ -142,9 +142,9 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
         print_lines([f"Summaries cost {dollars(report.spent)}."])
     print_warnings(report.warnings)
     if report.out_dir is None:
-        print_lines(["Nothing was written; --out-dir DIR writes the files there."], "dim")
+        print_lines(["Nothing was written; add --out-dir DIR."], "dim")
     elif totals.failed + totals.passed_over < totals.files:
-        print_lines([f"Written below {report.out_dir}"], "bold")
+        print_lines([f"Written to {report.out_dir}"], "bold")
 
 
 def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str]:
@@ -152,7 +152,7 @@ def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str
         return [name, "", "", "", result.status]
     status = "would change" if result.status is facts.FileStatus.DONE and not is_written else result.status
     before, after = f"{result.tokens_before:,}", f"{result.tokens_after:,}"
-    return [name, before, after, f"{result.saved_percent:.1f} %", status + (" *" if result.why else "")]
+    return [name, before, after, f"{result.saved_percent:.1f}%", status + (" *" if result.why else "")]
 
 
 def _counts(totals: facts.Totals) -> str:
@@ -182,7 +182,7 @@ def _left_alone(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str
         files = plural(totals.passed_over, "other file")
         names = [below[each.input] for each in report.files if each.status is facts.FileStatus.PASSED_OVER]
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        yield f"Passed over: {files}, no transcript that can be written ({', '.join(names[:_NAMED])}{more})."
+        yield f"Skipped {files}, not a transcript that can be written ({', '.join(names[:_NAMED])}{more})."
     if totals.up_to_date:
         files = plural(totals.up_to_date, "file is", "files are")
-        yield f"{files} up to date from an earlier run and left alone."
+        yield f"{files} up to date from an earlier run."

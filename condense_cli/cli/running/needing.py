@@ -16,7 +16,7 @@ ContextWindow = Annotated[
         "--context-window",
         metavar="N",
         parser=parse_tokens,
-        help="Tokens of the model's context window (200000, 200k).  [default: looked up]",
+        help="Size of the model's context window in tokens (200000, 200k).  [default: looked up]",
     ),
 ]
 
@@ -35,7 +35,7 @@ Threshold = Annotated[
         "--threshold",
         metavar="P",
         parser=parse_threshold,
-        help="Percentage of the window from which on to condense (80, 80%).",
+        help="Condense from this percentage of the window on (80, 80%).",
     ),
 ]
 Above = Annotated[
@@ -44,12 +44,12 @@ Above = Annotated[
         "--above",
         metavar="N",
         parser=parse_tokens,
-        help="Tokens in use from which on to condense, whatever the window (150000, 150k).",
+        help="Condense from this many tokens on, whatever the window (150000, 150k).",
     ),
 ]
 IfNeeded = Annotated[
     bool,
-    typer.Option("--if-needed", help="Do nothing while condense check says no; the transcript is written as it is."),
+    typer.Option("--if-needed", help="Condense only if condense check says yes; otherwise pass the input through."),
 ]
 
 
@@ -59,4 +59,4 @@ def check_thresholds(threshold: float | None, above: int | None, *, if_needed: b
         raise UsageError("--threshold needs a percentage from 5 to 100, not nan.")
     for flag, value in (("--threshold", threshold), ("--above", above)):
         if value is not None and not if_needed:
-            raise UsageError(f"{flag} needs --if-needed.", "Without it a run condenses in any case.")
+            raise UsageError(f"{flag} needs --if-needed.", "Without it, a run always condenses.")

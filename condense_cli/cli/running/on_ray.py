@@ -25,7 +25,9 @@ def on_ray(treatment: Treatment, most: int | None) -> Spread:
     A worker has no folder that it works in: it is told whole paths.
     """
     if may_call(treatment.calls):
-        raise UsageError("--engine ray calls no models: a budget is kept by one process.", "Leave --engine away.")
+        raise UsageError(
+            "--engine ray cannot call models, because a budget needs a single process.", "Leave out --engine."
+        )
 
     def spread(work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int) -> Iterator[Any]:
         given: list[Job] = [*tasks]

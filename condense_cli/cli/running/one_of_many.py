@@ -113,7 +113,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     kind = rows_in(str(job.path), treatment.format)
     if kind is not None:
         if treatment.to is not None:
-            raise UsageError("--to is for single transcripts, and this is a set of rows.")
+            raise UsageError("--to works on single transcripts, and this is a set of rows.")
         return _rows(treatment, summaries, job, kind, made_from)
     check_no_split(treatment.splits)
     transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
@@ -143,7 +143,7 @@ def _shortcoming(result: Condensation, status: ExitStatus) -> str:
         return str(result.error)
     if status is ExitStatus.CALLS_FAILED:
         has_lost = result.metrics is not None and result.metrics.fallback is not None
-        return f"Not every summary could be written{'' if has_lost else '; what was to be summarized stays'}."
+        return f"Not every summary could be written{'' if has_lost else '; the originals stay'}."
     if status is ExitStatus.TARGET_MISSED:
         return f"The target of {result.shown_target:,} tokens was not reached."
     return ""

@@ -67,7 +67,7 @@ class Configuring(NamedTuple):
 
     preset: Preset = None
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Configuration to use instead, YAML or JSON.")
     ] = None
     no_config: NoConfig = False
     provider: Provider = None
@@ -112,7 +112,7 @@ class Choosing(NamedTuple):
 def check_targets(tokens: int | None, percent: float | None) -> None:
     """Raises UsageError for two targets, and for a percentage that is none."""
     if tokens is not None and percent is not None:
-        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
+        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Use only one.")
     if percent is not None and not 0 < percent < 100:
         raise UsageError(f"--target-percent must be more than 0 and less than 100, not {percent:g}.")
 
@@ -124,19 +124,17 @@ class Doing(NamedTuple):
         bool,
         typer.Option(
             "--slim",
-            help="Leave out of the file, too, what only the client shows; the model never sees it, and "
-            "condense restore does not bring it back.",
+            help="Also remove what only the client displays and the model never sees; "
+            "condense restore cannot bring it back.",
         ),
     ] = False
     split: Annotated[
         bool,
-        typer.Option("--split", help="Of rows: several of at most --target-tokens for a trajectory that is longer."),
+        typer.Option("--split", help="Rows only: split longer conversations into several of at most --target-tokens."),
     ] = False
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict", help="Exit with status 4 when the target is missed; the result is written all the same."
-        ),
+        typer.Option("--strict", help="Exit with status 4 if the target is missed; the result is still written."),
     ] = False
     if_needed: IfNeeded = False
     threshold: Threshold = None
@@ -169,15 +167,13 @@ class Writing(NamedTuple):
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None
     new_session: Annotated[
-        bool, typer.Option("--new-session", help="Write a session beside FILE that its client can resume.")
+        bool, typer.Option("--new-session", help="Write a smaller copy that the client can resume, next to FILE.")
     ] = False
-    in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE; a backup stays beside it.")] = False
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
-    ] = False
+    in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE, keeping a backup next to it.")] = False
+    force: Annotated[bool, typer.Option("--force", help="With --in-place: even if a program has FILE open.")] = False
     out_dir: OutDir = None
     to_format: ToFormat = None
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only; write nothing.")] = False
     jobs: Jobs = None
     engine: Engine = "local"
 
@@ -187,23 +183,21 @@ class Showing(NamedTuple):
 
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
+        Path | None, typer.Option("--report", metavar="FILE", help="Also write the JSON report to FILE.")
     ] = None
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page there that shows each message, each cut and why."),
+        typer.Option("--html", metavar="FILE", help="Write a page with every message, every cut, and why."),
     ] = None
     cost: Annotated[
         bool,
-        typer.Option(
-            "--cost", help="Show, in a pipe too, what the next turn costs, when it pays, and how that is known."
-        ),
+        typer.Option("--cost", help="Show costs and when condensing pays, in pipes too, with the assumptions."),
     ] = False
     diff: Annotated[bool, typer.Option("--diff", help="Show every cut, line by line.")] = False
     explain: Annotated[bool, typer.Option("--explain", help="Say why each block was cut or kept.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no report.")] = False
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all: the diff, sizes, passes, timings, costs.")
+        bool, typer.Option("--verbose", "-v", help="Show everything: diff, sizes, passes, timings, costs.")
     ] = False
     log_json: LogJson = False
 
@@ -221,7 +215,7 @@ class RunOptions(NamedTuple):
 
 
 HELP_GROUPS: Final = {
-    "Options that most people need": (
+    "Common options": (
         "session",
         "preset",
         "target_tokens",
@@ -233,8 +227,8 @@ HELP_GROUPS: Final = {
         "in_place",
         "lossless_only",
     ),
-    "What is shown": ("diff", "explain", "html", "cost", "json", "report", "quiet", "verbose", "log_json"),
-    "What is read, and where it goes": (
+    "Output": ("diff", "explain", "html", "cost", "json", "report", "quiet", "verbose", "log_json"),
+    "Reading and writing": (
         "format",
         "lenient",
         "to_format",
@@ -245,11 +239,11 @@ HELP_GROUPS: Final = {
         "split",
         "engine",
     ),
-    "What else is left out": ("slim", "drop_thinking"),
-    "Whether anything is done": ("if_needed", "threshold", "above", "strict"),
+    "Removing more": ("slim", "drop_thinking"),
+    "Conditions": ("if_needed", "threshold", "above", "strict"),
     "Settings": ("config", "no_config", "provider", "assignments"),
-    "How tokens are counted": ("model", "context_window", "overhead_tokens", "counter", "count_as"),
-    "Summaries by a model": (
+    "Counting tokens": ("model", "context_window", "overhead_tokens", "counter", "count_as"),
+    "Model summaries": (
         "profile",
         "allow_calls",
         "max_cost",

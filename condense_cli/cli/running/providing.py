@@ -156,7 +156,7 @@ def say_error(result: Condensation) -> None:
     """Say what stopped the provider, if something did."""
     if result.error is None:
         return
-    say(f"condense: {result.error}" + ("" if result.transcript.is_changed else "\nThe transcript is as it was."))
+    say(f"condense: {result.error}" + ("" if result.transcript.is_changed else "\nThe transcript is unchanged."))
     if os.environ.get(DEBUG_VARIABLE):
         say(result.error.traceback)
 

@@ -23,7 +23,7 @@ from .work import Output, Treatment
 if TYPE_CHECKING:
     from pathlib import Path
 
-_MORE: Final = "--diff shows every change, --explain says why, --html FILE makes a page of them."
+_MORE: Final = "--diff shows every change, --explain says why, --html FILE writes a page."
 _LEAST: Final = 10
 _MOST: Final = 90
 """Percent of the tokens: below, a target keeps little more than rules do, and above there is little to choose."""

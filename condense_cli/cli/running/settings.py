@@ -25,7 +25,7 @@ def settings_for(
     Raises ConfigurationError, and UsageError when both a preset and a configuration are given.
     """
     if preset is not None and config is not None:
-        raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
+        raise UsageError("--preset and --config cannot be used together.", "Use one of them.")
     from ...config.layers import settle
     from ...config.loading import load_with_positions
 
@@ -83,8 +83,8 @@ def _files(no_config: bool, presets: Presets) -> list[Layer | None]:
     project, own = _paths()
     if project is None and os.path.lexists(FILE_NAME) and not is_same_file(FILE_NAME, own):
         say(
-            f"condense: warning: {FILE_NAME} in this folder is not used: the folder is outside your home and any "
-            f"repository, where anybody could have left it. --config {FILE_NAME} uses it."
+            f"condense: warning: {FILE_NAME} in this folder is not used: it is outside your home folder and any "
+            f"repository, so anyone could have put it there. --config {FILE_NAME} uses it."
         )
     found: list[Layer | None] = []
     if os.path.lexists(own):

@@ -30,19 +30,19 @@ def of_one_file(showing: Showing) -> dict[str, object]:
 def check_split(doing: Doing, choosing: Choosing) -> None:
     """Raises UsageError for rows to be split where nothing says how large one may be."""
     if doing.split and choosing.target_tokens is None:
-        raise UsageError("--split needs a size.", "Name the most that a row may have with --target-tokens 32k.")
+        raise UsageError("--split needs a size.", "Set the largest row with --target-tokens 32k.")
 
 
 def check_no_split(is_wanted: bool) -> None:
     """Raises UsageError for what is one transcript, and no row."""
     if is_wanted:
-        raise UsageError("--split is for sets of rows, and this is one transcript.", "Leave --split out.")
+        raise UsageError("--split works on sets of rows, and this is one transcript.", "Leave --split out.")
 
 
 def check_engine(engine: str, *, are_several: bool) -> None:
     """Raises UsageError where there are no files to hand out to workers."""
     if engine != "local" and not are_several:
-        raise UsageError(f"--engine {engine} is for several files.", "Name a folder of them, and --out-dir DIR.")
+        raise UsageError(f"--engine {engine} works on several files.", "Name a folder and --out-dir DIR.")
 
 
 def check_several(files: list[str], reading: Reading, writing: Writing, showing: Showing) -> None:
@@ -58,18 +58,18 @@ def check_several(files: list[str], reading: Reading, writing: Writing, showing:
     if out_dir is not None and refused is not None:
         raise UsageError(
             f"{refused} and --out-dir cannot be used together.",
-            f"--out-dir takes many transcripts, {refused} is for one.",
+            f"--out-dir takes many transcripts; {refused} works on one.",
         )
     if not files:
-        raise UsageError("There is no transcript to work on.", "For example: condense run FILE… --out-dir DIR")
-    several = f"{files[0]} is no file but a folder"
+        raise UsageError("No transcript given.", "For example: condense run FILE… --out-dir DIR")
+    several = f"{files[0]} is a folder"
     if len(files) > 1:
         several = f"{', '.join(files[:2])}{'' if len(files) == 2 else ', …'} are {len(files)} transcripts"
     if refused is not None:
         hint = "--out-dir DIR takes them all." if refused in places else f"Leave {refused} out, or name one transcript."
-        raise UsageError(f"{several}, and {refused} is for one.", hint)
+        raise UsageError(f"{several}, and {refused} works on one.", hint)
     if out_dir is None and not dry_run:
-        raise UsageError(f"{several}: say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
+        raise UsageError(f"{several}. Say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
 
 
 def check_rows(file: str, refused: dict[str, object]) -> None:
@@ -77,6 +77,6 @@ def check_rows(file: str, refused: dict[str, object]) -> None:
     for option, value in refused.items():
         if value:
             raise UsageError(
-                f"{name_of(file)} is a set of rows, and {option} is for one transcript.",
-                "A row alone is one: sed -n 12p FILE | condense run -",
+                f"{name_of(file)} is a set of rows, and {option} works on one transcript.",
+                "For a single row: sed -n 12p FILE | condense run -",
             )

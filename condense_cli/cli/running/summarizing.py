@@ -88,7 +88,7 @@ def summary_use(on_demand: OnDemand) -> SummaryUse:
     from ...report.run.summaries import known_cost, summarized
 
     without_consent = (
-        "Summaries were made offline, from lines of the text: --profile NAME or --allow-calls permits a model."
+        "Summaries were picked from the text without a model; --profile NAME or --allow-calls lets one write them."
     )
     warnings = [*([without_consent] if summaries.is_without_consent else ()), *summaries.notes]
     used = tuple(summarized(summaries))

@@ -38,7 +38,7 @@ def _missing(links: Mapping[int, Links], rule: str, key: str) -> Iterator[FileFa
         # Older clients open a session file with the summaries of other sessions, whose leaves are in other files.
         is_note = found.type == "summary"
         where = " (a summary of another session)" if is_note else ""
-        yield FileFault(rule, record, f"{key} names no record of the file: {target}{where}", is_note)
+        yield FileFault(rule, record, f"{key} names no record in the file: {target}{where}", is_note)
 
 
 def _doubled(links: Mapping[int, Links], live: set[int]) -> Iterator[FileFault]:

@@ -132,9 +132,11 @@ def _warnings(nodes: list[Node], chain: list[Node], sent: SentConversation) -> t
         return ("The session holds no conversation.",)
     warnings = []
     if sent.open_calls:
-        warnings.append(f"Calls that have no result are left out by the client: {sent.open_calls}; they stay.")
+        warnings.append(f"The client does not send calls without a result ({sent.open_calls}); they stay in the file.")
     if sent.stray_results:
-        warnings.append(f"Results that have no call are left out by the client: {sent.stray_results}; they stay.")
+        warnings.append(
+            f"The client does not send results without a call ({sent.stray_results}); they stay in the file."
+        )
     live = {node.record for node in chain}
     start = max((node.record for node in nodes if node.is_boundary), default=-1)
     lines = [
@@ -145,7 +147,8 @@ def _warnings(nodes: list[Node], chain: list[Node], sent: SentConversation) -> t
     aside = sum(node.record not in live for node in lines)
     if lines and aside * 2 > len(lines):
         warnings.append(
-            f"{aside} of {len(lines)} message lines are on branches that the client no longer sends; they stay."
+            f"{aside} of {len(lines)} message lines are on branches that the client no longer sends; "
+            "they stay in the file."
         )
     return tuple(warnings)
 

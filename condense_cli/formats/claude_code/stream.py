@@ -53,7 +53,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 FORMAT = Format(
     "claude-stream-json",
     Family.ANTHROPIC,
-    "What claude -p --output-format stream-json prints, only read",
+    "Output of claude -p --output-format stream-json, read-only",
     evidence,
     read,
     is_writable=False,

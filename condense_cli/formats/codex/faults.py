@@ -20,7 +20,7 @@ _UNANSWERED: Final = frozenset({"tool_search_call"})
 def head_comes_first(transcript: Transcript) -> Iterator[FileFault]:
     record, value = next(records_of(transcript.source), (0, None))
     if not isinstance(value, dict) or value.get("type") != "session_meta":
-        said = "the first record is no session_meta: the client does not resume such a file"
+        said = "the first record is no session_meta: the client will not resume such a file"
         yield FileFault("head_comes_first", record, said)
 
 
@@ -28,7 +28,7 @@ def history_mode_known(transcript: Transcript) -> Iterator[FileFault]:
     record, head = _head(transcript)
     mode = head.get("history_mode")
     if mode is not None and mode not in _MODES:
-        said = f"history_mode is {mode!r}, not one of {', '.join(_MODES)}: the client does not resume such a file"
+        said = f"history_mode is {mode!r}, not one of {', '.join(_MODES)}: the client will not resume such a file"
         yield FileFault("history_mode_known", record, said)
 
 
@@ -45,13 +45,13 @@ def last_record_has_ordinal(transcript: Transcript) -> Iterator[FileFault]:
         return
     record, value = next(records_of(transcript.source, backwards=True))
     if not isinstance(value, dict) or not isinstance(value.get("ordinal"), int):
-        said = "the last record has no ordinal: the client does not resume such a file"
+        said = "the last record has no ordinal: the client will not resume such a file"
         yield FileFault("last_record_has_ordinal", record, said)
 
 
 def results_have_calls(transcript: Transcript) -> Iterator[FileFault]:
     for item in _history(transcript).outside:
-        said = f"no call has the id {item.call_id}: the client leaves this result out"
+        said = f"no call has the id {item.call_id}: the client drops this result"
         yield FileFault("results_have_calls", item.record, said, is_note=True)
 
 

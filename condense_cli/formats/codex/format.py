@@ -61,8 +61,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             answered = list(history.sent)
     if not is_rollout:
         raise UnknownFormatError(
-            "not one of its records has a payload, as the records of rollouts have.",
-            "Leave out --format, and condense tells what the file is.",
+            "none of its records has a payload, as rollouts do.",
+            "Leave out --format to have the format recognized.",
         )
     turns = turns_of(history.sent)
     messages = _messages(turns, history)

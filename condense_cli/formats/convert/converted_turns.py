@@ -45,7 +45,7 @@ class Losses:
         self.changed: Counter[str] = Counter()
 
     def notes(self) -> Iterator[str]:
-        for opening, found in (("Not carried over", self.left_out), ("Changed to fit", self.changed)):
+        for opening, found in (("Left out", self.left_out), ("Adapted", self.changed)):
             if found:
                 yield f"{opening}: {', '.join(f'{what} ({number})' for what, number in found.items())}."
 

@@ -55,7 +55,7 @@ def convert(transcript: Transcript, to: str) -> Conversion:
     reader = _Reader(transcript, to, losses)
     turns = _paired([turn for message in transcript.messages for turn in reader.turns(message)], losses)
     if transcript.envelope:
-        losses.left_out["system prompt or definitions of tools beside the messages"] += 1
+        losses.left_out["system prompt or tool definitions outside the messages"] += 1
     document = {"model": transcript.model} if transcript.model else {}
     document |= _WRITERS[to](turns, losses)
     key, messages = document.popitem()
@@ -116,7 +116,7 @@ class _Reader:
         arguments = _SPELLING.dump({"input": text}) if block.is_free_text else text
         name = _UNSAFE.sub("_", block.tool or "")[:64] or "tool"
         if name != block.tool:
-            self._losses.changed["names of tools"] += 1
+            self._losses.changed["tool names"] += 1
         return Call(block.call_id or "", name, arguments)
 
     def _add_result(self, block: Block, text: str, results: list[Result]) -> None:
@@ -206,7 +206,7 @@ def _paired(turns: list[Turn], losses: Losses) -> list[Turn]:
                 taken.add(id(result))
                 results.append(Result(new_id, result.parts, result.is_error))
             elif position < len(turns) - 1:
-                losses.changed["calls without a result, which are given one"] += 1
+                losses.changed["calls without a result, which get one"] += 1
                 results.append(Result(new_id, [text_part(_NO_RESULT)], is_error=True))
         if parts or calls:
             paired.append(Turn(turn.role, parts, calls, [], turn.is_summary))
@@ -235,9 +235,9 @@ def _anthropic(turns: list[Turn], losses: Losses) -> Json:
             continue
         role = "assistant" if turn.role is Role.ASSISTANT else "user"
         if turn.role in STANDING_ROLES:
-            losses.changed["system messages in the middle, which become the user's"] += 1
+            losses.changed["system messages in the middle, which become user messages"] += 1
         if not messages and role == "assistant":
-            losses.changed["a first message of the user, which there was none of"] += 1
+            losses.changed["a first user message, which was missing"] += 1
             messages.append({"role": "user", "content": [text_part(_GO_ON)]})
         content = [*map(_tool_result, turn.results), *turn.parts, *map(_tool_use, turn.calls)]
         joins = last is not None and not (last.is_summary or turn.is_summary)

@@ -16,12 +16,12 @@ def chat(turns: list[Turn], losses: Losses) -> Json:
             texts, images = _parts(result.parts, losses)
             seen += images
             if result.is_error:
-                losses.left_out["flags of failed results"] += 1
+                losses.left_out["error flags of results"] += 1
             told = "\n".join(part["text"] for part in texts)
             messages.append({"role": "tool", "tool_call_id": result.id, "content": told})
         texts, images = _said(turn, losses)
         if seen:
-            losses.changed["images in results, which become the user's"] += len(seen)
+            losses.changed["images in results, which become user content"] += len(seen)
         content = [*seen, *texts, *images]
         if turn.role is Role.ASSISTANT and (content or turn.calls):
             message: Json = {"role": "assistant", "content": shortest(content) if content else None}
@@ -38,7 +38,7 @@ def items(turns: list[Turn], losses: Losses) -> Json:
         for result in turn.results:
             texts, images = _parts(result.parts, losses)
             if result.is_error:
-                losses.left_out["flags of failed results"] += 1
+                losses.left_out["error flags of results"] += 1
             output = _item_content(texts, images, "input_text") or ""
             written.append({"type": "function_call_output", "call_id": result.id, "output": output})
         texts, images = _said(turn, losses)

@@ -230,8 +230,8 @@ def _not_json(
     line += error.lineno - 1
     message = f"{name}:{line}:{error.colno}: not JSON ({json_text.reason_of(error)})."
     if not is_line and _is_followed(data, start, error):
-        message = f"{name}:{line}:{error.colno}: a second JSON value begins here, and not one stands on each line."
-        return NotJsonError(message, "Put each on a line of its own: jq -c . FILE > lines.jsonl")
+        message = f"{name}:{line}:{error.colno}: a second JSON value begins here."
+        return NotJsonError(message, "Put each value on its own line: jq -c . FILE > lines.jsonl")
     beginning = data[start : start + 200].lstrip()
     name_another = "Name a transcript: a .json or .jsonl file."
     if not data[:start].strip() and (known := known_text(beginning)):
@@ -240,14 +240,14 @@ def _not_json(
         return NotJsonError(f"{name}: not JSON but binary data.", name_another)
     if line == 1 and beginning[:1] not in (b"{", b"["):
         if beginning[:1] == b"<":
-            return NotJsonError(message, "This looks like HTML, not like a transcript.")
+            return NotJsonError(message, "This looks like HTML, not a transcript.")
         if not json_text.is_utf8(data):
             return NotJsonError(f"{name}: not JSON but binary data, or text that is not UTF-8.", name_another)
-        return NotJsonError(message, "This looks like text, not like a transcript.")
+        return NotJsonError(message, "This looks like text, not a transcript.")
     if not is_line:
-        return NotJsonError(message, "The file is not whole; take it again from where it comes from.")
+        return NotJsonError(message, "The file is incomplete; get it again from its source.")
     if is_last and line > 1:
-        return NotJsonError(message, "The last line seems to be cut off. --lenient keeps it as it is.")
+        return NotJsonError(message, "The last line seems cut off. --lenient keeps it as it is.")
     return NotJsonError(message, "--lenient keeps lines that are not JSON as they are.")
 
 

@@ -68,10 +68,10 @@ def session_files(format: str) -> SessionFiles:
         return SESSION_FILES[format]
     if format == "roo":
         raise UsageError(
-            "A new task of Roo Code or Cline needs an entry in the editor's own state, which condense does not write.",
+            "A new task in Roo Code or Cline needs an entry in the editor's state, which condense does not write.",
             "Close the task and use --in-place, or write to a file with -o FILE.",
         )
-    raise UsageError(f"--new-session: {format} files are not the sessions of a client.", _NO_CHANCE)
+    raise UsageError(f"--new-session: {format} files are not client sessions.", _NO_CHANCE)
 
 
 def sibling(data: bytes, format: str, name: str, folder: str) -> Sibling:

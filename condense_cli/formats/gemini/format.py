@@ -30,7 +30,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if record in document.source.unparsed:
             continue
         if not is_message(value):
-            raise not_a_message(record, value, "it has no type, id, timestamp and content")
+            raise not_a_message(record, value, "it lacks type, id, timestamp or content")
         entries.append(GeminiEntry(value, record))
     return transcript("gemini", entries, document.source)
 

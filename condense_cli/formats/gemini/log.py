@@ -34,7 +34,7 @@ def evidence(value: Any) -> Evidence:
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     entries = log_writing.current(enumerate(values))
     if not entries:
-        raise UnknownFormatError("It holds no message.", "Name a chat in which something was said.")
+        raise UnknownFormatError("It holds no message.", "Name a chat that has messages.")
     return transcript("gemini-log", entries, document.source)
 
 

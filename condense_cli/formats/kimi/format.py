@@ -60,7 +60,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         elif turn.blocks:
             messages.append(Message(len(messages), turn.role, tuple(turn.blocks)))
     if not messages:
-        raise UnknownFormatError("It holds no message.", "Name a log in which something was said.")
+        raise UnknownFormatError("It holds no message.", "Name a log that has messages.")
     return Transcript(
         "kimi",
         Family.OPENAI_CHAT,

@@ -45,7 +45,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     asked = [record for record, value in enumerate(records) if _messages(value)]
     if not asked:
-        raise UnknownFormatError("It holds no request with messages.", "Name a log that has the requests as well.")
+        raise UnknownFormatError("It holds no request with messages.", "Name a log that has the requests too.")
     last = asked[-1]
     request = records[last]["request_params"]
     answers = [n for n, value in enumerate(records) if n > last and _answer(value)]
@@ -69,13 +69,13 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 def _warnings(requests: list[list[Any]]) -> tuple[str, ...]:
     """Requests that begin otherwise than the last one belong to another conversation."""
     others = sum(messages[:2] != requests[-1][:2] for messages in requests)
-    return (f"Requests of other conversations are not looked at: {others}.",) if others else ()
+    return (f"Requests of other conversations are ignored ({others}).",) if others else ()
 
 
 FORMAT = Format(
     "request-log",
     chat.FORMAT.family,
-    "Logs of chat-completions requests and answers, only read",
+    "Logs of chat-completions requests and answers, read-only",
     evidence,
     read,
     is_writable=False,

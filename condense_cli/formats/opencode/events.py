@@ -42,7 +42,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             log.take(record, value)
     entries = log.entries()
     if not entries:
-        raise UnknownFormatError("It holds no message.", "Name a log in which a plugin of opencode saw some.")
+        raise UnknownFormatError("It holds no message.", "Name a log in which an opencode plugin recorded some.")
     return replace(transcript("opencode-events", entries, document.source), envelope="\n".join(log.envelope.values()))
 
 
@@ -112,7 +112,7 @@ class _Log:
 FORMAT = Format(
     "opencode-events",
     Family.OPENAI_CHAT,
-    "Logs of opencode plugins, only read",
+    "Logs of opencode plugins, read-only",
     evidence,
     read,
     is_writable=False,

@@ -75,7 +75,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         records = list(document.values)
     for record, value in enumerate(records):
         if record not in document.source.unparsed and evidence(value) is not Evidence.YES:
-            raise not_a_message(record, value, "it is no event of OpenHands")
+            raise not_a_message(record, value, "it is not an OpenHands event")
     reader = _Reader(records)
     turns = []
     for record, event in enumerate(records):

@@ -45,7 +45,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     for record, value in enumerate(records):
         if record not in document.source.unparsed and evidence(value) is Evidence.NO:
-            raise not_a_message(record, value, "it is no event of the OpenHands SDK")
+            raise not_a_message(record, value, "it is not an OpenHands SDK event")
     events = [value if isinstance(value, dict) else {} for value in records]
     reader = _Reader(events)
     parts = []

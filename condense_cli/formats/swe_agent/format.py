@@ -42,7 +42,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     if any(evidence(value) is Evidence.YES for value in records):
         if len(records) > 1:
             raise UnknownFormatError(
-                "It holds several trajectories, each record one.", "Put each trajectory into a file of its own."
+                "It holds several trajectories, one per record.", "Put each trajectory in its own file."
             )
         model = _model(records[0].get("replay_config"))
         document = with_records_at(document, 0, ("history",), [("trajectory",)])

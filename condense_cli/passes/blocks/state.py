@@ -20,7 +20,7 @@ from ...toolcalls.tools import with_values
 from ..receipts import Kept
 from . import cutting
 
-REPLACED: Final = "a later call replaces its list of todos"
+REPLACED: Final = "a later call replaces this to-do list"
 """Why a list goes, as a receipt says it."""
 
 

@@ -93,13 +93,13 @@ def assumptions(price: Price | None) -> list[str]:
     if price is None:
         return []
     if price.cache_read is None:
-        return ["No price of cached input is known: each turn costs the full price of input."]
-    sentences = ["The next turn comes before the cache expires (5 minutes); else it pays at once."]
+        return ["No price for cached input is known, so each turn is charged at the full input price."]
+    sentences = ["Assumes a warm cache (5 minutes); with a cold one, condensing pays at once."]
     if price.cache_write_5m is None:
-        sentences.append("No price of writing to the cache is known, so the one-off cost is not.")
+        sentences.append("No price for cache writes is known, so the one-time cost is unknown.")
     return [
         *sentences,
-        "One-off, on top of the next turn: caching anew what follows the first change.",
-        "New messages and answers cost the same either way and are not counted.",
+        "One-time cost: re-caching everything after the first change.",
+        "New messages and answers cost the same either way and are left out.",
         *price.assumed,
     ]

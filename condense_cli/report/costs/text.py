@@ -54,7 +54,7 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
     pays = {
         "never": "never pays for itself",
         "unknown": "when it pays for itself is unknown",
-        "next turn": "pays for itself with the next turn",
+        "next turn": "pays for itself on the next turn",
     }
     after = pays_after(cost)
     whole = plural(math.ceil(cost.breakeven_turns or 0), "turn")  # Nobody takes a part of one.
@@ -66,5 +66,5 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
 
 def unknown_price(table: str, model: str | None) -> str:
     if model is None:
-        return "The model is unknown, and so is what it costs. Name it with --model."
+        return "The model is unknown, so its price is too. Name it with --model."
     return f"The price of {model} is not known ({table})."

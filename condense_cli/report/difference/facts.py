@@ -17,7 +17,7 @@ from ...extractive.reasons.reason import Line, LineReason
 from ...lossless.references import parse_reference
 from ...toolcalls.tools import arguments_of, string_values
 from ..run.facts import estimated_tokens
-from ..text.labels import call_label, readable
+from ..text.labels import call_label, kind_label, readable
 
 _DIFFLIB_LINES = 5_000
 """Lines of both texts, above which difflib takes too long; rapidfuzz finds the same edits in linear memory."""
@@ -69,6 +69,12 @@ class BlockDiff(Struct, frozen=True, dict=True):
     def label(self) -> str:
         block = self.old or self.new
         return call_label(block, self.calls) if block else ""
+
+    @property
+    def kind_label(self) -> str:
+        """What it is, with who wrote it, such as client text."""
+        block = self.old or self.new
+        return kind_label(block, self.role) if block else self.kind.value.replace("_", " ")
 
     @cached_property
     def before(self) -> str:

@@ -96,9 +96,9 @@ def recommended(
     enough = [each for each in useful if each.shown >= ENOUGH]
     if target is None and enough:
         found = enough[0]
-        why = f"it leaves the least of those that keep at least {ENOUGH} % of what later work needs"
+        why = f"the smallest that keeps at least {ENOUGH}% of what later work needs"
     else:
         found = max(useful, key=lambda each: each.shown)
         of = "" if target is None else " of those that reach the target"
-        why = f"it keeps the most of what later work needs{of}"
-    return Recommendation(found.preset, f"{why} ({'typically ' if is_typical else ''}{found.shown} %)")
+        why = f"the one that keeps the most of what later work needs{of}"
+    return Recommendation(found.preset, f"{why} ({'typically ' if is_typical else ''}{found.shown}%)")

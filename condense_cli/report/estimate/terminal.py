@@ -22,8 +22,8 @@ from .facts import Estimate, PresetEstimate
 _NONE: Final = "–"
 _KEEPS: Final = "keeps"
 _BEATEN: Final = " *"
-_COLUMNS: Final = ("preset", "tokens", "saved", _KEEPS, "one-off", "next turn", "pays after")
-_GIVING_WAY: Final = ("one-off", "next turn", _KEEPS, "tokens")
+_COLUMNS: Final = ("preset", "tokens", "saved", _KEEPS, "one-time", "next turn", "pays after")
+_GIVING_WAY: Final = ("one-time", "next turn", _KEEPS, "tokens")
 """Columns that the narrowest terminals do without, in this order."""
 _NAME: Final = 16
 """Cells of a preset's name for which others make room. A longer one, which is a path, goes on in further lines."""
@@ -37,7 +37,7 @@ def render_estimate(estimate: Estimate, width: int) -> Iterator[RenderableType]:
     yield _table(estimate, width)
     yield ""
     if estimate.recommended is not None:
-        yield Text(visible(f"Recommended: {estimate.recommended.preset}; {estimate.recommended.reason}."), style="bold")
+        yield Text(visible(f"Recommended: {estimate.recommended.preset}, {estimate.recommended.reason}."), style="bold")
     for sentence in sentences(estimate):
         yield Text(visible(sentence), style="dim")
     for warning in estimate.warnings:
@@ -72,14 +72,14 @@ def _fits(rows: Sequence[Sequence[str | Text]], shown: Sequence[int], width: int
 def _now(estimate: Estimate) -> list[str | Text]:
     """What the presets are compared with."""
     next_turn = dollars(estimate.presets[0].cost.next_turn_before)
-    return ["as it is", f"{estimate.before.tokens:,}", _NONE, "100 %", _NONE, next_turn, _NONE]
+    return ["as it is", f"{estimate.before.tokens:,}", _NONE, "100%", _NONE, next_turn, _NONE]
 
 
 def _row(option: PresetEstimate, tokens: int | None = None) -> Iterator[str | Text]:
     """The cells of a preset, with what was before in them where the tokens before are given."""
     yield visible(option.preset) + (_BEATEN if option.beaten_by else "")
     yield f"{option.tokens_after:,}" if tokens is None else f"{tokens:,} → {option.tokens_after:,}"
-    yield Text(f"{option.saved_percent:.1f} %", style="bold green" if option.saved else "")
+    yield Text(f"{option.saved_percent:.1f}%", style="bold green" if option.saved else "")
     yield _NONE if option.kept is None else _kept(option.kept)
     cost = option.cost
     if cost.next_turn_before is None:
@@ -96,7 +96,7 @@ def _row(option: PresetEstimate, tokens: int | None = None) -> Iterator[str | Te
 
 def _kept(kept: KeptShare) -> str:
     low, high = f"{kept.low:.0f}", f"{kept.high:.0f}"
-    return f"{kept.percent:.0f} %" if low == high else f"{kept.percent:.0f} % ({low}–{high})"
+    return f"{kept.percent:.0f}%" if low == high else f"{kept.percent:.0f}% ({low}–{high})"
 
 
 def sentences(estimate: Estimate) -> Iterator[str]:
@@ -107,7 +107,7 @@ def sentences(estimate: Estimate) -> Iterator[str]:
         which = f"not reached by {', '.join(missed)}" if missed else "reached by all"
         yield f"Target: {plural(estimate.target, 'token')}, {which}."
         for same in estimate.same:
-            yield f"To this target {', '.join(same[:-1])} and {same[-1]} do the same."
+            yield f"With this target, {', '.join(same[:-1])} and {same[-1]} do the same."
     yield from _about_kept(estimate)
     yield from counted(
         estimate.model,
@@ -130,7 +130,7 @@ def sentences(estimate: Estimate) -> Iterator[str]:
             yield f"{option.preset}: {sentence}"
     for (name, reason), presets in _skipped(estimate).items():
         everywhere = len(presets) == len(estimate.presets) > 1
-        yield f"{'Skipped everywhere' if everywhere else 'Skipped in ' + ', '.join(presets)}: {name}, {reason}."
+        yield f"{'Skipped by all' if everywhere else 'Skipped by ' + ', '.join(presets)}: {name}: {reason}."
 
 
 def _about_kept(estimate: Estimate) -> Iterator[str]:
@@ -141,17 +141,17 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
         if option.beaten_by:
             by.setdefault(option.beaten_by, []).append(option.preset)
     for better, presets in by.items():
-        as_rule = "as a rule " if source and source.is_typical else ""
-        yield f"* {better} leaves no more than {' and '.join(presets)}, and {as_rule}keeps no less."
+        usually = "usually " if source and source.is_typical else ""
+        yield f"* {better} is no larger than {' and '.join(presets)}, and {usually}keeps no less."
     if source is None:
         if len(estimate.presets) > 1:
-            yield "--quality measures how much each keeps of what later work needs."
+            yield "--quality measures how much of what later work needs each one keeps."
     elif source.is_typical:
-        yield "Keeps: how much of what later work needs, typically (in brackets 8 of 10 cuts)."
-        yield f"Typical of {source.transcripts} other sessions ({source.date}); --quality measures this one."
+        yield "Keeps: the share of what later work needs (in brackets: 8 of 10 cuts)."
+        yield f"Measured on {source.transcripts} other sessions ({source.date}); --quality measures this one."
     else:
-        yield "Keeps: how much of what later work needs, measured here (in brackets all cuts)."
-        yield f"Measured at {plural(source.cuts, 'cut')}: what came later asks what is left of what came before."
+        yield "Keeps: the share of what later work needs, measured here (brackets: all cuts)."
+        yield f"Measured at {plural(source.cuts, 'point')}: what came after it, looked up in the condensed part."
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
@@ -171,4 +171,4 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
 def _window(estimate: Estimate, window: int) -> str:
     """How full it is, as `condense check` says it: what the API counted holds before what is counted here."""
     used, source = estimate.before.used, estimate.before.used_source
-    return f"A turn now fills {100 * used / window:.1f} % of the window of {window:,} tokens ({source})."
+    return f"Now in use: {100 * used / window:.1f}% of the context window of {window:,} tokens ({source})."

@@ -49,23 +49,23 @@ def in_words(pair: Sequence[Compared]) -> Iterator[str]:
     if all(one.verdict is Verdict.TOO_FEW for one in pair):
         few = max(one.units for one in pair)
         yield (
-            f"{way} and {against}: {few} {pair[0].unit} are too few to say whether they differ by more than chance; "
-            f"{FEWEST} would do."
+            f"{way} and {against}: {few} {pair[0].unit} are too few to tell whether they differ by more than chance; "
+            f"at least {FEWEST} are needed."
         )
         return
     for verdict, more, larger in ((Verdict.MORE, "more", "larger"), (Verdict.LESS, "less", "smaller")):
         found = {one.measure: f"({points(one.mean)} points)" for one in pair if one.verdict is verdict}
         often, size = found.pop(CONDENSED, ""), found.pop(SIZE, "")
         if often:
-            yield f"{way} condenses {more} often than {against}, by more than chance {often}."
+            yield f"{way} condenses {more} often than {against}; significant {often}."
         if found:
             named = _listed([f"{label(measure)} {by}" for measure, by in found.items()])
-            yield f"{way} keeps {more} than {against}, by more than chance: {named}."
+            yield f"{way} keeps {more} than {against}; significant: {named}."
         if size:
-            yield f"What {way} leaves is {larger} than what {against} leaves, by more than chance {size}."
+            yield f"{way} leaves a {larger} result than {against}; significant {size}."
     same = [label(one.measure) for one in pair if one.verdict is Verdict.CHANCE]
     if same:
-        yield f"{way} and {against} are no more different than chance in {_listed(same)}."
+        yield f"{way} and {against} do not differ significantly in {_listed(same)}."
 
 
 def label(measure: str) -> str:

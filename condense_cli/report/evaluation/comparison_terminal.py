@@ -91,7 +91,7 @@ def _cost(each: Sequence[Summarized]) -> str:
 def differences_table(pair: Sequence[Compared]) -> TableCells:
     """How far apart two ways are, by measure."""
     first = pair[0]
-    columns = ["measure", "points", f"{100 * CONFIDENCE:.0f} % interval", first.unit, ""]
+    columns = ["measure", "points", f"{100 * CONFIDENCE:.0f}% interval", first.unit, ""]
     rows = [
         [
             label(one.measure),
@@ -108,14 +108,14 @@ def differences_table(pair: Sequence[Compared]) -> TableCells:
 def comparison_notes(found: Evaluation) -> Iterator[str]:
     """What the tables mean, in sentences."""
     if found.models and not any(model.summaries for model in found.models):
-        yield "No summary was asked for, so the ways are the same. A preset such as max has summaries written."
+        yield "No summary was requested, so the results are the same. A preset such as max writes summaries."
     if any(one.cached for model in found.models for one in model.summaries):
-        yield "Cached answers cost nothing and take no time; --no-cache measures both."
+        yield "Cached answers cost nothing and take no time; --no-cache measures without the cache."
     if found.differences:
         intervals = sum(one.low is not None for one in found.differences)
         yield (
-            "Differences are those of the same cuts, in points of percent. facts or named: facts that are there, or "
-            "that the words of a summary or a ledger still name; condensed: cuts at which the summaries were written. "
-            f"Intervals are by bootstrap, over transcripts, or over the cuts of a single one. Of twenty intervals "
-            f"about one leaves 0 out by chance alone; here are {intervals}."
+            "Differences compare the same cuts, in percentage points. facts or named: facts that are there, or "
+            "that a summary or ledger names; condensed: cuts where summaries were written. "
+            f"Intervals: bootstrap over transcripts, or over the cuts of a single one. About one in twenty "
+            f"excludes 0 by chance alone; there are {intervals} here."
         )

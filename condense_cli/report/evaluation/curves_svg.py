@@ -19,7 +19,7 @@ _MOST_COLUMNS: Final = 3
 _LETTER: Final = 11
 """Width of a wide letter of the title."""
 
-_SUBTITLE: Final = "How much is still present, by how much of the tokens is left"
+_SUBTITLE: Final = "How much is still there, by share of tokens left"
 _CLOSE: Final = 0.02
 """Lines that are nowhere farther apart hide each other."""
 
@@ -31,16 +31,16 @@ _COLOURS = ("#1f6feb", "#d1242f", "#1a7f37", "#8250df", "#bf5600", "#0a8a8a")
 _GREYS = ("#57606a", "#8c959f", "#424a53", "#afb8c1")
 _DASHES = ("6 4", "2 3", "9 3 2 3", "1 4")
 _TITLES: Final = {
-    "facts": "Facts that are needed later",
+    "facts": "Facts needed later",
     "edits": "Lines that later edits match",
     "files": "Files, and what became of them",
-    "substrings": "Facts, also inside longer ones",
-    "old_strings": "Whole texts that later edits replace",
-    "bits": "Bits of what came next",
-    "bits_calls": "Bits of the calls that came next",
-    "bits_words": "Bits of the words that came next",
-    "grounding": "Next calls with all they need",
-    "rereads": "Files that need no reading again",
+    "substrings": "Facts, including inside longer ones",
+    "old_strings": "Complete texts that later edits replace",
+    "bits": "Information about what came next",
+    "bits_calls": "Information about the next calls",
+    "bits_words": "Information about the next words",
+    "grounding": "Next calls that find all they need",
+    "rereads": "Files that need not be read again",
     "rules": "The user's sentences, after five rounds",
 }
 
@@ -186,7 +186,7 @@ def _panel(
     for size in _ticks(axes.smallest):
         yield f'<line x1="{x(size)}" y1="{top}" x2="{x(size)}" y2="{top + height}" stroke="#eaeef2"/>'
         yield f'<text x="{x(size)}" y="{top + height + 18}" text-anchor="middle">{size:.0%}</text>'
-    yield f'<text x="{left + width}" y="{top + height + 36}" text-anchor="end">of the tokens are left</text>'
+    yield f'<text x="{left + width}" y="{top + height + 36}" text-anchor="end">of the tokens left</text>'
     for way, points in ways.items():
         path = " ".join(f"{x(point.size)},{y(point.recall)}" for point in points.line)
         yield f'<polyline points="{path}" fill="none" stroke-linejoin="round" {styles[way]}/>'

@@ -104,7 +104,7 @@ class WayMean(msgspec.Struct, frozen=True):
     files: float | None
 
 
-class Total(msgspec.Struct, frozen=True):
+class Total(msgspec.Struct, frozen=True, rename={"judged": "measured"}):
     compactions: int
     judged: int
     tokens: int

@@ -19,7 +19,7 @@ _MOST = 20
 """Compactions that are shown one by one."""
 _MEASURES = ("facts", "named", "edits", "files")
 FOLLOWED = ["what followed", "how", "requests", "read again", "tokens", "to edit"]
-KEPT = ["what was kept", "way", "tokens", *_MEASURES, "one-off", "pays"]
+KEPT = ["what was kept", "way", "tokens", *_MEASURES, "one-time", "pays"]
 _PAYS = {"never": "never", "unknown": _NONE, "next turn": "1"}
 
 
@@ -33,7 +33,7 @@ def render_recorded(found: Recorded, width: int) -> Iterator[RenderableType]:
         yield ""
         yield _table(KEPT, kept_rows(found, judged[:_MOST]), width)
         if judged[_MOST:]:
-            yield Text(f"and {len(judged) - _MOST:,} more, which --json has", style="dim")
+            yield Text(f"and {len(judged) - _MOST:,} more, listed by --json", style="dim")
         yield ""
     yield from closing(recorded_notes(found, judged), found.unread)
 
@@ -42,13 +42,13 @@ def recorded_headline(found: Recorded) -> str:
     total = found.total
     with_any = sum(bool(file.compactions) for file in found.files)
     if not total.compactions:
-        return "No compaction is recorded."
+        return "No recorded compaction was found."
     said = f"{plural(total.compactions, 'compaction')} in {plural(with_any, 'file')}"
     if not total.judged:
-        return f"{said}, none of which can be judged."
-    some = "" if total.judged == total.compactions else f", {total.judged} of them judged"
+        return f"{said}, none of which can be measured."
+    some = "" if total.judged == total.compactions else f", {total.judged} of them measured"
     return (
-        f"{said}{some}. Asked are {plural(total.facts, 'fact')}, {plural(total.lines, 'line')} to edit and "
+        f"{said}{some}. Looked for: {plural(total.facts, 'fact')}, {plural(total.lines, 'line')} to edit and "
         f"{plural(total.files, 'file')}."
     )
 
@@ -121,24 +121,24 @@ def _pays(after: str) -> str:
 def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> Iterator[str]:
     if judged:
         yield (
-            "client: what the client left; below it what condense leaves of the same conversation at that size, "
-            "without a model. Percent of what later work needed: facts and edits stand on a line of the original; "
-            "named: facts that only the words of a summary, or a ledger, still name; files: what became of a file is "
-            "told by calls or a ledger."
+            "client: what the client's compaction left; below it, what condense leaves at the same size, "
+            "without a model. Percent of what later work needed: facts and edits are found on an original line; "
+            "named: facts found only in a summary or a ledger; files: what became of a file can be "
+            "seen from calls or a ledger."
         )
         yield (
-            "read again: files touched before that were read once more, and the tokens of that. to edit: calls before "
-            "the first that changed a file. one-off: the call that wrote a summary, and the cache written anew; pays: "
-            f"after so many requests. {OF_SEVERAL}"
+            "read again: files that had to be read once more, and their tokens. to edit: calls before "
+            "the first edit of a file. one-time: the cost of the summary call and of re-caching; pays: "
+            f"after this many requests. {OF_SEVERAL}"
         )
     if any(not one.is_readable for _, one in judged):
         encrypted = sum(not one.is_readable for _, one in judged)
-        yield f"Encrypted ({encrypted}): what the provider's summary says cannot be read, and counts as nothing."
+        yield f"Encrypted ({encrypted}): the provider's summary cannot be read and counts as empty."
     for reason, number in found.not_judged():
-        yield f"Not judged ({number}): {reason}."
+        yield f"Not measured ({number}): {reason}."
     empty = sum(file.compactions == [] for file in found.files)
     if empty and len(found.files) > 1:
         yield f"{plural(empty, 'file')} {'records' if empty == 1 else 'record'} none."
     unknown = sorted({file.format for file in found.files if file.compactions is None})
     if unknown:
-        yield f"It is not known how a compaction is recorded in files of {', '.join(unknown)}."
+        yield f"How {', '.join(unknown)} files record a compaction is not known."

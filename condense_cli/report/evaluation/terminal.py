@@ -46,7 +46,7 @@ def closing(sentences: Iterable[str], unread: Sequence[NotRead]) -> Iterator[Tex
     for one in unread[:_MOST_UNREAD]:
         yield Text(visible(f"Not read: {one.reason}"), style="yellow")
     if unread[_MOST_UNREAD:]:
-        yield Text(f"Not read: {len(unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
+        yield Text(f"Not read: {len(unread) - _MOST_UNREAD} more, listed by --json.", style="yellow")
 
 
 def headline(found: Evaluation) -> str:
@@ -55,7 +55,7 @@ def headline(found: Evaluation) -> str:
         return "There is nothing to measure."
     transcripts = sum(bool(one.cuts) for one in found.transcripts)
     return (
-        f"{plural(transcripts, 'transcript')}, {plural(total.cuts, 'cut')}. Asked are "
+        f"{plural(transcripts, 'transcript')}, {plural(total.cuts, 'cut')}. Looked for: "
         f"{plural(total.facts, 'fact')}, {plural(total.lines, 'line')} to edit and {plural(total.files, 'file')}."
     )
 
@@ -65,7 +65,7 @@ def percent(share: float | None) -> str:
 
 
 def share_of_size(share: float) -> str:
-    return f"{100 * share:.4g} %"
+    return f"{100 * share:.4g}%"
 
 
 def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:
@@ -133,21 +133,21 @@ def _transcripts(found: Evaluation, width: int) -> Iterator[RenderableType]:
     yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0, is_path=True)
     missing = sum(bool(one.cuts) for one in found.transcripts) - len(shown)
     if missing:
-        yield Text(f"and {missing} more, which --json has", style="dim")
+        yield Text(f"and {missing} more, listed by --json", style="dim")
 
 
 _MEANINGS = {
     "facts": "names and numbers that the assistant wrote after the cut",
     "edits": "lines that later edits had to match",
-    "files": "files whose fate is still told",
-    "substrings": "facts, also inside longer ones",
-    "old_strings": "texts that later edits replaced, whole",
-    "bits": "of what the full context tells of the next words and calls, by a compressor",
-    "bits_calls": "bits of calls alone",
-    "bits_words": "bits of words alone",
-    "grounding": "of the next 20 calls those with all they took from before the cut",
-    "rereads": "of the tokens of the files that anything came from, those not to be read again",
-    "rules": "sentences of the user after five rounds of condensing",
+    "files": "files whose final state is still known",
+    "substrings": "facts, including those inside longer ones",
+    "old_strings": "complete texts that later edits replaced",
+    "bits": "how much of the information about the next words and calls is left, by a compressor",
+    "bits_calls": "bits of calls only",
+    "bits_words": "bits of words only",
+    "grounding": "of the next 20 calls, those that find all they need",
+    "rereads": "tokens of used files that need not be read again",
+    "rules": "the user's sentences after five rounds of condensing",
 }
 
 
@@ -155,12 +155,12 @@ def notes(found: Evaluation) -> Iterator[str]:
     if found.total.cuts:
         meanings = [f"{measure}: {_MEANINGS[measure]}" for measure in found.measures]
         if "facts" in found.measures:
-            meanings.append("named: facts that are only in a ledger or in the words of a summary")
-        seconds = "as they pass, calls included" if found.models else "of the processor"
+            meanings.append("named: facts found only in a ledger or in a summary")
+        seconds = "elapsed, calls included" if found.models else "of processor time"
         yield "Percent still present in the condensed part, averaged over all cuts."
         yield f"{'; '.join(meanings)}; size: percent of the tokens; seconds: {seconds}. {OF_SEVERAL}"
         if any(at.share(measure) is None for at in found.total.at_size for measure in found.measures):
-            yield f"{_NONE} is where a way does not get so small, or nothing was asked."
+            yield f"{_NONE} means that this method does not get so small, or nothing was looked for."
         yield from comparison_notes(found)
     for reason, number in found.left_out():
         yield f"Left out ({number}): {reason}."

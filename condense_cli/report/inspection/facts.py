@@ -296,7 +296,7 @@ def _repeats(
     by_index = {message.index: message for message in transcript.messages}
     largest = []
     for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]:
-        first = f"{repeat.first[0]}:{repeat.first[1]}" if repeat.first else None
+        first = f"{repeat.first[0]}.{repeat.first[1]}" if repeat.first else None
         message = by_index[repeat.message]
         largest.append(_block_share(message, repeat.block, repeat.tokens, factor, calls, total, first))
     lossless, references = find_savings(transcript, count, factor)

@@ -24,7 +24,7 @@ from .stretches import summarized, summary_counts
 
 _HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
 _POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?:[:.](\d{1,7}))?", re.ASCII)
-_OF_REFERENCE: Final = "If it is the number of a reference: condense restore puts back its lines."
+_OF_REFERENCE: Final = "If it belongs to a reference, condense restore puts the lines back."
 
 
 class HitKind(StrEnum):
@@ -62,11 +62,11 @@ class Hit(Struct, frozen=True):
     def position(self) -> str:
         if self.is_before:
             return f"record {self.block.place.record}"
-        return f"{self.message.index}:{self.number}" if self.message else f"record {self.block.place.record}"
+        return f"{self.message.index}.{self.number}" if self.message else f"record {self.block.place.record}"
 
 
 def find(transcript: Transcript, query: str) -> list[Hit]:
-    """Blocks that the query means: a hash, a message number (negative from the end), or message:block.
+    """Blocks that the query means: a hash, a message number (negative from the end), or message.block.
 
     A hash finds what it is the hash of, and only if there is nothing the blocks with a marker that
     names it. Six digits that are no hash here may be a position. Raises UsageError for anything else, and
@@ -81,14 +81,13 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
         if not position or int(wanted) >= len(transcript.messages):
             raise CondenseError(
                 f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
-                "Look in the original: the file from which the one with the marker was condensed."
-                + (f" {_OF_REFERENCE}" if position else ""),
+                "Look in the original file, the one that was condensed." + (f" {_OF_REFERENCE}" if position else ""),
             )
     if position:
         return _by_position(transcript, int(position[1].removeprefix("#")), int(position[2]) if position[2] else None)
     raise UsageError(
         f"{query!r} is neither a hash nor a position.",
-        "Name the digits of a marker (406167), a message (12), or a block of it (12:0).",
+        "Give the digits of a marker (406167), a message (12), or one of its blocks (12.0).",
     )
 
 
@@ -187,7 +186,7 @@ def _summarized(transcript: Transcript, wanted: str) -> list[Hit]:
     if count and not messages:
         raise CondenseError(
             f"The {plural(count, 'message')} of this summary are not in the file.",
-            f"Ask the file that it was condensed from: condense show ORIGINAL {wanted}",
+            f"Look in the original file: condense show ORIGINAL {wanted}",
         )
     is_before = conversation is not transcript
     return [

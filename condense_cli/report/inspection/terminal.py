@@ -161,7 +161,7 @@ def _messages(found: Inspection, width: int) -> Group:
 def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Group:
     rows = [
         [
-            f"{share.message}:{share.block}",
+            f"{share.message}.{share.block}",
             share.content_type,
             f"{share.tokens:,}",
             percent_text(share.percent),
@@ -183,7 +183,7 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
             style="dim",
         )
     else:
-        yield Text("Nothing is repeated.")
+        yield Text("Nothing repeats.")
     yield from _references(repeats, width)
     if repeats.largest:
         yield ""
@@ -194,7 +194,7 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
     lossless, held = repeats.lossless, repeats.references
     if held.resolved or held.unresolved:
         held_by = plural(held.resolved, "reference saves", "references save")
-        what = f"{held_by} {held.saved:,} tokens already" if held.resolved else "No reference resolves"
+        what = f"{held_by} {held.saved:,} tokens already" if held.resolved else "No reference can be resolved"
         text = Text(what, style="bold")
         if held.unresolved:
             text.append(f"; {plural(held.unresolved, 'more leads', 'more lead')} nowhere", style="yellow")
@@ -203,13 +203,13 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
         if repeats.tokens:
             yield Text("References would save nothing.")
         return
-    who = "Written anew they" if held.resolved else "References"
+    who = "Rewriting them" if held.resolved else "References"
     yield Text(
-        f"{who} would save {lossless.tokens:,} tokens ({percent_text(lossless.percent)}), restorable", style="bold"
+        f"{who} would save {lossless.tokens:,} tokens ({percent_text(lossless.percent)}), reversibly", style="bold"
     )
     shares = [
         *((share.name, share) for share in lossless.finders),
-        ("tool_parameters, on top", lossless.tool_parameters),
+        ("tool_parameters, in addition", lossless.tool_parameters),
     ]
     rows = [[name, f"{share.tokens:,}", percent_text(share.percent), f"{share.blocks:,}"] for name, share in shares]
     yield fitted_table(("finder, alone", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0)
@@ -230,14 +230,14 @@ def _notes(found: Inspection) -> Iterator[RenderableType]:
     sent = found.bytes.get("sent")
     if sent is not None:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes.get(key))
-        text += f" Of {found.bytes['total']:,} bytes {sent:,} reach the model; the rest: {aside}."
+        text += f" Of {found.bytes['total']:,} bytes, {sent:,} reach the model; the rest: {aside}."
     if found.slim.bytes:
         whole = "the rest" if sent is not None else f"{found.bytes['total']:,} bytes"
         text += f" --slim would leave out {found.slim.bytes:,} of {whole}: {kinds_text(found.slim)}."
     yield Text(visible(f"{found.input}: {found.format}. {text}"), style="dim")
     if found.unknown_kinds:
         kinds = ", ".join(f"{name} ({number:,})" for name, number in found.unknown_kinds.items())
-        yield Text(visible(f"Not counted, for nobody here knows whether they are sent: {kinds}."), style="yellow")
+        yield Text(visible(f"Not counted, because it is unknown whether they are sent: {kinds}."), style="yellow")
     for warning in found.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 

@@ -19,7 +19,7 @@ from ..run.shortcomings import of_another
 
 SHAPE = 1
 
-_KNOWN: Final = {RECORDED: "recorded usage, and what follows it", ESTIMATED: "estimated: messages and overhead"}
+_KNOWN: Final = {RECORDED: "recorded usage, plus what came after it", ESTIMATED: "estimated: messages and overhead"}
 
 
 class TokensInUse(msgspec.Struct, frozen=True):
@@ -138,7 +138,7 @@ def build(
 def _hints(decision: Decision) -> Iterator[str]:
     if decision.is_hardly_ever_due:
         yield (
-            f"In a window of this size condensing becomes due only above {decision.limit:,} tokens. --above 150k, or "
+            f"With a window of this size, condensing is due only above {decision.limit:,} tokens. --above 150k, or "
             "auto_condense_context_above in the settings, makes it due earlier."
         )
 
@@ -158,21 +158,21 @@ def as_lines(check: Check) -> Iterator[str]:
     """The answer, and the numbers below it with where they are from."""
     yield f"{'yes' if check.condense else 'no'}: {check.sentence}"
     yield ""
-    overhead = "not known; --overhead-tokens names it" if check.used.overhead_source == "unknown" else ""
+    overhead = "unknown; set it with --overhead-tokens" if check.used.overhead_source == "unknown" else ""
     named = ", ".join(part for part in (check.model, check.window.source) if part)
     used = check.used
     difference = used.total - used.messages - used.overhead
     rows = [
         ("messages", f"{check.used.messages:,}", check.used.counting.word(exact=check.used.exact)),
         ("overhead", f"{check.used.overhead:,}", overhead or check.used.overhead_source),
-        *([("other", f"{difference:,}", "what the API counted otherwise")] if difference else []),
+        *([("other", f"{difference:,}", "difference to the API's own count")] if difference else []),
         ("in use", f"{check.used.total:,}", _KNOWN[check.used.total_source]),
         ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),
-        ("threshold", f"{check.threshold.percent:g} %", check.threshold.source),
+        ("threshold", f"{check.threshold.percent:g}%", check.threshold.source),
         (
             "limit",
             "?" if check.limit is None else f"{check.limit:,}",
-            f"{USABLE_PERCENT} % of the window, less {check.reserved:,} for the answer",
+            f"{USABLE_PERCENT}% of the window, less {check.reserved:,} for the answer",
         ),
     ]
     if check.above is not None:

@@ -111,7 +111,7 @@ def call_facts(name: str, outcome: CallOutcome, seconds: float) -> CallFacts:
 
 def as_lines(facts: ProfileFacts) -> Iterator[str]:
     """Every value of a profile, one a line."""
-    yield f"# {facts.name}: {facts.origin}{', your main profile' if facts.main else ''}"
+    yield f"# {facts.name}: {facts.origin}{', your default profile' if facts.main else ''}"
     for key in ("api", "model", "address"):
         yield f"{key}: {getattr(facts, key) or 'none'}"
     yield f"key: {facts.key} ({'set' if facts.ready else 'not set'})" if facts.key else "key: none"

@@ -151,7 +151,7 @@ def _tables(columns: Sequence[list[str]], width: int) -> Iterator[list[tuple[lis
 
 def _range(bounds: tuple[float, float]) -> str:
     low, high = (f"{value:.0f}" for value in bounds)
-    return f"{low} %" if low == high else f"{low}–{high} %"
+    return f"{low}%" if low == high else f"{low}–{high}%"
 
 
 def _cost(bounds: tuple[str, str]) -> str:
@@ -161,12 +161,12 @@ def _cost(bounds: tuple[str, str]) -> str:
 
 def _footnotes(entries: Sequence[ProviderFacts], figures: MeasuredProvider) -> Iterator[str]:
     yield (
-        f"Measured on {figures.date} on {figures.transcripts} sample transcripts, with default settings. Speed: "
-        "seconds for 100,000 tokens without a model. Loss: of the facts that were needed later, those that stand on no "
-        f"line any more. Cost: summaries by {figures.model} ({figures.prices})."
+        f"Measured on {figures.date} with {figures.transcripts} sample transcripts and default settings. Speed: "
+        "seconds for 100,000 tokens without a model. Loss: share of the facts needed later that are no "
+        f"longer present. Cost: summaries by {figures.model} ({figures.prices})."
     )
     if any(entry.measured is None for entry in entries):
-        yield "? has not been measured: condense estimate says what a provider makes of your transcript."
+        yield "?: not measured; condense estimate shows the effect on your transcript."
 
 
 def _wrapped(label: str, text: str, width: int, style: str = "") -> Iterator[Text]:

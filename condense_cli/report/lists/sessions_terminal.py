@@ -56,7 +56,7 @@ def _row(session: SessionRow, now: datetime, is_wide: bool) -> Sequence[str]:
         age(session.updated, now),
         _number(session.messages),
         _number(session.tokens),
-        f"{session.window.percent:.0f} %" if session.window else _UNKNOWN,
+        f"{session.window.percent:.0f}%" if session.window else _UNKNOWN,
         *((session.client,) if is_wide else ()),
         _cut(_last_part(session.project), _PROJECT_WIDE if is_wide else _PROJECT),
         f"{_CONDENSED} {title}" if session.condensed else title,
@@ -72,17 +72,17 @@ def _style(session: SessionRow) -> str:
 def _notes(found: SessionList) -> Iterator[str]:
     counted = [session for session in found.sessions if session.tokens is not None]
     if not all(session.exact for session in counted):
-        yield "Tokens are those of the conversation that the client would send, most of them estimates;"
-        yield "the window is filled as usage in the file says, or else by these, with system prompt and tools if known."
+        yield "Tokens are those the client would send now, most of them estimates;"
+        yield "the window's use is taken from recorded usage, or else from them plus system prompt and tools if known."
     if any(session.condensed for session in found.sessions):
         yield f"{_CONDENSED}: condensed."
     ids = {session.path: session.short for session in found.sessions}
     for session in found.sessions:
         if session.origin is not None:
-            yield f"{session.short} is from {ids.get(session.origin) or _last_part(session.origin)}."
+            yield f"{session.short} was condensed from {ids.get(session.origin) or _last_part(session.origin)}."
     unread = len(found.sessions) - len(counted)
     if unread:
-        yield f"{_UNKNOWN}: {unread:,} cannot be counted (--json says why)."
+        yield f"{_UNKNOWN}: {unread:,} could not be counted (--json says why)."
 
 
 def _number(value: int | None) -> str:

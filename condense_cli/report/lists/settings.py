@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -18,10 +19,23 @@ def as_yaml(settings: Effective, *, has_defaults: bool = True) -> str:
     """The configuration as text for people and for the loader; nothing in it can steer a terminal."""
     origins = {path: origin for path, origin in settings.origins.items() if origin != COMPILED}
     rows = [(line, origins.get(path) if path is not None else None) for line, path in _lines(settings.values)]
+    heading = ""
     if not has_defaults:
-        rows = _without_defaults(rows)
+        heading, rows = _commonest_once(_without_defaults(rows))
     width = min(_COMMENT_COLUMN, max((len(line) for line, _ in rows), default=0))
-    return "".join(f"{line:<{width}}  # {_one_line(origin)}\n" if origin else f"{line}\n" for line, origin in rows)
+    return heading + "".join(
+        f"{line:<{width}}  # {_one_line(origin)}\n" if origin else f"{line}\n" for line, origin in rows
+    )
+
+
+def _commonest_once(rows: list[tuple[str, str | None]]) -> tuple[str, list[tuple[str, str | None]]]:
+    """A first line that names where most values came from, and the lines without it."""
+    origins = Counter(origin for _, origin in rows if origin).most_common(1)
+    if not origins or origins[0][1] == 1:
+        return "", rows
+    commonest = origins[0][0]
+    heading = f"# From {_one_line(commonest)}, unless a line says otherwise. --all adds the defaults.\n"
+    return heading, [(line, None if origin == commonest else origin) for line, origin in rows]
 
 
 def _without_defaults(rows: Sequence[tuple[str, str | None]]) -> list[tuple[str, str | None]]:

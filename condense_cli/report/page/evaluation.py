@@ -50,13 +50,15 @@ def evaluation_page(found: Evaluation) -> str:
     tables = [*_tables(found), *_comparisons(found)] if found.total.cuts else []
     figure = _FIGURE.format(draw(found)) if found.total.cuts else ""
     told = chain(_verdicts(found), notes(found))
-    return _document("What later work needed and still finds", headline(found), tables, told, found.unread, figure)
+    return _document(
+        "How much of what later work needed is still there", headline(found), tables, told, found.unread, figure
+    )
 
 
 def _comparisons(found: Evaluation) -> Iterator[Table]:
     """Ways whose summaries models write, side by side."""
     if found.models:
-        yield Table("What the summaries took", *used_table(found))
+        yield Table("What the summaries cost", *used_table(found))
     for pair in by_pair(found.differences):
         yield Table(pair_title(pair), *differences_table(pair))
 

@@ -76,7 +76,7 @@ def _row(receipts: Sequence[Receipt], *, has_several: bool, each_pass: bool) -> 
     first, last = told[0], told[-1]
     if not last.tokens_after:  # What was done before matters no more.
         told = [last]
-    place = f"{first.message}:{first.block}" if first.block >= 0 else f"{first.message}"
+    place = f"{first.message}.{first.block}" if first.block >= 0 else f"{first.message}"
     kind = first.kind.value.replace("_", " ") if first.kind else "message"
     operations = " + ".join(map(operation_label, dict.fromkeys(receipt.operation for receipt in told)))
     passes: dict[str, list[str]] = {}

@@ -288,25 +288,25 @@ def estimated_tokens(transcript: Transcript) -> int:
 class Headline(NamedTuple):
     """The report in a line: what a script is told, for which nothing else need be computed.
 
-    Tokens are the model's; `restorable` is the part of what was saved that references stand for. `known` says how the
+    Tokens are the model's; `saved_by_references` is the part saved by references. `known` says how the
     figures are known, empty for exact ones.
     """
 
     before: int
     after: int
-    restorable: int
+    saved_by_references: int
     known: str
     messages: Pair
     configuration: str
 
     def __str__(self) -> str:
         known = f", {self.known}" if self.known else ""
-        restorable = f", {self.restorable:,} restorable" if self.restorable > 0 else ""
+        references = f", {self.saved_by_references:,} by references" if self.saved_by_references > 0 else ""
         share = percent(self.before - self.after, self.before)
         lines = [
-            f"{self.before:,} → {self.after:,} tokens ({share:.1f} % saved{part}{known}), "
+            f"{self.before:,} → {self.after:,} tokens ({share:.1f}% saved{part}{known}), "
             f"{self.messages.before:,} → {self.messages.after:,} messages, {self.configuration}"
-            for part in (restorable, "")
+            for part in (references, "")
         ]
         return next((line for line in lines if len(line) <= _SUMMARY), lines[-1])
 

@@ -42,12 +42,12 @@ def largest(diff: Diff, result: Condensation, count: Counter) -> list[BlockDiff]
 def render_largest(blocks: Sequence[BlockDiff], result: Condensation, width: int) -> Iterator[Text]:
     """Two lines for each block: which it is, and what of it went."""
     numbers = {
-        id(block): f"#{message.index}.{number}"
+        id(block): f"{message.index}.{number}"
         for message in result.before.messages
         for number, block in enumerate(message.blocks)
     }
     for block in blocks:
-        yield _heading(block, numbers.get(id(block.old), f"#{block.message}"), width)
+        yield _heading(block, numbers.get(id(block.old), f"{block.message}"), width)
         yield _line(block, width)
 
 
@@ -55,7 +55,7 @@ def _heading(block: BlockDiff, number: str, width: int) -> Text:
     tokens = f"  {block.tokens_before:,} → {block.tokens_after:,}"
     is_call = block.kind is BlockKind.TOOL_CALL
     kind = " (parameters)" if is_call else ""
-    name = visible(block.label) or f"{block.role.value} {block.kind.value.replace('_', ' ')}"
+    name = visible(block.label or block.kind_label)
     text = Text(f"{number}  ", style="bold")
     room = width - text.cell_len - cell_len(tokens) - len(kind)
     label = Text(shortened(name, room), style="not bold")
@@ -69,7 +69,7 @@ def _line(block: BlockDiff, width: int) -> Text:
     """The first line that went and has something to say, how many more went with it, and why."""
     gone = [hunk for hunk in block.hunks() if hunk.sign == "-"]
     lines = [line for hunk in gone for line in hunk.lines]
-    first = next((line.strip() for line in lines if any(char.isalnum() for char in line)), "")
+    first = next((line.strip() for line in lines if any(map(str.isalpha, line))), "")
     first = first or (block.old.api_type if block.old else "")
     text = Text("  - ", style="red")
     text.append(visible(" ".join(first.split())))

@@ -31,13 +31,13 @@ def _already_invalid(condensation: Condensation) -> list[str]:
     found = []
     violations = condensation.old_violations
     if violations:
-        found.append(f"The input breaks a rule of its API already: {violations[0].said}{_more(violations)}")
+        found.append(f"The input already violates a rule of its API: {violations[0].said}{_more(violations)}")
     before = condensation.before
     faults = [fault for rule in format_named(before.format).rules for fault in rule(before) if not fault.is_note]
     if faults:
         first = faults[0]
         place = f"in line {before.source.line_of(first.record)}"
-        found.append(f"The input breaks a rule of its client already, {place}: {first.said}{_more(faults)}")
+        found.append(f"The input already violates a rule of its client, {place}: {first.said}{_more(faults)}")
     return found
 
 
@@ -59,7 +59,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
     for why, number in refused.most_common(3):
         blocks = plural(number, "block")
-        found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
+        found.append(f"Not summarized, so left unchanged: {blocks} ({why.removesuffix('.')}).")
     if condensation.changes or refused or not condensation.is_needed or condensation.error:
         return found
     if condensation.was_within_target:
@@ -70,8 +70,8 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     if condensation.receipts:
         reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
-            "Nothing was changed. Blocks that stay: "
-            + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
+            "Nothing was changed. Blocks kept: "
+            + "; ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(3))
             + (f". {A_TARGET}" if condensation.target is None and reasons[Kept.NEEDED] else ".")
         )
     elif not is_said:
@@ -95,7 +95,7 @@ def _not_told(condensation: Condensation) -> list[str]:
     images = sum(block.kind is BlockKind.IMAGE for block in lost)
     documents = sum(block.kind is BlockKind.OPAQUE and not block.injected for block in lost)
     told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
-    return [f"With the messages that a summary stands for {' and '.join(told)} went; a pin keeps them."] if told else []
+    return [f"The summary also replaced {' and '.join(told)}; --keep preserves them."] if told else []
 
 
 def within_target(condensation: Condensation) -> str:
@@ -103,18 +103,18 @@ def within_target(condensation: Condensation) -> str:
     factor, target = condensation.factor, condensation.shown_target or 0
     before = plural(condensation.shown_before, "token is", "tokens are")
     is_less = condensation.shown_before <= target
-    said = f"{before} within the target of {target:,} already{'' if is_less else ', as far as tokens are known'}."
+    said = f"{before} already within the target of {target:,}{'' if is_less else ', within the accuracy of the count'}."
     used = in_use(condensation.before, Counter.of(condensation.before), factor)
     if used.source != RECORDED or used.tokens <= target:
         return said
-    by_api = f"{used.tokens:,} are in use by the API's count, with system prompt and tools"
-    return f"{said} A target is for the messages alone; {by_api}."
+    by_api = f"the API counts {used.tokens:,} in use, including system prompt and tools"
+    return f"{said} A target covers the messages only; {by_api}."
 
 
-NOTHING_MORE: Final = "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
+NOTHING_MORE: Final = "Nothing was changed: the transcript is already condensed, and nothing more is worth cutting."
 
 
-A_TARGET: Final = "With --target-percent 50 it gets smaller all the same."
+A_TARGET: Final = "--target-percent 50 cuts more anyway."
 """Lines that are worth their tokens go where there is a target."""
 
 
@@ -134,11 +134,11 @@ def _missed(condensation: Condensation) -> str:
         reason = "The target cannot be met, because" if protected > target else "Of them"
         said.append(f"{reason} {plural(protected, 'token is', 'tokens are')} protected: {_PROTECTED}.")
     if protected <= target:
-        said.append("condense estimate --target-tokens compares what presets get down to.")
+        said.append("condense estimate --target-tokens N shows how far each preset gets.")
     missing = after - target
     helps = {
-        "Preserving fewer turns (--keep-recent)": _recent_that_could_go(condensation),
-        "Fewer pins": condensation.tokens_kept(Kept.PINNED),
+        "Preserving fewer turns (--keep last:N)": _recent_that_could_go(condensation),
+        "Keeping less with --keep": condensation.tokens_kept(Kept.PINNED),
     }
     for how, tokens in zip(helps, map(shown, helps.values()), strict=True):
         if tokens >= missing * _WORTH_SAYING:
@@ -159,7 +159,8 @@ def _recent_that_could_go(condensation: Condensation) -> int:
 
 
 _PROTECTED: Final = (
-    "the first request and what the client wrote before it, standing instructions, pins and the newest turns"
+    "the first request and what the client wrote before it, standing instructions, what --keep names, "
+    "and the newest turns"
 )
 _SHORT: Final = 50
 """Blocks of so few tokens, hardly more than a marker has, get no smaller."""

@@ -61,8 +61,8 @@ def growth(after: Transcript, size: int) -> list[str]:
     form = format_named(after.format)
     if size <= before or form.compaction is None:
         return []
-    hint = "; --slim leaves out what only the client shows" if form.display and not after.slimmed else ""
-    said = f"The file grows from {before:,} to {size:,} bytes, as the client keeps what a summary stands for"
+    hint = "; --slim removes what only the client displays" if form.display and not after.slimmed else ""
+    said = f"The file grows from {before:,} to {size:,} bytes, because the client keeps what a summary replaces"
     return [f"{said}{hint}."]
 
 
@@ -74,12 +74,12 @@ def slim_line(report: Report, unit: str = "bytes") -> str:
     """What became of the file besides the context, so that nobody takes one for the other."""
     slim = report.slim
     if slim is None or not slim.bytes:
-        return f"--slim: nothing in this {report.format} file is there for display only."
+        return f"--slim: nothing in this {report.format} file is for display only."
     tokens = report.tokens
     context = "is unchanged" if not tokens.saved else "can be restored"
-    lossless = f"The context {context}, what the client shows cannot be restored."
+    lossless = f"The context {context}; what the client displays cannot be restored."
     return (
         f"--slim: the file goes from {report.bytes.before:,} to {report.bytes.after:,} {unit}, {slim.bytes:,} of that "
         f"without touching the context: {kinds_text(slim)}. "
-        + (lossless if tokens.saved == tokens.lossless_saved else "What the client shows cannot be restored.")
+        + (lossless if tokens.saved == tokens.lossless_saved else "What the client displays cannot be restored.")
     )

@@ -122,7 +122,7 @@ def _kinds_of_saving(report: Report) -> Iterator[Text]:
         undo = "" if said else f"; condense restore undoes all {report.references.resolved:,}"
         references = [f"replaced by references: {by_references:,}{undo}"]
     else:
-        references = [f"references that became lines again: {-by_references:,} more"] if by_references else []
+        references = [f"references written out again: {-by_references:,} more"] if by_references else []
     line = "; ".join([*cuts, *summaries, *references])
     if line:
         yield Text(f"{line[0].upper()}{line[1:]}.")
@@ -240,9 +240,7 @@ def render_diff_line(diff: Diff) -> Text:
         known = f" ({word})" if word else ""
         return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
     what = (
-        f"{percent:.1f} % saved"
-        if saved >= 0
-        else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
+        f"{percent:.1f}% saved" if saved >= 0 else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
     )
     known = f", {word}" if word else ""
     text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{known})", style="bold")
@@ -264,11 +262,10 @@ def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Ite
 
 def _block_heading(block: BlockDiff, width: int) -> Text:
     text = Text()
-    text.append(f"#{block.message}", style="bold")
+    text.append(f"message {block.message}", style="bold")
     text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
     text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
-    kind = block.kind.value.replace("_", " ")
-    text.append(f"  {kind if kind.startswith('tool') else f'{block.role.value} {kind}'}  ", style="dim")
+    text.append(f"  {block.kind_label}  ", style="dim")
     text.append(shortened(visible(block.label), width - text.cell_len))
     return text
 

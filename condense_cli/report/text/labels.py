@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...core.transcript import Block, BlockKind
+from ...core.transcript import Block, BlockKind, Role
 from ...toolcalls.tools import main_argument, readable_arguments
 
 _OPERATIONS: Final = {
@@ -36,6 +36,14 @@ def block_label(block: Block, calls: Mapping[str, Block]) -> str:
     """One line that tells which block it is: its call, or how its text begins."""
     label = call_label(block, calls) or block.text
     return " ".join(label[: 2 * _BEGINNING].split())[:_BEGINNING]
+
+
+def kind_label(block: Block, role: Role | None) -> str:
+    """What a block is, with who wrote it: user text, client text, tool result; the kind alone without a message."""
+    kind = block.kind.value.replace("_", " ")
+    if role is None or kind.startswith("tool"):
+        return kind
+    return f"client {kind}" if block.injected else f"{role.value} {kind}"
 
 
 def operation_label(operation: str) -> str:

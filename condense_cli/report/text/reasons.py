@@ -10,12 +10,12 @@ from ...extractive.reasons.reason import LineReason, Reason, tally
 from ...passes.receipts import Receipt
 
 _WORDS: Final = {
-    Reason.SEEN_AGAIN: "seen again in a newer read, {}",
-    Reason.REPEATED: "said again in {}",
+    Reason.SEEN_AGAIN: "read again in {}",
+    Reason.REPEATED: "repeated in {}",
     Reason.REPLACED: "replaced by the edit in {}",
-    Reason.OVERWRITTEN: "the file was written anew in {}",
+    Reason.OVERWRITTEN: "file rewritten in {}",
     Reason.UNNAMED: "nothing later names it",
-    Reason.NAMED_ELSEWHERE: "still named in {}",
+    Reason.NAMED_ELSEWHERE: "also named in {}",
     Reason.LESS_WORTH: "worth less than its tokens",
     Reason.OWN_WORDS: "the user's own words",
     Reason.UNSOLVED_ERROR: "an error not yet solved",
@@ -24,9 +24,9 @@ _WORDS: Final = {
     Reason.NAMED_AGAIN: "named again in {}",
     Reason.ASKED_FOR: "asked for in {}",
     Reason.NAMED_BEFORE: "named before in {}",
-    Reason.SAID_HERE_ONLY: "nothing else that is left says it",
+    Reason.SAID_HERE_ONLY: "found nowhere else",
     Reason.DECISION: "a decision",
-    Reason.BESIDE: "beside lines that stay",
+    Reason.BESIDE: "next to kept lines",
     Reason.LIKELY: "likely needed later",
 }
 _NOWHERE: Final = "a later message"
@@ -62,8 +62,8 @@ def receipt_text(receipt: Receipt) -> str:
         )
         for found in (receipt.went, receipt.stayed)
     ]
-    said = [f"{fate}: {words}" for fate, words in zip(("went", "stayed"), fates, strict=True) if words]
-    return ". ".join(said) or receipt.why
+    cut, kept = fates
+    return ". ".join(filter(None, (cut, kept and f"Kept: {kept}"))) or receipt.why
 
 
 def _grouped(reasons: Iterable[LineReason]) -> list[list[LineReason]]:

@@ -37,7 +37,7 @@ class MessageShare(msgspec.Struct, frozen=True):
 
 
 class BlockShare(msgspec.Struct, frozen=True):
-    """`block` is the position in the message. `first` is the earlier block that this one equals, as "message:block"."""
+    """`block` is the position in the message. `first` is the earlier block that this one equals, as "message.block"."""
 
     message: int
     block: int
@@ -64,4 +64,4 @@ def percent(part: int, whole: int) -> float:
 
 
 def percent_text(value: float) -> str:
-    return f"{value:.1f} %"
+    return f"{value:.1f}%"

@@ -10,12 +10,12 @@ from ..run.facts import Counting, Report
 
 _SOURCES: Final = {
     "request": "from the request",
-    "snapshot": "as the client recorded them",
+    "snapshot": "recorded by the client",
     "recorded usage": "from recorded usage",
     "option": "--overhead-tokens",
 }
 
-OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for others."
+OF_SEVERAL: Final = "Tokens are exact for OpenAI models and estimates for all others."
 """For what is about transcripts of several models."""
 
 
@@ -23,7 +23,7 @@ def of_several(how: CountName) -> str:
     """The same where one may ask for plain counts."""
     match how:
         case "o200k":
-            return "Tokens are plain counts of each model's vocabulary or o200k_base, as asked for."
+            return "Tokens are plain counts in each model's vocabulary or o200k_base, as requested."
         case "model" | "exact":
             return OF_SEVERAL
         case other:
@@ -61,26 +61,26 @@ def counted(
     said = _how(model or "an unknown model", vocabulary, counting, exact=exact)
     if estimated:
         are = "is an estimate" if estimated == 1 else "are estimates"
-        said.append(f"{estimated:,} of them {are} for images, documents, hidden thinking and what a client adds.")
+        said.append(f"{estimated:,} of them {are} for images, documents, hidden thinking and what the client adds.")
     return [*said, *([counting.doubt] if counting.doubt else [])]
 
 
 def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[str]:
     times = f"{counting.factor:.2f} × {encoding}"
-    within = f"; it is usually right within {counting.error_percent:g} %" if counting.error_percent else ""
+    within = f", usually right within {counting.error_percent:g}%" if counting.error_percent else ""
     match Known(counting.source):
         case Known.EXACT:
             return [f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."]
         case Known.RECORDED:
-            return [f"Tokens are estimates for {name}: {times}.", f"That factor comes from recorded usage{within}."]
+            return [f"Tokens are estimates for {name}: {times}.", f"The factor comes from recorded usage{within}."]
         case Known.TABLE:
-            return [f"Tokens are estimates for {name}: {times}.", f"That factor is typical of such models{within}."]
+            return [f"Tokens are estimates for {name}: {times}.", f"The factor is typical for such models{within}."]
         case Known.COUNTED:
-            return [f"Tokens are those of {name}: {times}, as the provider counted this transcript."]
+            return [f"Tokens for {name}: {times}, from the provider's own count of this transcript."]
         case Known.BARE:
-            return [f"Tokens are counts of {encoding}, as asked for."]
+            return [f"Tokens are {encoding} counts, as requested."]
         case Known.UNKNOWN:
-            return [f"Tokens are {encoding} counts; how many {name} makes of them is not known."]
+            return [f"Tokens are {encoding} counts; the factor for {name} is not known."]
         case other:
             assert_never(other)
 
@@ -88,18 +88,18 @@ def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[s
 def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> str:
     """The same in one short sentence."""
     name = model or "an unknown model"
-    within = f", usually within {counting.error_percent:g} %" if counting.error_percent else ""
+    within = f", usually within {counting.error_percent:g}%" if counting.error_percent else ""
     match Known(counting.source):
         case Known.EXACT:
             return f"Tokens are {'exact' if exact else 'estimates'} for {name}."
         case Known.RECORDED | Known.TABLE:
             return f"Tokens are estimates for {name}{within}."
         case Known.COUNTED:
-            return f"Tokens are those of {name}, counted by the provider."
+            return f"Tokens were counted by the provider of {name}."
         case Known.BARE:
             return "Tokens are plain counts."
         case Known.UNKNOWN:
-            return f"Tokens are plain counts: those of {name} are not known."
+            return f"Tokens are plain counts; the factor for {name} is not known."
         case other:
             assert_never(other)
 
@@ -107,8 +107,8 @@ def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> st
 def carried(overhead: int, source: str) -> str:
     """What every turn carries besides the messages, and where that is known from."""
     if source == "unknown":
-        return "Not in the file and not counted: system prompt and tools (--overhead-tokens N)."
-    return f"Every turn carries {overhead:,} more: system prompt and tools ({source_text(source)})."
+        return "Not counted: system prompt and tools (--overhead-tokens N adds them)."
+    return f"Each turn adds {overhead:,} tokens of system prompt and tools ({source_text(source)})."
 
 
 def source_text(source: str) -> str:

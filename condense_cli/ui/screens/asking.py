@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _CONFIGURATION: Final = "configuration"
 _TO: Final = (
     Offer("n", Where.NEW_SESSION.name, "a new session beside the original, to resume"),
-    Offer("i", Where.IN_PLACE.name, "in place; the original becomes a backup"),
+    Offer("i", Where.IN_PLACE.name, "in place, with a backup"),
     Offer("f", Where.FILE.name, "a file"),
-    Offer("c", _CONFIGURATION, "the configuration, with what you keep and cut and the target"),
+    Offer("c", _CONFIGURATION, "the configuration, with your choices and the target"),
 )
 
 
@@ -75,7 +75,7 @@ def ask_target(screen: SessionScreen) -> None:
             target = choice.with_target(value)
             screen.do(target, f"Target {target.target or 'none'}")
 
-    hint = "60000, 60k, or 40% of the tokens; nothing for no target"
+    hint = "60000, 60k or 40%; empty for no target"
     screen.app.push_screen(Ask("Condense to how many tokens?", choice.target, choice.with_target, hint), typed)
 
 
@@ -92,7 +92,7 @@ def ask_where(screen: SessionScreen) -> None:
         elif value is not None:
             _write(screen, Where[value], None)
 
-    screen.app.push_screen(Pick("Write what is chosen as", _TO), picked)
+    screen.app.push_screen(Pick("Write the result as", _TO), picked)
 
 
 def _ask_file(screen: SessionScreen, proposed: str, then: Callable[[str], None]) -> None:
@@ -121,7 +121,7 @@ def _write_configuration(screen: SessionScreen, path: str) -> None:
 def _told(screen: SessionScreen, written: Written) -> None:
     if written.take_back is not None:
         screen.history.wrote(written.said[0], written.take_back)
-    screen.say(f"{written.said[0]}. u takes it back." if written.take_back else written.said[0])
+    screen.say(f"{written.said[0]}. u undoes it." if written.take_back else written.said[0])
     if len(written.said) > 1:
         screen.app.push_screen(Told("Written", [Line(line) for line in written.said]))
 

@@ -62,7 +62,7 @@ def ask_pass(editor: EditorScreen) -> None:
 def ask_save(editor: EditorScreen) -> None:
     """Ask where to save, and save there, if the configuration is valid."""
     if editor.edited.fault is not None:
-        editor.say(f"Not saved, since it is not valid: {editor.edited.fault.said}")
+        editor.say(f"Not saved, because it is not valid: {editor.edited.fault.said}")
         return
     home = editor.home or Path("condense.yaml")
 
@@ -103,7 +103,7 @@ def _save(editor: EditorScreen, file: Path) -> None:
         return said
 
     editor.history.wrote(written.said[0], take_back)
-    editor.say(f"{written.said[0]}. u takes it back.")
+    editor.say(f"{written.said[0]}. u undoes it.")
 
 
 def ask_leave(editor: EditorScreen) -> None:
@@ -116,5 +116,5 @@ def ask_leave(editor: EditorScreen) -> None:
         if value == "drop":
             editor.leave(drops=True)
 
-    offers = [Offer("s", "stay", "stay and mend it"), Offer("d", "drop", "drop the changes")]
+    offers = [Offer("s", "stay", "stay and fix it"), Offer("d", "drop", "discard the changes")]
     editor.app.push_screen(Pick(f"Not valid: {editor.edited.fault.said}", offers), picked)

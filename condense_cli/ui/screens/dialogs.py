@@ -41,7 +41,7 @@ class Pick(ModalScreen[str | None]):
         with Vertical(classes="window"):
             yield Static(self._title, classes="title", markup=False)
             yield Rows()
-            yield Static("Enter or its letter picks, Escape leaves", classes="quiet")
+            yield Static("Enter or a letter selects, Escape cancels", classes="quiet")
 
     def on_mount(self) -> None:
         rows = self.query_one(Rows)
@@ -79,7 +79,7 @@ class Ask(ModalScreen[str | None]):
         with Vertical(classes="window"):
             yield Static(self._title, classes="title", markup=False)
             yield Input(self._value, compact=True)
-            yield Static(self._hint or "Enter takes it, Escape leaves", id="fault", markup=False)
+            yield Static(self._hint or "Enter accepts, Escape cancels", id="fault", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

@@ -239,7 +239,7 @@ class SessionScreen(Screen[None]):
         message = self.view.conversation.messages[place.position]
         found = "" if message.is_new else self.session.places.own(message.number, place.number)
         if not found:
-            self.say("A summary is not in the original, so it can be neither kept nor cut.")
+            self.say("A summary is not part of the original, so it cannot be kept or cut.")
         return found
 
     def action_undo(self) -> None:

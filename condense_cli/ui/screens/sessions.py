@@ -61,7 +61,7 @@ class SessionsScreen(Screen[None]):
         head = self.query_one("#head", Static)
         if not self.sessions:
             places = ", ".join(place.path for place in found.places)
-            head.update(f"No session was found. Looked in {places}. condense ui FILE opens a file.")
+            head.update(f"No sessions found. Looked in {places}. condense ui FILE opens a file.")
             return
         first, *rest = session_lines(self.sessions, datetime.now(UTC), self.size.width - 4)
         head.update(f"  {first}")

@@ -25,13 +25,13 @@ def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
 def test_explain_prints_the_reasons_for_people(file: Path) -> None:
     """Every block's position stands in the table, with why it was cut or kept; neighbours may share a row."""
     text = condense("run", file, "-p", "speed", "--dry-run", "--explain", env={"COLUMNS": "120"}).text
-    assert [int(number) for number in re.findall(r"^(\d+):0[ –]", text, re.MULTILINE)] == list(range(14))
+    assert [int(number) for number in re.findall(r"^(\d+)\.0[ –]", text, re.MULTILINE)] == list(range(14))
     assert re.search(
-        r"^2:0 +tool result +\d+ → \d+  truncated: older than the last 5 turns, over 3 lines or 1,500 characters$",
+        r"^2\.0 +tool result +\d+ → \d+  truncated: older than the last 5 turns, over 3 lines or 1,500 characters$",
         text,
         re.MULTILINE,
     )
-    assert re.search(r"^13:0–17:0 +5 blocks +\d+  kept: among the preserved turns$", text, re.MULTILINE)
+    assert re.search(r"^13\.0–17\.0 +5 blocks +\d+  kept: among the preserved turns$", text, re.MULTILINE)
 
 
 TWO_PASSES = """
@@ -54,15 +54,15 @@ def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
     config = tmp_path / "two.yaml"
     config.write_text(TWO_PASSES)
     text = condense("run", file, "-c", config, "-n", "--explain", env={"COLUMNS": "200"}).text
-    rows = dict(re.findall(r"^(\d+:\d\S*)  (.*)$", text, re.MULTILINE))
-    assert len(rows) == len(re.findall(r"^\d+:\d\S* ", text, re.MULTILINE)) == 14
+    rows = dict(re.findall(r"^(\d+\.\d\S*)  (.*)$", text, re.MULTILINE))
+    assert len(rows) == len(re.findall(r"^\d+\.\d\S* ", text, re.MULTILINE)) == 14
     older, newer = "older than the last 13 turns (cut-older-results)", f"{OVER} (cut-results)"
-    assert "truncated + removed" in rows["2:0"]
-    assert rows["2:0"].endswith(f"{newer}; {older}")
-    assert rows["8:0"].endswith(newer)
-    assert rows["13:0–17:0"].endswith("  kept: among the preserved turns")
-    assert rows["1:0"].endswith("  kept: of a kind that the pass keeps")
-    assert rows["9:0"].endswith("(cut-results); among the preserved turns (cut-older-results)")
+    assert "truncated + removed" in rows["2.0"]
+    assert rows["2.0"].endswith(f"{newer}; {older}")
+    assert rows["8.0"].endswith(newer)
+    assert rows["13.0–17.0"].endswith("  kept: among the preserved turns")
+    assert rows["1.0"].endswith("kept: the pass keeps this kind")
+    assert rows["9.0"].endswith("(cut-results); among the preserved turns (cut-older-results)")
     narrow = condense_on_terminal("run", file, "-c", config, "-n", "--explain", columns=80).plain
     shown = narrow.split("\nblock ")[1].split("\n\n")[0].splitlines()[1:]
     assert [line.split(" ")[0] for line in shown if not line.startswith(" ")] == list(rows)
@@ -77,17 +77,17 @@ def test_explain_and_verbose_take_a_line_for_each_pass(file: Path, tmp_path: Pat
     config.write_text(TWO_PASSES)
     text = condense("run", file, "-c", config, "-n", "-v", "--explain", env={"COLUMNS": "150"}).text
     for name in ("cut-results", "cut-older-results"):
-        assert len(re.findall(rf"^\d+:\d+ .* \({name}\)$", text, re.MULTILINE)) == 18
+        assert len(re.findall(rf"^\d+\.\d+ .* \({name}\)$", text, re.MULTILINE)) == 18
 
 
 def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
     """Neighbours only; messages come last, and --json has each block."""
     said = condense("run", file, "--preset", "max", "--explain", "-n").text
-    assert re.search(r"(?m)^1:0–10:0 +10 blocks +[\d,]+ → 0  summarized: older than the last 6 turns", said)
-    assert re.search(r"(?m)^3–10 +8 messages +24 → 0  removed: nothing was left in the message", said)
-    assert said.index("among the preserved turns") < said.index("nothing was left in the message")
+    assert re.search(r"(?m)^1\.0–10\.0 +10 blocks +[\d,]+ → 0  summarized: older than the last 6 turns", said)
+    assert re.search(r"(?m)^3–10 +8 messages +24 → 0  removed: the message became empty", said)
+    assert said.index("among the preserved turns") < said.index("the message became empty")
     changes = condense("run", file, "--preset", "max", "--explain", "--json").json["changes"]
     assert {(change["message"], change["block"]) for change in changes} >= {(number, 0) for number in range(18)}
     lines = condense_on_terminal("run", file, "--preset", "speed", "--explain").plain.splitlines()
-    (line,) = [line for line in lines if line.startswith("0:0 ")]
-    assert line.endswith("kept: in the first request of the user")
+    (line,) = [line for line in lines if line.startswith("0.0 ")]
+    assert line.endswith("kept: part of the user's first request")

@@ -56,7 +56,7 @@ def test_a_page_of_a_session_that_needs_nothing_says_why(file: Path, tmp_path: P
 def test_a_page_says_what_became_of_lines_without_being_asked(tmp_path: Path) -> None:
     file = PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
     condense("run", file, "-p", "balanced", "--html", tmp_path / "page.html", "-n")
-    assert '"why":"went: ' in page_in(tmp_path)
+    assert '"why":"read again in message ' in page_in(tmp_path)
 
 
 def test_an_older_page_is_replaced(file: Path, tmp_path: Path) -> None:
@@ -71,14 +71,14 @@ def test_several_files_have_no_page(several: tuple[str, ...], file: Path, tmp_pa
     with unharmed(tmp_path):
         done = condense("run", *several, "--html", "page.html", cwd=tmp_path)
     assert done.status == ExitStatus.USAGE
-    assert "--html is for one" in " ".join(done.message.split())
+    assert "--html works on one" in " ".join(done.message.split())
 
 
 def test_rows_have_no_page(rows_file: Path, tmp_path: Path) -> None:
     with unharmed(tmp_path):
         done = condense("run", rows_file.name, "-n", "--html", "page.html", cwd=tmp_path)
     assert done.status == ExitStatus.USAGE
-    assert "--html is for one transcript" in done.message
+    assert "--html works on one transcript" in done.message
 
 
 def test_a_page_wants_a_file(file: Path, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_a_running_client_is_named(tmp_path: Path) -> None:
     assert open_files.running_client(file) is None
     entry.write_text(json.dumps({"pid": os.getpid(), "sessionId": id}))
     assert in_place(file, "--json").json["warnings"] == [
-        f"claude (process {os.getpid()}) has this session open and goes on with the old one until you resume it."
+        f"claude (process {os.getpid()}) has this session open and keeps using the old content until you resume it."
     ]
     entry.rename(entry.with_name("4194305.json"))  # No process has such a number.
     assert open_files.running_client(file) is None
@@ -284,7 +284,7 @@ def test_what_the_system_refuses_leaves_everything_as_it_was(
         (["--in-place", "-o", "x.jsonl"], "-o and --in-place"),
         (["--in-place", "--new-session"], "--new-session and --in-place"),
         (["--new-session", "-o", "-"], "-o and --new-session"),
-        (["--force"], "--force belongs to --in-place"),
+        (["--force"], "--force needs --in-place"),
     ],
 )
 def test_options_that_exclude_each_other(arguments: list[str], said: str, file: Path, tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_standard_input_is_refused() -> None:
     for arguments in (("run", "-", "--in-place"), ("undo", "-"), ("undo", "-", "--list")):
         done = condense(*arguments, stdin=DATA)
         assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
-        assert "no file" in done.message
+        assert "not a file" in done.message
 
 
 # A folder, or a pipe that would have to be read again.
@@ -309,7 +309,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         for arguments in (("run", name, "--in-place"), ("undo", name)):
             done = condense(*arguments)
             assert done.status == ExitStatus.USAGE
-            assert "no file" in done.message
+            assert re.search(r"is a folder|is not a file", done.message)
 
 
 def test_output_that_is_the_input_points_to_in_place(file: Path) -> None:

@@ -143,7 +143,7 @@ def test_settings_of_the_command_line_hold() -> None:
 def test_a_provider_beside_a_preset_takes_its_place() -> None:
     found = report("--preset", "cost", "--provider", "native")
     assert found["configuration"] == "cost, provider native"
-    assert found["warnings"][0] == "The passes of the configuration do not run: provider native does not use them."
+    assert found["warnings"][0] == "The passes in the configuration are not used by provider native."
     assert found["tokens"]["after"] == report("--provider", "native")["tokens"]["after"]
 
 
@@ -161,7 +161,7 @@ def test_flags_bind_each_provider(id: str, tmp_path: Path) -> None:
     [
         (["--provider", "nativ"], "There is no provider named 'nativ'.\nDid you mean native?"),
         (["--provider", "truncation", "--set", "lines=3"], "--set lines=3: unknown key 'lines'"),
-        (["--preset", "cost", "--set", "lossy_phase.enabled=true"], "passes and phases cannot both be given"),
+        (["--preset", "cost", "--set", "lossy_phase.enabled=true"], "passes and phases cannot both be set"),
         (["--set", "x"], "--set needs KEY=VALUE"),
     ],
 )

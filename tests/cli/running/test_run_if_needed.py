@@ -37,7 +37,7 @@ def test_below_the_threshold_a_pipe_passes_the_bytes_on(data: bytes) -> None:
     done = condense_process("run", "-", "-p", "speed", "--slim", *ROOMY, stdin=data)
     assert (done.status, done.stdout) == (ExitStatus.DONE, data)
     assert done.stderr.startswith("condense: Nothing was done: ")
-    assert "below the threshold of 100 %" in done.stderr
+    assert "below the threshold of 100%" in done.stderr
 
 
 def test_nothing_is_slimmed_either() -> None:

@@ -60,11 +60,12 @@ def test_the_whole_diff_is_for_those_who_ask(option: str, file: Path) -> None:
 def test_the_answer_takes_about_fifteen_lines(preset: str, columns: int) -> None:
     """Before and after, what went by kind, the five largest cuts with reasons, money, what to do next; all in order."""
     done = condense_on_terminal("run", SAMPLE, "-p", preset, columns=columns)
-    lines = done.plain.rstrip("\n").split("\n")
+    # A busy machine shows progress first.
+    lines = [line for line in done.plain.rstrip("\n").split("\n") if not re.match("[\u2800-\u28ff]", line)]
     assert len(lines) <= 22
-    assert re.match(r"34,681 → [\d,]+ tokens, [\d.]+ % saved  █", lines[0])
+    assert re.match(r"34,681 → [\d,]+ tokens, [\d.]+% saved  █", lines[0])
     assert re.match(r"Cut: tool results [\d,]+, ", lines[1])
-    headings = [number for number, line in enumerate(lines) if re.match(r"#\d+\.\d+  \w.* [\d,]+ → [\d,]+$", line)]
+    headings = [number for number, line in enumerate(lines) if re.match(r"\d+\.\d+  \w.* [\d,]+ → [\d,]+$", line)]
     assert len(headings) == 5
     assert all(lines[number + 1].startswith("  - ") and " … " in lines[number + 1] for number in headings)
     money = next(number for number, line in enumerate(lines) if line.startswith("Next turn: $"))
@@ -117,7 +118,7 @@ def test_passes_that_did_not_run_for_one_reason_take_one_sentence(columns: int) 
     """And a pass that ran takes one line, its name unbroken."""
     done = condense_on_terminal("run", SAMPLE, "--target-tokens", "12000", "-v", columns=columns)
     assert (
-        "Skipped: Lines of newer turns, Lines of all turns, Lines worth their tokens (the target was reached before)."
+        "Skipped: Lines of newer turns, Lines of all turns, Lines worth their tokens (the target was already reached)."
     ) in joined(done.plain)
     done = condense_on_terminal("run", SAMPLE, "--preset", "max", "-v", columns=columns)
     (line,) = [line for line in done.plain.splitlines() if line.startswith("One summary of all but the newest turns  ")]
@@ -132,8 +133,8 @@ def test_a_file_that_grows_by_its_summary_is_said_to(tmp_path: Path) -> None:
     summarized = ("run", file, "--target-tokens", "12k", "-o", small)
     said = condense(*summarized).stderr
     sizes = f"from {file.stat().st_size:,} to {small.stat().st_size:,} bytes"
-    assert f"The file grows {sizes}, as the client keeps what a summary stands for; --slim leaves out" in said
-    assert "--slim leaves out" not in condense(*summarized, "--slim").stderr
+    assert f"The file grows {sizes}, because the client keeps what a summary replaces; --slim removes" in said
+    assert "--slim removes" not in condense(*summarized, "--slim").stderr
     assert "The file grows" not in condense(*summarized, "--to", "anthropic").stderr
     assert "The file grows" not in condense("run", file, "--preset", "speed", "-o", small).stderr
 
@@ -183,7 +184,7 @@ def test_no_word_of_money_where_there_is_nothing_to_say(nothing: tuple[str, ...]
 
 
 HINTS = {
-    "Preserving fewer turns (--keep-recent) would free up to": (
+    "Preserving fewer turns (--keep last:N) would free up to": (
         "-p",
         "speed",
         "--target-tokens",
@@ -191,8 +192,8 @@ HINTS = {
         "--keep-recent",
         "8",
     ),
-    "Fewer pins would free up to": ("--target-tokens", "1k", "--pin", "listing"),
-    "condense estimate --target-tokens compares": ("-p", "lossless", "--target-tokens", "1k"),
+    "Keeping less with --keep would free up to": ("--target-tokens", "1k", "--pin", "listing"),
+    "condense estimate --target-tokens N shows": ("-p", "lossless", "--target-tokens", "1k"),
     "": ("-p", "speed", "--target-tokens", "3"),
 }
 

@@ -23,7 +23,7 @@ BANANA: Final = played.good("banana banana")
 GOOD: Final = played.good("round_total in rounding.py was wrong, so test_invoice failed; invoice.py calls compute_tax.")
 FAILED: Final = ExitStatus.CALLS_FAILED
 DONE: Final = assistant([text("Done.")])
-LACKING: Final = "lacks what the rest of the work needs"
+LACKING: Final = "lacks facts that later work needs"
 
 
 def work() -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def test_a_failure_loses_nothing(desk: Desk, failure: str, name: str, way: str) 
     assert desk.is_unchanged
     told = [reason for reason in reasons(report) if why in reason]
     assert told, reasons(report)
-    assert any("Not summarized, so left as it was" in warning and why in warning for warning in report["warnings"])
+    assert any("Not summarized, so left unchanged" in warning and why in warning for warning in report["warnings"])
     assert not any(".)." in warning for warning in report["warnings"])
     (used,) = report["summaries"]
     assert used["written"] == 0

@@ -25,7 +25,7 @@ def test_a_target_is_reached_and_not_overshot_by_more_than_a_block(file: Path) -
 
 
 def test_a_target_in_percent_is_a_share_of_the_tokens_before(file: Path) -> None:
-    """`--target-percent P` means: P percent of the tokens are left."""
+    """`--target-percent P` means: P percent of the tokens left."""
     tokens = _tokens(file, "--target-percent", "60")
     assert tokens["target"] == tokens["before"] * 60 // 100
     assert tokens["after"] <= tokens["target"]

@@ -87,9 +87,9 @@ def test_a_missing_parent_with_an_impossible_time() -> None:
 # What is left out for want of a counterpart is told.
 def test_calls_and_results_that_are_left_out_are_told() -> None:
     (warning,) = session(*CASES["calls that were never answered are left out"].records).warnings
-    assert warning == "Calls that have no result are left out by the client: 2; they stay."
+    assert warning == "The client does not send calls without a result (2); they stay in the file."
     (warning,) = session(*CASES["results without a call are left out"].records).warnings
-    assert warning == "Results that have no call are left out by the client: 1; they stay."
+    assert warning == "The client does not send results without a call (1); they stay in the file."
 
 
 # Attachments count where the client puts them into words, below the last message too.

@@ -166,7 +166,7 @@ def test_a_run_adds_no_link_that_leads_nowhere(parent: str) -> None:
     assert condensation.transcript.removed
     after = session(*written(condensation))
     known = {fault.said for fault in check(before, source="").faults}
-    assert "parentUuid names no record of the file: gone" in known
+    assert "parentUuid names no record in the file: gone" in known
     assert {fault.said for fault in check(after, source="").faults} == known
 
 
