@@ -14,6 +14,7 @@ from . import thinking
 from .condensation import Condensation
 from .context import Context
 from .draft import Draft
+from .late_references import LateReferences, can_run_before, may_wait, with_sums
 from .limits import keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
 from .modes.individual import override_warnings
 from .modes.table import work_of
@@ -33,7 +34,7 @@ from .receipts import (
     kept,
     undone,
 )
-from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
+from .reconcile import REFER, REPEATED, InInput, as_in_input, places, reconcile, view
 from .selection import Selected, protect, select
 from .step import Bench, Step
 from .summaries import Outcome, TextTask, is_up_to_date, refused_by_all
@@ -42,9 +43,10 @@ from .words import told
 _ROUNDS: Final = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
-_REPEATED: Final = "repeats lines of another block"
+_PRELUDE: Final = "Lossless prelude"
+
 _MOVED: Final = "what it can refer to changed"
-"""Why references made of a block what it is."""
+"""Why references made of a block what it is, where other blocks changed."""
 
 
 class Course:
@@ -67,6 +69,8 @@ class Course:
         self.target = target_of(configuration, self.tokens_before)
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
+        self._waits = False
+        """Whether references are still to be written for the first time."""
         self._cuts: dict[tuple[int, int], str] = {}
         """What was done to each block that a pass changed."""
 
@@ -92,6 +96,8 @@ class Course:
                 self.passes.append(receipt)
             if self.target is not None and config.mode != "individual" and receipt.changes:
                 is_moved |= self._drop_thinking()  # It counts on what that leaves free.
+        if self._waits:
+            self._write_late()
         return self._drop_thinking() or is_moved
 
     def _condensation(self) -> Condensation:
@@ -128,17 +134,19 @@ class Course:
         return PassReceipt(pass_id, name, Status.SKIPPED, reason, self.draft.tokens, self.draft.tokens)
 
     def _prelude(self) -> None:
-        name = "Lossless prelude"
         if self.target is not None and self.tokens_before <= self.target:
             self.writer.switch_off()
         if not self.writer.is_enabled:
             self.draft.write()
             reason = REACHED if self.configuration.lossless_prelude.enabled else SWITCHED_OFF
-            self.passes.append(self._skipped(PRELUDE, name, reason))
+            self.passes.append(self._skipped(PRELUDE, _PRELUDE, reason))
             return
-        self.context.on_pass(name)
+        if may_wait(self.configuration, self.writer, self.target):
+            self._waits = True
+            return
+        self.context.on_pass(_PRELUDE)
         started = self.context.clock()
-        receipts = self._settled(PRELUDE, [], self.transcript.messages, _REPEATED)
+        receipts = self._settled(PRELUDE, [], self.transcript.messages, REPEATED)
         self.receipts += receipts
         if not self.configuration.passes:
             # The passes say why a block stays; without any, the prelude does.
@@ -146,9 +154,25 @@ class Course:
         seconds = self.context.clock() - started
         self.passes.append(
             PassReceipt(
-                PRELUDE, name, Status.COMPLETED, "", self.tokens_before, self.draft.tokens, len(receipts), seconds
+                PRELUDE, _PRELUDE, Status.COMPLETED, "", self.tokens_before, self.draft.tokens, len(receipts), seconds
             )
         )
+
+    def _write_late(self) -> None:
+        """Write references behind the passes that ran, with the receipts as if they had been there before."""
+        self._waits = False
+        self.context.on_pass(_PRELUDE)
+        started = self.context.clock()
+        self.draft.write()
+        late = LateReferences(self.transcript, self.draft, self.receipts, self.count)
+        receipts = late.of_passes(self.receipts)
+        rest = self.tokens_before - late.saved
+        passes = with_sums(self.passes, rest, self.receipts, receipts)
+        seconds = self.context.clock() - started
+        prelude = PassReceipt(
+            PRELUDE, _PRELUDE, Status.COMPLETED, "", self.tokens_before, rest, len(late.receipts), seconds
+        )
+        self.passes, self.receipts = [prelude, *passes], [*late.receipts, *receipts]
 
     def _left_by_prelude(self, changed_places: set[tuple[int, int]]) -> Iterator[Receipt]:
         recent = self.writer.recent(self.draft.messages)
@@ -161,6 +185,8 @@ class Course:
 
     def _pass(self, config: PassConfig) -> PassReceipt:
         """A pass: once, or where it may repeat itself ever more strictly, until the target is reached."""
+        if self._waits and not can_run_before(config):
+            self._write_late()
         reason = self._reason_to_skip(config)
         if reason:
             return self._skipped(config.id, config.name or config.id, reason)
@@ -242,6 +268,8 @@ class Course:
         if not self.writer.is_active:
             return receipts
         self._cuts |= {(receipt.message, receipt.block): receipt.operation for receipt in receipts if receipt.is_change}
+        if self._waits:
+            return receipts
         self.draft.write()
         positions = {message.index: position for position, message in enumerate(self.draft.messages)}
 

@@ -152,6 +152,10 @@ class Draft:
             return self.messages
         return with_blocks(self.messages, self._written.blocks)
 
+    def written_blocks(self) -> list[tuple[Positions, Block]]:
+        """The blocks that are written otherwise than they stand here, in order."""
+        return sorted(self._written.blocks.items(), key=lambda found: found[0])
+
     def is_short_by_references(self, position: int, number: int, tokens: int) -> bool:
         """Whether references of the input say the block in at most so many tokens, as it is written now."""
         block = self._block(position, number)

@@ -19,6 +19,9 @@ from .receipts import Kept, Receipt, changed, kept
 REFER: Final = "refer"
 """The operation of a block that is written with a reference."""
 
+REPEATED: Final = "repeats lines of another block"
+"""Why it is written so."""
+
 
 class PlacedBlock(NamedTuple):
     """A block, with its message and its position in that."""
