@@ -113,7 +113,7 @@ def tokens() -> Figures:
 
 def speed() -> Figures:
     import scaling
-    import speed
+    import speed_measures
     import startup
 
     figures: dict[str, float] = {}
@@ -121,12 +121,14 @@ def speed() -> Figures:
         folder = Path(name)
         variables = scaling.environment(folder / "bytecode")
         commands = startup.commands(scaling.written(folder, scaling.SMALL, "anthropic"))
-        starts = speed.started(commands, STARTS, variables)
+        starts = speed_measures.started(commands, STARTS, variables)
         medians = {each: statistics.median(one.processor for one in costs) for each, costs in starts.items()}
         bare = medians.pop(startup.BARE)
         figures |= {f"{command}: time": taken / bare for command, taken in medians.items()}
         for megabytes in SIZES:
-            row = speed.measure(scaling.written(folder, megabytes, "anthropic"), "anthropic", ROUNDS, variables)
+            row = speed_measures.measure(
+                scaling.written(folder, megabytes, "anthropic"), "anthropic", ROUNDS, variables
+            )
             for preset, run in row.runs.items():
                 figures[f"{preset}, {megabytes:g} MB: time"] = run.cost.processor / row.floor.processor
     return figures

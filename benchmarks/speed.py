@@ -1,15 +1,17 @@
 """How fast `condense` is: start-up, stages, growth and memory, next to other tools and to what no tool can do without.
 
     python benchmarks/speed.py
-    python benchmarks/speed.py --sizes 0.5 5 --peers
+    python benchmarks/speed.py --sizes 0.5 5 --presets balanced --peers
     python benchmarks/speed.py --write
 
 For every size of both formats these take turns, each in a process of its own:
 
 - floor: the file is read, its tokens are counted once, and it is written as it was,
-- `condense run FILE --preset PRESET -o OUT -q` for each preset,
+- `condense run FILE --preset PRESET -o OUT -q` for each preset, as it comes and with a target,
 - the same work step by step, for the shares of its stages,
 - at the size nearest to 5 MB the other tools, installed and kept to themselves as `quality/compare.py` does it.
+
+And many short conversations go through the Python API in one process, as rows of a set do.
 
 Shown is processor time, the best of several rounds: what else the machine does falls on all of them alike. `--write`
 puts the tables into docs/speed.md. `scaling.py` takes the prelude apart; `startup.py` measures the start alone.
@@ -19,231 +21,87 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
-import resource
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import startup
 from platformdirs import user_cache_path
-from scaling import FORMATS, SIZES, SMALL, Cost, cost, environment, exponent, written
+from scaling import FORMATS, SIZES, SMALL, environment, exponent, written
+from speed_measures import PRESETS, Found, Row, ask, measure, rows_in_api, started, ways_of
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 PAGE: Final = PROJECT / "docs" / "speed.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/speed.py --write -->"
 END: Final = "<!-- end of the tables -->"
-PRESETS: Final = ("speed", "cost")
 COMPARED: Final = 5.0
 """At the size in MB nearest to this the other tools are asked."""
 LARGE: Final = 45e6
 """From so many bytes on speed and memory are held against what is asked for."""
 STAGES: Final = ("read", "count", "prelude", "passes", "write")
-
-FLOOR: Final = """
-import sys
-from pathlib import Path
-from condense_cli import api
-from condense_cli.formats import serialize
-from condense_cli.core.tokens import Counter
-transcript = api.load(sys.argv[1])
-Counter.of(transcript).transcript(transcript)
-Path(sys.argv[2]).write_bytes(serialize(transcript))
-"""
-
-STEPS: Final = """
-import gc, json, sys
-from pathlib import Path
-from time import process_time
-gc.disable()
-from condense_cli import api
-from condense_cli.config.presets import load_preset
-from condense_cli.passes.receipts import PRELUDE
-from condense_cli.core.tokens import Counter
-configuration, marks = load_preset(sys.argv[3]), [process_time()]
-transcript = api.load(sys.argv[1])
-marks.append(process_time())
-counter = Counter.of(transcript)
-counter.transcript(transcript)
-marks.append(process_time())
-result = api.condense(transcript, configuration, counter=counter, clock=process_time)
-marks.append(process_time())
-Path(sys.argv[2]).write_bytes(api.dump(result))
-marks.append(process_time())
-read, count, condense, write = (end - start for start, end in zip(marks, marks[1:]))
-prelude = sum(one.seconds for one in result.passes if one.id == PRELUDE)
-print(json.dumps([read, count, prelude, condense - prelude, write]))
-"""
-"""What is neither prelude nor reading, counting and writing belongs to the passes: choosing, cutting, receipts."""
+PACKAGES: Final = ("cozempic", "langchain", "headroom-ai")
 
 Targets = list[tuple[str, float, float, str]]
 """What is asked for, what was measured, what it may be at most, and the unit."""
 
-
-@dataclass
-class Run:
-    """One preset on one file: the whole process, and the seconds of each stage inside it."""
-
-    cost: Cost
-    stages: list[float]
-
-    @property
-    def work(self) -> float:
-        """Seconds without starting Python and importing."""
-        return sum(self.stages)
-
-
-@dataclass
-class Row:
-    """All that was measured on one file."""
-
-    format: str
-    size: int
-    floor: Cost
-    runs: dict[str, Run]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What another tool took, in processor seconds: for the work alone, and for its whole process."""
-
-    name: str
-    counts: str
-    format: str
-    work: float
-    process: float
-
-    def best(self, other: Asked) -> Asked:
-        return Asked(self.name, self.counts, self.format, min(self.work, other.work), min(self.process, other.process))
-
-
-@dataclass
-class Found:
-    """Everything, for the tables."""
-
-    starts: dict[str, list[Cost]]
-    rows: list[Row] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
-    versions: dict[str, str] = field(default_factory=dict)
-
-
-def started(commands: dict[str, list[str]], runs: int, variables: dict[str, str]) -> dict[str, list[Cost]]:
-    """The cost of each command, taken in turns; the first round, which warms the caches, is not counted."""
-    rounds = [{name: cost(command, variables) for name, command in commands.items()} for _ in range(runs + 1)]
-    return {name: [one[name] for one in rounds[1:]] for name in commands}
-
-
-def measure(path: Path, format: str, rounds: int, variables: dict[str, str]) -> Row:
-    """Floor and presets on one file, in turns, the best of each."""
-    output = str(path.with_suffix(".out"))
-    row: Row | None = None
-    for _ in range(rounds):
-        floor = cost([sys.executable, "-c", FLOOR, str(path), output], variables)
-        runs = {}
-        for preset in PRESETS:
-            command = [sys.executable, "-m", "condense_cli", "run", str(path), "--preset", preset, "-o", output, "-q"]
-            whole = cost(command, variables)
-            steps = [sys.executable, "-c", STEPS, str(path), output, preset]
-            said = subprocess.run(steps, capture_output=True, check=True, env=variables).stdout
-            runs[preset] = Run(whole, json.loads(said))
-        if row is None:
-            row = Row(format, path.stat().st_size, floor, runs)
-            continue
-        row.floor = row.floor.best(floor)
-        for preset, run in runs.items():
-            known = row.runs[preset]
-            known.cost = known.cost.best(run.cost)
-            known.stages = min(known.stages, run.stages, key=sum)
-    assert row is not None
-    return row
-
-
-def ask(
-    path: Path, format: str, packages: Sequence[str], cache: Path, rounds: int
-) -> tuple[list[Asked], dict[str, str]]:
-    """The other tools on one file, and their versions."""
-    sys.path.append(str(Path(__file__).with_name("quality")))
-    import splintr
-    from peers import PEERS, Worker, version_of
-    from shapes import message_list
-
-    from condense_cli import api
-
-    chosen: list[tuple[str, str, str, dict[str, Any]]] = []
-    if format == "claude-code":
-        dry = {"prescription": "standard", "execute": False}
-        chosen.append(("cozempic", "cozempic, dry run", "characters / 3 or so", dry))
-    chosen.append(("langchain", "LangChain, results cleared", "characters / 4, once", {"keep": 3}))
-    counted = {"keep": 3, "tokenizer": "tokenizer"}
-    chosen.append(("langchain", "LangChain, with our counts", "our tokenizer, before and after", counted))
-    found: list[Asked] = []
-    versions = {}
-    for package, name, counts, setting in chosen:
-        if package not in packages:
-            continue
-        peer = next(peer for peer in PEERS if peer.package == package)
-        versions[package] = version_of(peer, cache)
-        best: Asked | None = None
-        for _ in range(rounds):
-            with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
-                home = Path(folder)
-                given: Any = message_list(api.load(path).messages).messages
-                if peer.takes == "file":
-                    given = str(shutil.copy(path, home / "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"))
-                (home / "tokenizer").mkdir()
-                (home / "tokenizer" / "splintr").symlink_to(Path(splintr.__file__).parent)
-                before = _children()
-                worker = Worker(peer, cache, home)
-                _, work = worker.ask(given, setting)
-                worker.close()
-                one = Asked(name, counts, format, work, _children() - before)
-                best = one if best is None else best.best(one)
-        if best is not None:
-            found.append(best)
-    return found, versions
-
-
-def _children() -> float:
-    """Processor seconds of all processes that were started here and have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+FAST: Final = {"balanced": (14.0, 8.0), "speed": (22.0, 14.0), "cost": (18.0, 10.0)}
+"""MB/s that are asked for of presets at 50 MB, in the formats claude-code and anthropic."""
+TIMES_PEER: Final = {"cozempic, dry run": (2.5, 1.8), "LangChain, with our counts": (1.0, 1.0)}
+"""So many times another tool's time at 5 MB a run may take: with the default preset, with `speed` and `cost`."""
 
 
 def targets(found: Found) -> Targets:
     """What is asked of the program, and what was measured. None is left out because it was missed."""
+    bare = min(one.processor for one in found.starts[startup.BARE])
     asked: Targets = []
-    for name, most in (("condense --help", 60.0), ("condense run (10 KB)", 150.0)):
-        asked.append((f"`{name}`", min(one.seconds for one in found.starts[name]) * 1_000, most, "ms"))
+    for name, most in (("condense --help", 5.0), ("condense run (10 KB)", 11.0)):
+        taken = min(one.processor for one in found.starts[name])
+        asked.append((f"`{name}`, times the bare interpreter", taken / bare, most, "x"))
     for one in found.asked:
-        run = _compared(found, one.format).runs["cost"]
-        most = 2.5 if one.name.startswith("cozempic") else 1.0
-        what = f"{one.format}, {_compared(found, one.format).size / 1e6:.0f} MB, preset cost, times {one.name}"
-        asked.append((f"{what}: whole process", run.cost.processor / one.process, most, "x"))
-        asked.append((f"{what}: work alone", run.work / one.work, most, "x"))
+        for preset in FAST:
+            run = _compared(found, one.format).runs.get(preset)
+            if run is not None and one.name in TIMES_PEER:
+                most = TIMES_PEER[one.name][preset != PRESETS[0]]
+                what = f"{one.format}, {_compared(found, one.format).size / 1e6:.0f} MB, preset {preset}"
+                asked.append((f"{what}, times {one.name}", run.cost.processor / one.process, most, "x"))
     for format in dict.fromkeys(row.format for row in found.rows):
         rows = [row for row in found.rows if row.format == format]
-        for preset in PRESETS:
-            run, size = rows[-1].runs[preset], rows[-1].size
-            what = f"{format}, {size / 1e6:.0f} MB, preset {preset}"
-            if size >= LARGE:
-                asked.append((f"{what}: time for 25 MB", 25e6 * run.cost.processor / size, 1.0, "s"))
-                asked.append((f"{what}: memory, times the file", run.cost.peak / size, 5.0, "x"))
-            slope = growth(rows, preset)
+        asked += _of_largest(format, rows)
+        small = rows[0]
+        peak = max(run.cost.peak for run in small.runs.values())
+        asked.append((f"{format}, {small.size / 1e3:.0f} KB: memory of the largest", peak / (1 << 20), 45.0, "MiB"))
+        for way in small.runs:
+            slope = growth(rows, way)
             if slope is not None:
-                asked.append((f"{format}, preset {preset}: growth of time, exponent", slope, 1.05, ""))
+                asked.append((f"{format}, preset {way}: growth of time, exponent", slope, 1.05, ""))
+    asked += [(f"16 KB in the Python API, preset {preset}", spent, 2.5, "ms") for preset, spent in found.in_api.items()]
     return asked
 
 
-def growth(rows: Sequence[Row], preset: str) -> float | None:
-    """Exponent of the processor time above that of the smallest file, which is the start."""
-    start = rows[0].runs[preset].cost.processor
-    return exponent([row.size for row in rows[1:]], [row.runs[preset].cost.processor - start for row in rows[1:]])
+def _of_largest(format: str, rows: Sequence[Row]) -> Iterator[tuple[str, float, float, str]]:
+    """What is asked of the largest file, where it is large."""
+    row = rows[-1]
+    if row.size < LARGE:
+        return
+    for way, run in row.runs.items():
+        what = f"{format}, {row.size / 1e6:.0f} MB, preset {way}"
+        preset = way.partition(" to ")[0]
+        if way in FAST:
+            speed = FAST[way][FORMATS.index(format)]
+            yield f"{what}: time for {speed:g} MB", speed * 1e6 * run.cost.processor / row.size, 1.0, "s"
+        elif way != preset:
+            yield f"{what}: times no target", run.cost.processor / row.runs[preset].cost.processor, 1.5, "x"
+        yield f"{what}: memory, times the file", run.cost.peak / row.size, 5.0, "x"
+
+
+def growth(rows: Sequence[Row], way: str) -> float | None:
+    """Exponent of the processor time above that of the smallest file, which is the start, from about 5 MB on."""
+    start = rows[0].runs[way].cost.processor
+    large = [row for row in rows[1:] if row.size > COMPARED / 2 * 1e6 and way in row.runs]
+    return exponent([row.size for row in large], [row.runs[way].cost.processor - start for row in large])
 
 
 def _compared(found: Found, format: str) -> Row:
@@ -290,6 +148,8 @@ def tables(found: Found, date: str, machine: str) -> Iterator[str]:
         for format in dict.fromkeys(one.format for one in found.asked):
             row = _compared(found, format)
             for preset, run in row.runs.items():
+                if " to " in preset:
+                    continue
                 yield (
                     f"| condense, preset {preset} | {format} | {row.size / 1e6:.2f} | our tokenizer, before and after "
                     f"| {run.work:.2f} | {run.cost.processor:.2f} |"
@@ -300,6 +160,12 @@ def tables(found: Found, date: str, machine: str) -> Iterator[str]:
                         f"| {one.name} | {format} | {row.size / 1e6:.2f} | {one.counts} "
                         f"| {one.work:.2f} | {one.process:.2f} |"
                     )
+    if found.in_api:
+        yield "\n### Short conversations through the Python API\n"
+        yield "| preset | ms for each of 16 KB |"
+        yield "| --- | ---: |"
+        for preset, spent in found.in_api.items():
+            yield f"| {preset} | {spent:.1f} |"
     yield "\n### What is asked for\n"
     yield "| | measured | at most | |"
     yield "| --- | ---: | ---: | --- |"
@@ -313,7 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--formats", nargs="+", default=FORMATS, choices=FORMATS, metavar="NAME")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each command (default: 3)")
     parser.add_argument("--starts", type=int, default=20, help="starts of each command (default: 20)")
-    parser.add_argument("--peers", nargs="*", default=["cozempic", "langchain"], metavar="PACKAGE")
+    parser.add_argument("--peers", nargs="*", default=PACKAGES, metavar="PACKAGE")
+    parser.add_argument("--presets", nargs="+", default=PRESETS, choices=PRESETS, metavar="NAME")
+    parser.add_argument("--large", nargs="+", default=PRESETS, choices=PRESETS, metavar="NAME", help="of large files")
+    parser.add_argument("--rows", type=int, default=100, help="conversations through the Python API (default: 100)")
     parser.add_argument("--cache", type=Path, default=user_cache_path("condense-benchmarks"), metavar="DIR")
     parser.add_argument("--machine", default="on this machine", help="what the page says of it")
     parser.add_argument("--write", action="store_true", help=f"write the tables into {PAGE.relative_to(PROJECT)}")
@@ -323,11 +192,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         variables = environment(folder / "bytecode")
         small = written(folder, SMALL, "anthropic")
         found = Found(started(startup.commands(small), options.starts, variables))
+        if options.rows:
+            found.in_api = rows_in_api(options.presets, options.rows, variables)
         for format in options.formats:
             compared = min(options.sizes, key=lambda size: abs(size - COMPARED))
             for megabytes in (SMALL, *sorted(options.sizes)):
                 path = written(folder, megabytes, format)
-                found.rows.append(measure(path, format, max(1, options.rounds), variables))
+                presets = options.presets if megabytes * 1e6 < LARGE else options.large
+                found.rows.append(measure(path, format, max(1, options.rounds), variables, ways_of(presets)))
                 if megabytes == compared and options.peers:
                     asked, versions = ask(path, format, options.peers, options.cache, max(1, options.rounds))
                     found.asked += asked

@@ -1,0 +1,238 @@
+"""What `speed.py` measures: commands and their stages in turns, other tools, and conversations through the Python API.
+
+Each in a process of its own. What is measured, and on what, is told there.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from scaling import Cost, cost
+from synthetic import write_transcript
+
+PRESETS: Final = ("balanced", "speed", "cost", "quality", "max", "lossless")
+"""The one that people get comes first."""
+PERCENT: Final = 50
+"""The target, of all tokens."""
+WITHOUT_TARGET: Final = ("lossless",)
+"""Presets that have no passes to reach one with."""
+ROW: Final = 0.016
+"""Megabytes of a conversation as sets of rows have them."""
+
+FLOOR: Final = """
+import sys
+from pathlib import Path
+from condense_cli import api
+from condense_cli.formats import serialize
+from condense_cli.core.tokens import Counter
+transcript = api.load(sys.argv[1])
+Counter.of(transcript).transcript(transcript)
+Path(sys.argv[2]).write_bytes(serialize(transcript))
+"""
+
+STEPS: Final = """
+import gc, json, sys
+from pathlib import Path
+from time import process_time
+import msgspec
+gc.disable()
+from condense_cli import api
+from condense_cli.config.presets import load_preset
+from condense_cli.passes.receipts import PRELUDE
+from condense_cli.core.tokens import Counter
+configuration, marks = load_preset(sys.argv[3]), [process_time()]
+target = {"target_reduction_percent": 100 - int(sys.argv[4])} if len(sys.argv) > 4 else {}
+configuration = msgspec.structs.replace(configuration, **target)
+transcript = api.load(sys.argv[1])
+marks.append(process_time())
+counter = Counter.of(transcript)
+counter.transcript(transcript)
+marks.append(process_time())
+result = api.condense(transcript, configuration, counter=counter, clock=process_time)
+marks.append(process_time())
+Path(sys.argv[2]).write_bytes(api.dump(result))
+marks.append(process_time())
+read, count, condense, write = (end - start for start, end in zip(marks, marks[1:]))
+prelude = sum(one.seconds for one in result.passes if one.id == PRELUDE)
+print(json.dumps([read, count, prelude, condense - prelude, write]))
+"""
+"""What is neither prelude nor reading, counting and writing belongs to the passes: choosing, cutting, receipts."""
+
+ROWS: Final = """
+import sys
+from pathlib import Path
+from time import process_time
+from condense_cli import api
+folder, presets = Path(sys.argv[1]), sys.argv[2:]
+rows = [path.read_bytes() for path in sorted(folder.iterdir())]
+for preset in presets:
+    api.condense(api.loads(rows[0]), preset=preset)
+    started = process_time()
+    for row in rows:
+        api.dump(api.condense(api.loads(row), preset=preset))
+    print(preset, 1_000 * (process_time() - started) / len(rows))
+"""
+"""Milliseconds for each of some short conversations, all in one process."""
+
+
+@dataclass
+class Run:
+    """One preset on one file: the whole process, and the seconds of each stage inside it."""
+
+    cost: Cost
+    stages: list[float]
+
+    @property
+    def work(self) -> float:
+        """Seconds without starting Python and importing."""
+        return sum(self.stages)
+
+
+@dataclass
+class Row:
+    """All that was measured on one file."""
+
+    format: str
+    size: int
+    floor: Cost
+    runs: dict[str, Run]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What another tool took, in processor seconds: for the work alone, and for its whole process."""
+
+    name: str
+    counts: str
+    format: str
+    work: float
+    process: float
+
+    def best(self, other: Asked) -> Asked:
+        return Asked(self.name, self.counts, self.format, min(self.work, other.work), min(self.process, other.process))
+
+
+@dataclass
+class Found:
+    """Everything, for the tables."""
+
+    starts: dict[str, list[Cost]]
+    rows: list[Row] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    in_api: dict[str, float] = field(default_factory=dict)
+    """Milliseconds for a short conversation through the Python API, by preset."""
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def started(commands: dict[str, list[str]], runs: int, variables: dict[str, str]) -> dict[str, list[Cost]]:
+    """The cost of each command, taken in turns; the first round, which warms the caches, is not counted."""
+    rounds = [{name: cost(command, variables) for name, command in commands.items()} for _ in range(runs + 1)]
+    return {name: [one[name] for one in rounds[1:]] for name in commands}
+
+
+def ways_of(presets: Sequence[str]) -> list[str]:
+    """Presets as they come, and those that can reach a target with one."""
+    return [*presets, *(f"{preset} to {PERCENT} %" for preset in presets if preset not in WITHOUT_TARGET)]
+
+
+def measure(
+    path: Path, format: str, rounds: int, variables: dict[str, str], ways: Sequence[str] = ("speed", "cost")
+) -> Row:
+    """Floor and ways on one file, in turns, the best of each."""
+    output = str(path.with_suffix(".out"))
+    row: Row | None = None
+    for _ in range(rounds):
+        floor = cost([sys.executable, "-c", FLOOR, str(path), output], variables)
+        runs = {way: _run(path, output, way, variables) for way in ways}
+        if row is None:
+            row = Row(format, path.stat().st_size, floor, runs)
+            continue
+        row.floor = row.floor.best(floor)
+        for way, run in runs.items():
+            known = row.runs[way]
+            known.cost = known.cost.best(run.cost)
+            known.stages = min(known.stages, run.stages, key=sum)
+    assert row is not None
+    return row
+
+
+def _run(path: Path, output: str, way: str, variables: dict[str, str]) -> Run:
+    preset, _, target = way.partition(" to ")
+    percent = [target.removesuffix(" %")] if target else []
+    command = [sys.executable, "-m", "condense_cli", "run", str(path), "--preset", preset, "-o", output, "-q"]
+    whole = cost([*command, *(f"--target-percent={share}" for share in percent)], variables)
+    steps = [sys.executable, "-c", STEPS, str(path), output, preset, *percent]
+    said = subprocess.run(steps, capture_output=True, check=True, env=variables).stdout
+    return Run(whole, json.loads(said))
+
+
+def rows_in_api(presets: Sequence[str], rows: int, variables: dict[str, str]) -> dict[str, float]:
+    """Milliseconds of the processor for each of so many short conversations, by preset."""
+    with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
+        for number in range(rows):
+            write_transcript(Path(folder) / f"{number:04}.jsonl", ROW, "anthropic", seed=number)
+        done = subprocess.run(
+            [sys.executable, "-c", ROWS, folder, *presets], capture_output=True, check=True, text=True, env=variables
+        )
+    return {preset: float(spent) for preset, spent in map(str.split, done.stdout.splitlines())}
+
+
+def ask(
+    path: Path, format: str, packages: Sequence[str], cache: Path, rounds: int
+) -> tuple[list[Asked], dict[str, str]]:
+    """The other tools on one file, and their versions."""
+    sys.path.append(str(Path(__file__).with_name("quality")))
+    import splintr
+    from peers import PEERS, Worker, version_of
+    from shapes import message_list
+
+    from condense_cli import api
+
+    chosen: list[tuple[str, str, str, dict[str, Any]]] = []
+    if format == "claude-code":
+        dry = {"prescription": "standard", "execute": False}
+        chosen.append(("cozempic", "cozempic, dry run", "characters / 3 or so", dry))
+    chosen.append(("langchain", "LangChain, results cleared", "characters / 4, once", {"keep": 3}))
+    counted = {"keep": 3, "tokenizer": "tokenizer"}
+    chosen.append(("langchain", "LangChain, with our counts", "our tokenizer, before and after", counted))
+    chosen.append(("headroom-ai", "headroom", "its own", {}))
+    found: list[Asked] = []
+    versions = {}
+    for package, name, counts, setting in chosen:
+        if package not in packages:
+            continue
+        peer = next(peer for peer in PEERS if peer.package == package)
+        versions[package] = version_of(peer, cache)
+        best: Asked | None = None
+        for _ in range(rounds):
+            with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
+                home = Path(folder)
+                given: Any = message_list(api.load(path).messages).messages
+                if peer.takes == "file":
+                    given = str(shutil.copy(path, home / "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"))
+                (home / "tokenizer").mkdir()
+                (home / "tokenizer" / "splintr").symlink_to(Path(splintr.__file__).parent)
+                before = _children()
+                worker = Worker(peer, cache, home)
+                _, work = worker.ask(given, setting)
+                worker.close()
+                one = Asked(name, counts, format, work, _children() - before)
+                best = one if best is None else best.best(one)
+        if best is not None:
+            found.append(best)
+    return found, versions
+
+
+def _children() -> float:
+    """Processor seconds of all processes that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
