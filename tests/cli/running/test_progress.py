@@ -64,12 +64,13 @@ def test_who_does_not_wait_is_told_nothing(file: Path, shown: Screen, monkeypatc
     assert shown.getvalue() == ""
 
 
+# References are written where they stand: behind passes that do not depend on them.
 def test_a_run_tells_each_pass_by_its_name() -> None:
     names: list[str] = []
     passes = (build.one_pass(name="Cut old results"), build.one_pass(id="again"))
     configuration = build.configuration(*passes, lossless_prelude={"enabled": True})
     api.condense(build.anthropic(*build.conversation()), configuration, on_pass=names.append)
-    assert names[:3] == ["Lossless prelude", "Cut old results", "again"]
+    assert names[:3] == ["Cut old results", "again", "Lossless prelude"]
 
 
 def test_a_short_run_says_nothing_of_itself(file: Path) -> None:
