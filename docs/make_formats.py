@@ -87,7 +87,9 @@ NOTES = {
         "the messages of the sample",
         "`events`, `output` and `attachments`, which repeat them",
     ),
-    "inspect-eval": Notes("a zip archive of samples", "the messages of its one sample", "as in `inspect`"),
+    "inspect-eval": Notes(
+        "a zip archive of samples", "the messages of its one sample; many are [rows](rows.md)", "as in `inspect`"
+    ),
     "request-log": Notes(
         "lines with a request and its parameters, or an answer",
         "the last request, which holds the whole conversation, and its answer",
