@@ -85,11 +85,11 @@ def test_a_hash_finds_a_block_or_a_single_argument() -> None:
     """In any spelling."""
     transcript = anthropic(*RECORDS)
     (block,) = find(transcript, "#" + content_hash(LONG).upper())
-    assert (block.found, block.position, block.text) == (HitKind.CONTENT, "2:0", LONG)
+    assert (block.found, block.position, block.text) == (HitKind.CONTENT, "2.0", LONG)
     (argument,) = find(transcript, content_hash(CODE))
     assert (argument.found, argument.position, argument.path, argument.text) == (
         HitKind.ARGUMENT,
-        "1:2",
+        "1.2",
         ("content",),
         CODE,
     )
@@ -99,11 +99,11 @@ def test_six_digits_are_a_hash() -> None:
     """Those of a marker; a whole hash finds the marker that has six digits of it, and the other way round."""
     transcript = anthropic(*RECORDS)
     (block,) = find(transcript, f"#{short_hash(LONG)}")
-    assert (block.found, block.position, block.text) == (HitKind.CONTENT, "2:0", LONG)
+    assert (block.found, block.position, block.text) == (HitKind.CONTENT, "2.0", LONG)
     for of_marker, wanted in ((short_hash(LONG), content_hash(LONG)), (content_hash(LONG), short_hash(LONG))):
         cut = anthropic(user("go"), assistant(f"0\n{Gap(of_marker, 39)}"))
         (hit,) = find(cut, wanted)
-        assert (hit.found, hit.position) == (HitKind.MARKER, "1:0")
+        assert (hit.found, hit.position) == (HitKind.MARKER, "1.0")
     with pytest.raises(CondenseError, match="no marker names it") as refused:
         find(transcript, "000009")
     assert "original" in str(refused.value.hint)
@@ -114,7 +114,7 @@ def test_six_digits_that_are_no_hash_are_a_position() -> None:
     """A hash goes before a position of the same digits."""
     assert [hit.found for hit in find(anthropic(*RECORDS), "000001")] == [HitKind.POSITION] * 3
     named = anthropic(*RECORDS, user(f"0\n{Gap('000001', 39)}"))
-    assert [(hit.found, hit.position) for hit in find(named, "000001")] == [(HitKind.MARKER, "4:0")]
+    assert [(hit.found, hit.position) for hit in find(named, "000001")] == [(HitKind.MARKER, "4.0")]
 
 
 # The hashes of these two end in the same six digits.
@@ -156,11 +156,11 @@ def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:
     marker = str(Gap(content_hash(LONG), 38))
     cut = f"0: the value\n{marker}"
     both = anthropic(user(LONG), assistant(cut))
-    assert [(hit.found, hit.position) for hit in find(both, content_hash(LONG))] == [(HitKind.CONTENT, "0:0")]
+    assert [(hit.found, hit.position) for hit in find(both, content_hash(LONG))] == [(HitKind.CONTENT, "0.0")]
     arguments = {"content": marker, "copy": marker}
     cut_only = anthropic(user(cut), assistant([call("1", "Write", **arguments)]))
     hits = find(cut_only, content_hash(LONG))
-    assert [(hit.found, hit.position) for hit in hits] == [(HitKind.MARKER, "0:0"), (HitKind.MARKER, "1:0")]
+    assert [(hit.found, hit.position) for hit in hits] == [(HitKind.MARKER, "0.0"), (HitKind.MARKER, "1.0")]
     assert hits[1].text == f"content: {marker}\ncopy: {marker}"
     with pytest.raises(CondenseError, match="no marker names it"):
         find(anthropic(*RECORDS), "00000000")

@@ -278,7 +278,7 @@ def test_show_finds_what_a_marker_stands_for() -> None:
         claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"originalFile": OLD}),
     )
     (hit,) = find(transcript, short_hash(OLD))
-    assert (hit.found, hit.text, hit.position) == (HitKind.DISPLAY, OLD, "2:0")
+    assert (hit.found, hit.text, hit.position) == (HitKind.DISPLAY, OLD, "2.0")
     assert hit.path == ("toolUseResult", "originalFile")
 
 

@@ -331,7 +331,7 @@ def test_show_finds_what_a_marker_stands_for_behind_references(tmp_path: Path) -
     (gap,) = gaps_in(cut.transcript.messages[2].blocks[0].text)
     assert gap.hash == short_hash(first)
     (hit,) = find(original, gap.hash)
-    assert (hit.position, hit.found, hit.text) == ("2:0", HitKind.CONTENT, first)
+    assert (hit.position, hit.found, hit.text) == ("2.0", HitKind.CONTENT, first)
     assert hit.block == original.messages[2].blocks[0]
     path = tmp_path / "original.json"
     path.write_bytes(api.dump(api.condense(original, configuration())))
