@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from ..errors import UnreadableError
 
+if TYPE_CHECKING:
+    import sqlite3  # Every file is read through here; few of them are databases.
+
 HINT: Final = "Write the result to a file with -o, and give it back with opencode import FILE."
 _WAIT: Final = 2.0
 """Seconds to wait for a client that is writing."""
-_LENGTH: Final = "octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length"
-"""The newer function needs not read what it measures."""
 
 
 class StoredSession(Struct, frozen=True):
@@ -45,10 +45,14 @@ def is_in_database(path: Path) -> bool:
 
 def sessions(database: Path) -> list[StoredSession]:
     """The sessions in which something was said; sub-agents and what was put away are aside. Raises UnreadableError."""
+    import sqlite3
+
+    # The newer function needs not read what it measures.
+    length = "octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length"
     query = f"""
         SELECT session.id, title, directory, session.time_updated, parts.size,
                parent_id IS NOT NULL OR time_archived IS NOT NULL
-        FROM session JOIN (SELECT session_id, sum({_LENGTH}(data)) AS size FROM part GROUP BY session_id) AS parts
+        FROM session JOIN (SELECT session_id, sum({length}(data)) AS size FROM part GROUP BY session_id) AS parts
         ON parts.session_id = session.id
     """
     with _opened(database) as opened:
@@ -102,6 +106,8 @@ def _info(row: sqlite3.Row) -> dict[str, Any]:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """The database, to be read; whatever is wrong with it, or with what is in it, is an UnreadableError."""
+    import sqlite3
+
     try:
         database = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_WAIT)
         database.row_factory = sqlite3.Row

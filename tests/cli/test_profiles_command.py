@@ -115,7 +115,7 @@ def test_a_test_that_fails(own: Path) -> None:
 def test_a_test_without_a_key_calls_nothing(own: Path) -> None:
     done = condense_process("profiles", "test", "gpt-4o-mini")
     assert done.status == ExitStatus.CALLS_FAILED
-    assert "OPENAI_API_KEY holds none" in done.stderr
+    assert "OPENAI_API_KEY is not set" in done.stderr
 
 
 def test_offline_needs_no_test() -> None:

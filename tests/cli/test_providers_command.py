@@ -45,7 +45,7 @@ def test_the_table_compares_every_provider(arguments: list[str]) -> None:
     printed = " ".join(done.text.split())
     for provider in BUILT_IN:
         assert f"{provider.name}. Best for {provider.best_for}." in printed
-    assert f"Measured on {measured().date} on {measured().transcripts} sample transcripts" in printed
+    assert f"Measured on {measured().date} with {measured().transcripts} sample transcripts" in printed
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

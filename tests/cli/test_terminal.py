@@ -95,7 +95,7 @@ def test_a_heading_of_the_diff_takes_one_line(long_file: Path) -> None:
     """A label too long for the terminal is cut with an ellipsis and does not break into a line of its own."""
     done = condense_on_terminal("run", long_file, "-p", "speed", "--diff", columns=80)
     lines = done.plain.split("\n")
-    headings = [index for index, line in enumerate(lines) if re.match(r"#\d+ ", line)]
+    headings = [index for index, line in enumerate(lines) if re.match(r"message \d+ ", line)]
     assert headings
     for index in headings:
         assert lines[index + 1].startswith("  "), lines[index + 1]
@@ -107,7 +107,7 @@ def test_a_shown_line_of_the_diff_takes_one_line(long_file: Path) -> None:
     done = condense_on_terminal("diff", long_file, "-p", "speed", columns=80)
     _, diff = done.plain.split("\n\n", 1)
     for line in diff.split("\n"):
-        assert re.match(r"#\d+ |  [-+ ] |\s*$", line), line
+        assert re.match(r"message \d+ |  [-+ ] |\s*$", line), line
 
 
 def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_full_session_goes_on(shell: Shell, tmp_path: Path) -> None:
     project.mkdir()
     file = session(tmp_path / "home", project)
     before = file.read_bytes()
-    listed, condensed = [line[2:] for line in code("Go on in a session that is full", "console").splitlines()]
+    listed, condensed = [line[2:] for line in code("Continue a full session", "console").splitlines()]
     assert file.stem[:8] in shell(listed, cwd=project).stdout
     done = shell(condensed, cwd=project)
     assert done.returncode == 0, done.stderr

@@ -74,7 +74,7 @@ def test_the_list_of_sessions_names_the_original(sessions: tuple[Path, Path]) ->
     rows = {row["path"]: row for row in condense("sessions", "--json").json["sessions"]}
     assert rows[str(new)]["origin"] == str(original)
     assert rows[str(original)]["origin"] is None
-    assert f"{rows[str(new)]['short']} is from {rows[str(original)]['short']}." in condense("sessions").text
+    assert f"{rows[str(new)]['short']} was condensed from {rows[str(original)]['short']}." in condense("sessions").text
 
 
 def test_latest_and_a_second_run_say_what_they_look_at(sessions: tuple[Path, Path]) -> None:

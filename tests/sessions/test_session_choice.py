@@ -232,5 +232,5 @@ def test_a_long_search_shows_that_it_goes_on(machine: Machine, tmp_path: Path) -
     machine.claude_code("large", *dialogue("word " * 200_000))
     first = condense_on_terminal("sessions", env=machine.env)
     assert first.status == 0
-    assert "Reading sessions" in first.plain
+    assert "Reading sessions" in first.text
     assert "large" in first.plain

@@ -127,7 +127,8 @@ def shown(original: Transcript, hash: str) -> str:
     first, last = hits[0], hits[-1]
     if HitKind.MARKER in (first.found, last.found):
         return ""
-    place = first.position if len(hits) == 1 else f"{first.position} to {last.position}, {len(hits)} blocks"
+    begin, end = (hit.position.replace(".", ":") for hit in (first, last))  # As 0.1.0 wrote them.
+    place = begin if len(hits) == 1 else f"{begin} to {end}, {len(hits)} blocks"
     return f"{first.found.value} {place}"
 
 
