@@ -44,4 +44,4 @@ def test_another_threshold_was_not_measured(tmp_path: Path) -> None:
 def test_people_read_it_in_one_line() -> None:
     shown = " ".join(condense("run", SAMPLE, "--dry-run", "--preset", "balanced").plain.split())
     assert "Expected to keep " in shown
-    assert "projects not used for tuning)." in shown
+    assert "in the worst of 15 projects)." in shown

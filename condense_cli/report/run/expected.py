@@ -46,4 +46,4 @@ def expected_line(expected: Expected) -> str:
     """Percent rounded down: a promise should not be rounded up."""
     worst = f"{int(expected.worst_facts)}% and {int(expected.worst_edits)}%"
     kept = f"Expected to keep {int(expected.facts)}% of needed facts and {int(expected.edits)}% of edit lines"
-    return f"{kept} ({worst} in the worst of {expected.projects} projects not used for tuning)."
+    return f"{kept}, as on sessions of Claude Code ({worst} in the worst of {expected.projects} projects)."
