@@ -132,8 +132,8 @@ def verdict(provider: str, rows: Sequence[Measured]) -> str:
 
 def by_provider(rows: dict[str, list[Measured]]) -> str:
     lines = [
-        "| provider | expected | saved in all | median file | from - to | files that reach it | "
-        "| of what it works on | what is left |",
+        "| provider | expected | saved in total | median file | from - to | files that reach it | "
+        "| of its scope | what is left |",
         "| --- | --: | --: | --: | --: | --: | --- | --: | --- |",
     ]
     for provider, (least, most) in EXPECTED.items():

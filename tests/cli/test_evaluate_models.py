@@ -133,7 +133,7 @@ def test_the_model_that_keeps_what_matters_is_said_to_be_better(bench: Bench) ->
     assert [row[0] for row in compared] == ["condensed", "size", "facts", "facts or named", "files"]
     assert compared[3][4] == "more than chance"
     assert any(note.startswith("keeper keeps more than banana") for note in page["notes"])
-    assert re.search(r"keeper keeps more than banana, by more than chance: .*facts or named \(\+\d+\.\d points\)", said)
+    assert re.search(r"keeper keeps more than banana; significant: .*facts or named \(\+\d+\.\d points\)", said)
 
 
 def test_two_equal_models_are_no_more_different_than_chance(bench: Bench) -> None:
@@ -144,7 +144,7 @@ def test_two_equal_models_are_no_more_different_than_chance(bench: Bench) -> Non
     assert seconds["twin"] >= SESSIONS * SLOW, "waiting for a model counts"
     said = " ".join(bench.run(*against("keeper", "twin")).text.split())
     assert "twin and keeper do not differ significantly in condensed, size, facts," in said
-    assert "by more than chance" not in said
+    assert "; significant" not in said
 
 
 def test_a_model_whose_summaries_are_refused_fails_and_keeps_nothing_by_it(bench: Bench) -> None:
@@ -157,7 +157,7 @@ def test_a_model_whose_summaries_are_refused_fails_and_keeps_nothing_by_it(bench
     assert report["models"][1]["summaries"][0]["refused"] == SESSIONS
     assert report["models"][1]["stopped"] is None
     assert (
-        "banana condenses less often than keeper, by more than chance (−100.0 points)."
+        "banana condenses less often than keeper; significant (−100.0 points)."
         in bench.run(*against("keeper", "banana")).text
     )
 

@@ -89,7 +89,7 @@ def test_one_that_cannot_be_used_falls_back_with_a_warning() -> None:
     assert choice.access == Access("first", PROFILES["first"], "k1")
     assert choice.failure is None
     assert choice.warnings == (
-        "The profile second needs a key, and the environment variable SECOND holds none. "
+        "The profile second needs a key, and the environment variable SECOND is not set. "
         "The profile first is used instead.",
         "There is no profile none-such. The profile first is used instead.",
     )
@@ -120,7 +120,7 @@ def test_a_plan_needs_no_key(permission: Permission) -> None:
     assert choice.access.key is None
     assert choice.failure is None
     assert choice.warnings == (
-        "The profile second needs a key, and the environment variable SECOND holds none. "
+        "The profile second needs a key, and the environment variable SECOND is not set. "
         "Set SECOND, or name another profile.",
     )
     unknown = choose("none-such", None, user(), ALLOWED, {}, is_planned=True)

@@ -195,7 +195,7 @@ def test_native_writes_one_summary(path: Path, count: Counter) -> None:
     found = run(NATIVE, real.transcript(path), count)
     if not found.changes:
         if found.passes[-1].status is Status.SKIPPED:
-            assert found.passes[-1].reason == Refusal.TOO_FEW_MESSAGES
+            assert found.passes[-1].reason in (Refusal.TOO_FEW_MESSAGES, Refusal.TOO_FEW_TOKENS)
         else:
             assert {one.kept for one in found.receipts} <= UNTOUCHED | {Kept.ANCHOR, Kept.NOT_SMALLER}
         return

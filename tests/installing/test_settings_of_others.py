@@ -119,7 +119,7 @@ def test_broken_settings_are_left_alone(own_home: Path) -> None:
     path = put(own_home / ".claude" / "settings.json", '{"model": ')
     ran = condense("install", "claude-code", "--yes")
     assert ran.status == 3
-    assert "is no JSON" in ran.message
+    assert "is not JSON" in ran.message
     assert path.read_text() == '{"model": '
     put(own_home / ".codex" / "config.toml", "a = ")
     assert "is not TOML" in condense("install", "codex", "--yes").message

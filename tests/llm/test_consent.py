@@ -20,7 +20,7 @@ def test_without_consent_nothing_is_called(desk: Desk, way: str) -> None:
         assert server.calls == 0
     (used,) = report["summaries"]
     assert used["profile"] == "offline"
-    assert len([warning for warning in report["warnings"] if "offline" in warning]) == 1
+    assert len([warning for warning in report["warnings"] if "without a model" in warning]) == 1
     assert done.stderr.count("Summaries were picked from the text") == 1
     assert report["tokens"]["saved"] > 0
 

@@ -55,11 +55,11 @@ def contents(condensation: Condensation) -> list[Text]:
 
 
 def proofs_of(transcript: Transcript, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How often a run decodes what it has written."""
+    """How often a run decodes what it has written, for the first time before it cuts down to a target."""
     decoding = Mock(wraps=decode)
     with monkeypatch.context() as patch:
         patch.setattr(proof, "decode", decoding)
-        api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
+        api.condense(transcript, CONFIGURATION, target_tokens=100, clock=lambda: 0.0)
     return decoding.call_count
 
 

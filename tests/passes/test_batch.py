@@ -81,7 +81,7 @@ def test_images_and_documents_that_a_summary_stands_for_are_counted_and_told() -
     ledger = parse_ledger(condensation.transcript.messages[1].blocks[0].text)
     assert ledger is not None
     assert (ledger.left_out.images, ledger.left_out.documents) == (2, 1)
-    assert any("2 images and 1 document went" in warning for warning in warnings_of(condensation))
+    assert any("also replaced 2 images and 1 document" in warning for warning in warnings_of(condensation))
 
 
 # Without a summary everything stays, with the reason.

@@ -210,14 +210,14 @@ def test_a_recap_keeps_within_its_budget(tokens: int) -> None:
 # A budget is in the model's tokens, of which there may be more than twice as many.
 def test_a_budget_is_in_the_models_own_tokens() -> None:
     transcript = replace(condense_cli.loads(WORK), model="claude-opus-4-7")
-    with pytest.raises(UsageError, match="no room"):
+    with pytest.raises(UsageError, match="too few for a recap"):
         recap(transcript, 300)
     found = recap(transcript, 1_200)
     assert found.recap.tokens < found.tokens <= 1_200
 
 
 def test_too_small_a_budget_is_refused() -> None:
-    with pytest.raises(UsageError, match="no room"):
+    with pytest.raises(UsageError, match="too few for a recap"):
         told(tokens=100)
 
 

@@ -204,7 +204,7 @@ class _Context:
             Block(BlockKind.TEXT, Place(record, path), path, content=text, injected=True, summarizes=True)
             for text in ([text] if isinstance(text, str) else [])
         ]
-        summary = _Turn(Role.USER, blocks, "compaction_summary")
+        summary = _Turn(Role.USER, blocks, writing.SUMMARY)
         for turn in self.turns:
             turn.usage = None  # It was counted with what is gone now.
         kept, head = value.get("keptUserMessageCount"), value.get("keptHeadUserMessageCount")
@@ -240,7 +240,8 @@ class _Context:
         if isinstance(text, str):
             place = Place(record, owner if isinstance(part, str) else (*owner, "text"))
             injected = turn.role is Role.USER and (not turn.is_request or is_injected(text))
-            yield Block(BlockKind.TEXT, place, owner, content=text, injected=injected)
+            is_summary = turn.origin == writing.SUMMARY
+            yield Block(BlockKind.TEXT, place, owner, content=text, injected=injected, summarizes=is_summary)
         elif kind == "think" and isinstance(part.get("think"), str):
             estimate = 0 if part["think"] else estimates.encrypted_thinking(part.get("encrypted"))
             place = Place(record, (*owner, "think"))

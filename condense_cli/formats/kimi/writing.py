@@ -17,6 +17,8 @@ from ..engine.base import Rewrite, records_of
 
 MESSAGE: Final = "context.append_message"
 EVENT: Final = "context.append_loop_event"
+SUMMARY: Final = "compaction_summary"
+"""The origin of a message that stands for earlier ones."""
 _COUNTED: Final = "usage"
 """Of a step: what was counted is not the size of what is left."""
 
@@ -78,5 +80,5 @@ def _records(message: Message, rewrite: Rewrite, about: dict[str, Any]) -> Itera
 
 def _summary(message: Message, about: dict[str, Any]) -> dict[str, Any]:
     text = {"type": "text", "text": message.blocks[0].text}
-    said = {"role": "user", "content": [text], "toolCalls": [], "origin": {"kind": "compaction_summary"}}
+    said = {"role": "user", "content": [text], "toolCalls": [], "origin": {"kind": SUMMARY}}
     return {"type": MESSAGE, "message": said, **about}

@@ -33,10 +33,10 @@ NOTHING: Final = dict.fromkeys(APIS, Decimal(0))
 FAILURES: Final[Mapping[str, tuple[Play, str, Mapping[str, Decimal]]]] = {
     "401": (played.status(401, "authentication_error"), "sends no key", NOTHING),
     "404": (played.status(404, "not_found_error"), "does not know the model", NOTHING),
-    "429": (played.status(429, "rate_limit_error"), "too many", NOTHING),
+    "429": (played.status(429, "rate_limit_error"), "because of its rate limit", NOTHING),
     "500": (played.status(500, "api_error"), "127.0.0.1 failed", NOTHING),
     "529": (played.status(529, "overloaded_error"), "is overloaded", NOTHING),
-    "cut off": (played.cut, "broke off", BEGUN),
+    "cut off": (played.cut, "was cut off", BEGUN),
     "error inside": (played.error_inside("overloaded_error"), "is overloaded", BEGUN),
     "empty": (played.good(""), "empty answer", WHOLE),
     "too long": (wordy, "longer than the limit", WHOLE),

@@ -302,5 +302,5 @@ def test_the_api_takes_items_and_gives_items() -> None:
     items = api.dump_messages(result)
     assert items[-1] == ANSWER
     assert len(json.dumps(items)) < len(json.dumps(LOOP))
-    with pytest.raises(UsageError, match="no list"):
+    with pytest.raises(UsageError, match="not a list"):
         api.dump_messages(api.loads(json.dumps({"input": LOOP})))
