@@ -61,6 +61,16 @@ class Asked(Struct, frozen=True):
         return self.limit is not None and self.moment.used > self.limit
 
     @property
+    def room(self) -> int | None:
+        """The tokens, as we count them, that the messages are brought to at the limit."""
+        if self.limit is None:
+            return None
+        if self.beside >= 0:
+            return max(1, int(_ROOM * self.limit) - self.beside)
+        ours = self.moment.used - self.beside  # The API counts fewer.
+        return max(1, int(_ROOM * self.limit * ours / max(1, self.moment.used)))
+
+    @property
     def lacks_window(self) -> bool:
         """Whether the window matters, and nobody said or knows how large it is."""
         return self.moment.window is None and self.moment.used > SMALL
@@ -127,8 +137,7 @@ class Decider:
             if self._gain(anew, asked.moment) > self._gain(decision, asked.moment):
                 best, decision = other, anew
         if asked.is_over and asked.limit is not None and decision.left_of(asked.moment.used) > _ENOUGH * asked.limit:
-            target = max(1, int(_ROOM * asked.limit) - asked.beside)
-            other, smaller = self._tried(asked, why, renews=True, must=True, target=target)
+            other, smaller = self._tried(asked, why, renews=True, must=True, target=asked.room)
             if _saved(smaller) > _saved(decision):
                 best, decision = other, smaller
         if decision.is_change:

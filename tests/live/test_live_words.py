@@ -10,8 +10,10 @@ from live_replay import Eager
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
+from condense_cli.live.deciding import Asked
 from condense_cli.live.decisions import Kind
 from condense_cli.live.policies import Moment, Share, Tokens, policy_named
+from condense_cli.live.requests import Request
 
 
 def lines(name: str, number: int = 200) -> str:
@@ -125,3 +127,13 @@ def test_thresholds_as_people_write_them() -> None:
 def test_thresholds_that_are_none(name: str) -> None:
     with pytest.raises(UsageError, match="no policy"):
         policy_named(name)
+
+
+# 400,000 tokens of ours are 200,000 of the API's, of which 60 percent of the limit are to stay.
+@pytest.mark.parametrize(("ours", "beside", "room"), [(190_000, 10_000, 93_084), (400_000, -200_000, 206_169)])
+def test_what_fits_is_told_in_our_tokens(ours: int, beside: int, room: int) -> None:
+    used = ours + beside
+    moment = Moment(used=used, suffix=ours, older=ours, fresh=0, turns=5, window=200_000, is_cold=False)
+    asked = Asked(Request([]), (), moment, None, 0.0, beside)
+    assert asked.limit == 171_808
+    assert asked.room == room
