@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import __version__, api
 from ..config.models import Configuration
@@ -25,14 +26,15 @@ from ..core.arguments import (
     is_number,
     with_arguments,
 )
+from ..core.nearest import nearest
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
 from .breakpoints import BESIDE, marks_in, with_breakpoints
 from .deciding import Asked, Decider, Waiting
 from .decisions import Decision, Fitted, Kind
-from .freezing import Means, usual_configuration
+from .freezing import MESSAGE_FORMATS, Means, usual_configuration
 from .money import window_of
-from .policies import Moment, Policy, policy_named
+from .policies import SMALL, Moment, Policy, policy_named
 from .requests import Known, Request, as_bytes, digest_of
 from .segments import Segments, end_of, live_part, matching, raws_for, sent_for
 from .state import STATE_ERRORS, Memory, State, StateFile
@@ -48,12 +50,10 @@ KEEP_RECENT: Final = 2
 KEEP_READS: Final = 40
 """Messages within which a file that was read is likely to be edited."""
 
-_SMALL: Final = 8_000
-"""Tokens that every window holds: below, nobody asks how large it is."""
-
 _LONG_LIFE: Final = 3_600.0
 """From here on entries are those that are dearer to write."""
 
+_NO_COUNT: Final = "usage holds no token counts; they were estimated"
 
 _POLICY: Final = having("due pays", "Give a name such as economic:20, or a value of condense_cli.live.policies.")
 _STATE: Final = having("lists remember", "Give a path, or a condense_cli.live.state.StateFile.")
@@ -131,6 +131,10 @@ class Live:
             raise UsageError(
                 "Model summaries cannot be recomputed after a restart.", "Give state=StateFile(path, keep=True)."
             )
+        if format is not None and format not in MESSAGE_FORMATS:
+            near = nearest(format, MESSAGE_FORMATS)
+            hint = f"Did you mean {near}?" if near else f"Choose {', '.join(MESSAGE_FORMATS)}."
+            raise UsageError(f"format cannot be {format!r}.", hint)
         configuration = api.configuration_from(configuration, preset)
         self._means = Means(configuration, max(1, keep_recent), summarizer, keep_reads or 0)
         self._model = model
@@ -181,7 +185,8 @@ class Live:
         model = model or self._model
         segments, over, decision = self._found(request)
         before = segments
-        moment = self._moment(request, segments, usage, now, model, beside)
+        reported = 0 if usage is None else _reported(usage)
+        moment = self._moment(request, segments, reported or 0, now, model, beside)
         asked = Asked(request, segments, moment, model, now, self._beside)
         # What is too large to send has to be decided about, whatever else was said or went wrong.
         if (decide and decision.kind is Kind.NONE) or (asked.is_too_large and not decision.is_change):
@@ -199,7 +204,12 @@ class Live:
             marks = marks_in(system) + marks_in(tools) if beside else BESIDE
             cached = sum(segment.sent for segment in before) if decision.kind is Kind.SEGMENT else 0
             sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
-        tokens = decision.tokens_after + self._beside if decision.tokens_after and decision.is_change else moment.used
+        tokens = moment.used
+        if decision.is_change and decision.tokens_after:
+            tokens = decision.left_of(tokens) if self._beside else decision.tokens_after
+            self._beside = tokens - decision.tokens_after
+        if reported is None:
+            decision = replace(decision, reason="; ".join(filter(None, (decision.reason, _NO_COUNT))))
         return Fitted(sent, decision, len(frozen), end_of(segments), tokens, sum(each.saved for each in segments))
 
     def _found(self, request: Request) -> tuple[Segments, int | None, Decision]:
@@ -221,7 +231,7 @@ class Live:
         return segments, over, Decision()
 
     def _moment(
-        self, request: Request, segments: Segments, usage: Any, now: float, model: str | None, beside: str
+        self, request: Request, segments: Segments, reported: int, now: float, model: str | None, beside: str
     ) -> Moment:
         tokens = self._decider.tokens
         suffix = tokens(request.characters(end_of(segments)))
@@ -236,11 +246,10 @@ class Live:
                 self._decider.try_again()
             else:
                 fresh = tokens(request.characters(len(before.known)))
-                reported = _reported(usage) if usage is not None and before.known else 0
-                if reported:  # It goes before any estimate, whichever is larger.
+                if reported and before.known:  # It goes before any estimate, whichever is larger.
                     self._beside = reported + tokens(request.characters(len(before.known) + 1)) - used
         used = max(0, used + self._beside)
-        window = self._window or (window_of(model) if used > _SMALL else None)
+        window = self._window or (window_of(model) if used > SMALL else None)
         return Moment(used, suffix, older, min(fresh, suffix), request.answers, window, is_cold)
 
     def _remember(self, segments: Segments, continues: Segments) -> None:
@@ -274,11 +283,12 @@ def _thought_over(lost: Segments) -> int | None:
     return lost[0].sent_from if lost and lost[0].drops_thinking else None
 
 
-def _reported(usage: Any) -> int:
+def _reported(usage: Any) -> int | None:
+    """Tokens that an API reported; None where it says none."""
     try:
         return max(0, tokens_of(usage))
     except Exception:  # What an API reports is no reason to send nothing.
-        return 0
+        return None
 
 
 def _said(error: Exception) -> str:

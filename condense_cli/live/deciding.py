@@ -14,7 +14,7 @@ from .ahead import Attempt, Work
 from .decisions import Decision, Kind
 from .freezing import Means
 from .money import rates_of
-from .policies import GROWTH, Economic, Moment, Outcome, Policy, break_even
+from .policies import GROWTH, SMALL, Economic, Moment, Outcome, Policy, Share, break_even
 from .requests import Request
 from .segments import Segments, end_of
 from .steps import Step
@@ -59,6 +59,21 @@ class Asked(Struct, frozen=True):
     @property
     def is_over(self) -> bool:
         return self.limit is not None and self.moment.used > self.limit
+
+    @property
+    def room(self) -> int | None:
+        """The tokens, as we count them, that the messages are brought to at the limit."""
+        if self.limit is None:
+            return None
+        if self.beside >= 0:
+            return max(1, int(_ROOM * self.limit) - self.beside)
+        ours = self.moment.used - self.beside  # The API counts fewer.
+        return max(1, int(_ROOM * self.limit * ours / max(1, self.moment.used)))
+
+    @property
+    def lacks_window(self) -> bool:
+        """Whether the window matters, and nobody said or knows how large it is."""
+        return self.moment.window is None and self.moment.used > SMALL
 
     @property
     def is_too_large(self) -> bool:
@@ -109,6 +124,9 @@ class Decider:
         """The segments to send, and what was decided. Raises whatever goes wrong."""
         why = self._due(asked)
         waits = self.older(asked.request, asked.segments) < self._retry_at
+        if isinstance(self._policy, Share) and asked.lacks_window and not waits:
+            self.give_up(asked.request, asked.segments)
+            return asked.segments, Decision(Kind.FAILED, _unknown_window(asked.model))
         if not why or (waits and not asked.moment.is_cold and not asked.is_too_large):
             self._prepare(asked)
             return asked.segments, Decision()
@@ -118,9 +136,8 @@ class Decider:
             other, anew = self._tried(asked, f"{why}, from the start", renews=True, must=False)
             if self._gain(anew, asked.moment) > self._gain(decision, asked.moment):
                 best, decision = other, anew
-        if asked.is_over and asked.limit is not None and asked.moment.used - _saved(decision) > _ENOUGH * asked.limit:
-            target = max(1, int(_ROOM * asked.limit) - asked.beside)
-            other, smaller = self._tried(asked, why, renews=True, must=True, target=target)
+        if asked.is_over and asked.limit is not None and decision.left_of(asked.moment.used) > _ENOUGH * asked.limit:
+            other, smaller = self._tried(asked, why, renews=True, must=True, target=asked.room)
             if _saved(smaller) > _saved(decision):
                 best, decision = other, smaller
         if decision.is_change:
@@ -180,12 +197,12 @@ class Decider:
         if step is None:
             return segments, Decision(Kind.PENDING, f"{why}; that takes longer than {self._waiting.timeout:g} s")
         if isinstance(step, str):
-            return segments, Decision(Kind.DECLINED, f"{why}; {step}")
+            sent_now = self._sent_now(asked)
+            return segments, Decision(Kind.DECLINED, f"{why}; {step}", sent_now, sent_now)
         self._ratio = step.original / max(1, step.characters)
         kind = Kind.RENEWAL if renews and segments else Kind.SEGMENT
         since = self.tokens(request.characters(step.segments[-1].known))
-        sent_now = sum(segment.tokens for segment in segments) + self.tokens(request.characters(end_of(segments)))
-        before = sent_now if kind is Kind.RENEWAL else step.before + since
+        before = self._sent_now(asked) if kind is Kind.RENEWAL else step.before + since
         outcome = Outcome(before, step.after + since, step.prefix)
         turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self._is_long_lived))
         decision = Decision(kind, why, outcome.before, outcome.after, turns)
@@ -193,6 +210,11 @@ class Decider:
             return step.segments, decision
         saved = f"it would save {max(0, outcome.saved):,} tokens and pay after {_requests(turns)}"
         return segments, Decision(Kind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
+
+    def _sent_now(self, asked: Asked) -> int:
+        """Tokens of the messages that are sent without a decision."""
+        rest = self.tokens(asked.request.characters(end_of(asked.segments)))
+        return sum(segment.tokens for segment in asked.segments) + rest
 
     def _step(self, attempt: Attempt, *, waits: bool) -> Step | str | None:
         """What came of an attempt, or of one that was prepared for it; None where it takes too long."""
@@ -219,6 +241,12 @@ class Decider:
 
 def _saved(decision: Decision) -> int:
     return decision.tokens_before - decision.tokens_after if decision.is_change else 0
+
+
+def _unknown_window(model: str | None) -> str:
+    if model is None:
+        return "the context window is not known; give model or context_window, or the policy tokens:60000"
+    return f"the context window of {model} is not known; give context_window, or the policy tokens:60000"
 
 
 def _requests(turns: Decimal) -> str:

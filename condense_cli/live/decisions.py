@@ -27,7 +27,8 @@ class Kind(StrEnum):
 class Decision(Struct, frozen=True):
     """What was decided and why, in the model's tokens of the messages.
 
-    `pays_after` are the requests after which it has paid for what it rewrote, None where nothing was rewritten.
+    `pays_after` are the requests after which it has paid for what it rewrote, None where nothing was rewritten. Where a
+    try was declined, as many tokens are left as there were.
     """
 
     kind: Kind = Kind.NONE
@@ -40,6 +41,16 @@ class Decision(Struct, frozen=True):
     def is_change(self) -> bool:
         """Whether something is sent otherwise than in the request before."""
         return self.kind in (Kind.SEGMENT, Kind.RENEWAL)
+
+    def left_of(self, used: int) -> int:
+        """What it leaves of so many tokens in use, as the API counts them.
+
+        Where those are fewer than ours, so are those that it saves; where they are more, the others are besides.
+        """
+        if not self.is_change or not self.tokens_before:
+            return used
+        saved = (self.tokens_before - self.tokens_after) * min(1.0, used / self.tokens_before)
+        return max(0, used - round(saved))
 
 
 class Fitted(Struct, frozen=True):

@@ -109,7 +109,7 @@ def freeze(
     if result.error is not None:
         return result.error.message
     if not result.changes:
-        return "nothing would get smaller"
+        return f"nothing{' behind the last cut' if frozen else ''} would get smaller"
     output = api.dump_messages(result)
     rest = len(messages) - end
     if output[:frozen] != _plain(transcript, 0, frozen) or not _ends_alike(output, transcript, rest):

@@ -7,11 +7,15 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from ..core.numbers import count_in, percent_in
 from ..errors import UsageError
 from ..money.economics import NEVER, TURNS, Rates, Rewrite, weigh
 
 LEAST_OLDER: Final = 4_000
 """The model's tokens: with fewer between the frozen part and the newest turns a try is not worth its time."""
+
+SMALL: Final = 8_000
+"""Tokens that every window holds: below, nobody asks how large it is."""
 
 LEAST_SAVED: Final = 1_000
 LEAST_SHARE: Final = 0.05
@@ -122,7 +126,7 @@ class Tokens(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """Decide when this part of the context window is in use."""
+    """Decide when this part of the context window is in use. Where the window is not known, it never does."""
 
     part: float
     renews: bool = False
@@ -130,24 +134,31 @@ class Share(Struct, frozen=True):
     def due(self, moment: Moment) -> str:
         if moment.window is None or moment.used < self.part * moment.window or moment.older < LEAST_OLDER:
             return ""
-        return (
-            f"{moment.used:,} of {moment.window:,} tokens are in use; the threshold is {self.part:.0%} is the threshold"
-        )
+        return f"{moment.used:,} of {moment.window:,} tokens are in use; the threshold is {100 * self.part:g}%"
 
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough
 
 
 def policy_named(text: str) -> Policy:
-    """The policy of a name: `economic`, `economic:20` (requests), `tokens:60000`, `share:0.6`. Raises UsageError."""
+    """The policy of a name: `economic`, `economic:20` (requests), `tokens:60000` or `60k`, `share:0.6` or `60%`.
+
+    Raises UsageError.
+    """
     name, _, value = text.partition(":")
     try:
         if name == "economic" and (not value or int(value) >= 0):
             return Economic(int(value)) if value else Economic(looks_back=True)
-        if name == "tokens" and int(value) > 0:
-            return Tokens(int(value))
-        if name == "share" and 0 < float(value) <= 1:
-            return Share(float(value))
+        if name == "tokens" and (above := count_in(value) or 0) > 0:
+            return Tokens(above)
+        if name == "share" and 0 < (part := _part(value)) <= 1:
+            return Share(part)
     except ValueError:
         pass
     raise UsageError(f"There is no policy {text!r}.", "Give economic, economic:20, tokens:60000 or share:0.6.")
+
+
+def _part(text: str) -> float:
+    """Raises ValueError."""
+    percent = percent_in(text)
+    return float(text) if percent is None else percent / 100
