@@ -14,6 +14,7 @@ from ..core.keys import BlockKey, key_of
 from ..core.models import binds_thinking
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message, Text, Transcript
+from ..formats import format_named
 from ..formats.engine.coming_back import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, encode
@@ -42,7 +43,7 @@ class ReferenceWriter:
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
-        self._comes_back = ComingBack(transcript.source)
+        self._comes_back = ComingBack(transcript.source, only_even=format_named(transcript.format).repeats_results)
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}

@@ -171,7 +171,8 @@ class Format(Struct, frozen=True):
     are for, in a format where many of them never reach the model. `display` yields, record by record,
     what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
     can be read and reported on; a changed transcript of it cannot be written. Of one that `is_log` no line ever goes:
-    its `compaction` writes all that loses messages. Without a `compaction` of
+    its `compaction` writes all that loses messages. One that `repeats_results` has each in several places, which may
+    spell it in different ways. Without a `compaction` of
     its own a summary is a message like the others: `new_message` gives the members (keys and JSON literals) of the
     record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
     place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
@@ -197,6 +198,7 @@ class Format(Struct, frozen=True):
     is_writable: bool = True
     compaction: Compaction | None = None
     is_log: bool = False
+    repeats_results: bool = False
     new_message: NewMessage = role_and_content
     summary_role: Role | None = None
     answers_calls: bool = False

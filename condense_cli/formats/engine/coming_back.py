@@ -27,10 +27,13 @@ backslash in front of it aside. Halves of a pair count, although each alone is s
 
 
 class ComingBack:
-    """Tells of blocks of a file whether their texts come back as they are spelled; looked at once for each place."""
+    """Tells of blocks of a file whether their texts come back as they are spelled; looked at once for each place.
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    With `only_even` none do where the file mixes spellings: what is looked at is not the only place of a text.
+    """
+
+    def __init__(self, source: Source, *, only_even: bool = False) -> None:
+        self._source, self._only_even = source, only_even
         self._values = Values(source)
         self._known: dict[Place, bool] = {}
 
@@ -38,6 +41,8 @@ class ComingBack:
         place = block.place
         if not place.path or (self._is_even and IN_STRING not in place.path):
             return True
+        if self._only_even and not self._is_even:
+            return False
         if place not in self._known:
             self._known[place] = self._comes_back(place)
         return self._known[place]

@@ -47,5 +47,6 @@ FORMAT = Format(
     complete=log_writing.complete,
     compaction=log_writing.write,
     is_log=True,
+    repeats_results=True,
     summary_role=Role.USER,
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ...core import json_text
 from ...core.transcript import Block, BlockKind, JsonPath, Transcript
 from ..engine import repeats
@@ -116,7 +118,9 @@ def write(rewrite: Rewrite) -> bytes:
         for message in transcript.messages
         if message.is_inserted
     }
-    edited = _Edited(rewrite)
+    # A summary has a line of its own in most formats, in the place of the line that its first message stood in.
+    edits = {record: {path: value for path, value in own.items() if path} for record, own in rewrite.edits.items()}
+    edited = _Edited(replace(rewrite, edits=edits))
     messages: list[Any] = []
     for entry in entries:
         key = entry.record, entry.path
