@@ -24,7 +24,7 @@ from .config.presets import load_preset
 from .config.user import UserConfiguration
 from .core import arguments as kinds
 from .core import json_text
-from .core.arguments import made_by, with_arguments
+from .core.arguments import a_transcript, made_by, with_arguments
 from .core.factor import Factor, factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName
 from .core.transcript import Container, Transcript
@@ -35,6 +35,7 @@ from .lossless.references import SPELLED
 from .money.windows import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context
+from .passes.flags import name_flags
 from .passes.offline import Offline
 from .passes.predicates import Predicate
 from .passes.summaries import Summarizer
@@ -58,6 +59,8 @@ overrides_from = with_arguments(
     target_tokens=kinds.COUNT, target_percent=kinds.PERCENT, keep=kinds.TEXTS, cut=kinds.TEXTS,
 )(flags.overrides_from)  # fmt: skip
 """`config.overrides.overrides_from`, which takes counts and shares as texts here: `60k`, `50%`."""
+
+_FLAGS = {name: f"Give overrides=overrides_from({name}={{}})." for name in flags.overrides_from.__kwdefaults__ or ()}
 
 _MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
 
@@ -96,12 +99,19 @@ def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenie
 
 def _as_json(value: Any) -> Any:
     """An object of an SDK, as it is sent back: without what its answer did not hold."""
+    if any(each.__name__ == "BaseMessage" and each.__module__.startswith("langchain") for each in type(value).__mro__):
+        # What it was made with does not say who speaks.
+        raise UsageError(
+            f"A message is a {type(value).__name__} of LangChain.",
+            "Use loads(convert_to_openai_messages(messages)), and convert_to_messages(dump_messages(result)) after.",
+        )
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_unset=True)
     raise UsageError(f"A message holds a {type(value).__name__}, which is not JSON.", "Give dicts, lists and strings.")
 
 
 @with_arguments(
+    _FLAGS,
     preset=kinds.PRESET,
     target_tokens=kinds.COUNT,
     model=kinds.TEXT,
@@ -192,7 +202,8 @@ def condense(
     sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
 
     def run(context: Context) -> Condensation:
-        return condensed(transcript, configuration, context, registry, sizing, slim=slim, proves=proves)
+        result = condensed(transcript, configuration, context, registry, sizing, slim=slim, proves=proves)
+        return name_flags(result, overrides, configuration)
 
     if calls is None:
         return run(context)
@@ -291,17 +302,6 @@ def dump(result: Condensation | Restoration | Transcript) -> bytes:
 
 def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcript:
     return result.transcript if isinstance(result, Condensation | Restoration) else a_transcript(result)
-
-
-def a_transcript(given: Any) -> Transcript:
-    """What was given; it has to be a transcript. Raises UsageError; a path, or messages, is what one tries first."""
-    if isinstance(given, Transcript):
-        return given
-    has_one = isinstance(given, Condensation | Restoration)
-    raise UsageError(
-        f"A transcript is needed, not a {type(given).__name__}.",
-        "Give its .transcript." if has_one else "load(path) reads a file, loads(messages) a list of messages.",
-    )
 
 
 @with_arguments(to=kinds.TEXT)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ..core.brief import quoted
 from ..core.nearest import nearest
+from ..core.numbers import percent_in
 from ..errors import ConfigurationError, all_together
 from .base import with_numbers
 from .checks import problems
@@ -254,6 +255,10 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
         near = nearest(str(found), choices)
         hint = f"Did you mean {near}?" if near else ""
         return positions.error((*at, *path), f"{quoted(found)} is not one of {', '.join(choices)}", hint)
+    percent = percent_in(str(value_at(value, path))) if path == ("target_tokens",) else None
+    if percent is not None and 0 < percent < 100:
+        hint = f"Percentages: `target_reduction_percent: {100 - percent:g}` cuts down to {percent:g}%."
+        return positions.error((*at, *path), in_words(what), hint)
     keys = sorted(fields_at(root, path)) if what.startswith("Expected `object`") else []
     return positions.error((*at, *path), in_words(what), f"Its keys: {', '.join(keys)}." if keys else "")
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import wraps
-from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from ..errors import UsageError
 from .nearest import nearest
 from .numbers import count_in, percent_in
+
+if TYPE_CHECKING:
+    from .transcript import Transcript
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -25,6 +29,11 @@ class ArgumentKind(NamedTuple):
 
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def is_share(value: Any) -> bool:
+    """Whether it is a part of something: neither nothing nor all of it."""
+    return is_number(value) and 0 < value < 1
 
 
 def _is_whole(value: Any) -> bool:
@@ -62,7 +71,10 @@ PERCENT: Final = ArgumentKind(
 )
 COUNTER: Final = ArgumentKind(lambda value: value in ("built-in", "tiktoken"), "Choose built-in or tiktoken.")
 TEXTS: Final = ArgumentKind(lambda value: _are(value, TEXT.fits), "Give a list of texts.")
-SHARES: Final = ArgumentKind(lambda value: _are(value, is_number), "Give a list of shares, such as [0.5, 0.3].")
+SHARES: Final = ArgumentKind(
+    lambda value: _are(value, is_share), "Give a list of shares between 0 and 1, such as [0.5, 0.3]."
+)
+TRANSCRIPTS: Final = ArgumentKind(lambda value: _are(value, lambda each: True), "Give a list of transcripts.")
 CONFIGURATIONS: Final = ArgumentKind(
     lambda value: (
         isinstance(value, Mapping)
@@ -78,12 +90,32 @@ SELECTORS: Final = ArgumentKind(
 )
 CALLABLE: Final = ArgumentKind(callable, "Give a function.")
 SUMMARIZER: Final = having("summarize", "Give an object with summarize(tasks, messages).")
+SUMMARIZERS: Final = ArgumentKind(
+    lambda value: isinstance(value, Mapping) and all(map(SUMMARIZER.fits, value.values())),
+    "Give a dict from names to objects with summarize(tasks, messages).",
+)
 
 
-def with_arguments(**kinds: ArgumentKind) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def a_transcript(given: Any) -> Transcript:
+    """What was given; it has to be a transcript. Raises UsageError; a path, or messages, is what one tries first."""
+    from .transcript import Transcript  # Whoever only imports this module pays for no structs.
+
+    if isinstance(given, Transcript):
+        return given
+    has_one = isinstance(getattr(given, "transcript", None), Transcript)
+    raise UsageError(
+        f"A transcript is needed, not a {type(given).__name__}.",
+        "Give its .transcript." if has_one else "load(path) reads a file, loads(messages) a list of messages.",
+    )
+
+
+def with_arguments(
+    others: Mapping[str, str] = MappingProxyType({}), /, **kinds: ArgumentKind
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """A function that refuses arguments that are not of their kinds, that it has not, or that are missing.
 
-    None is taken where it is the default. Raises UsageError in place of TypeError.
+    None is taken where it is the default. `others` are names that it has not, and hints where these belong, with `{}`
+    for the value. Raises UsageError in place of TypeError.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -108,6 +140,7 @@ def with_arguments(**kinds: ArgumentKind) -> Callable[[Callable[_P, _R]], Callab
                 if name not in names:
                     near = nearest(name, names)
                     hint = f"Did you mean {near}?" if near else f"Its arguments: {', '.join(_shown(names))}."
+                    hint = others[name].format(_short(value)) if name in others else hint
                     raise UsageError(f"{called} has no argument {name!r}.", hint)
                 kind = kinds.get(name)
                 is_default = value is None and name in defaults and defaults[name] is None

@@ -11,11 +11,20 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from ..api import a_transcript
 from ..config.models import Configuration
+from ..core.arguments import (
+    CONFIGURATIONS,
+    COUNT,
+    SHARES,
+    SUMMARIZERS,
+    TEXTS,
+    TRANSCRIPTS,
+    a_transcript,
+    with_arguments,
+)
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
-from ..errors import CallFailedError, StoppedError
+from ..errors import CallFailedError, StoppedError, UsageError
 from ..llm.reasons import ANSWERED, HOPELESS, Cause
 from ..llm.summarizer import ProfileUse, Summaries
 from ..passes.offline import NAME as OFFLINE
@@ -25,7 +34,7 @@ from ..quality.differences import Compared
 from ..quality.differences import compare as differences
 from ..quality.evaluation import CUTS, Evaluated, evaluate
 from ..quality.recall import RECALLS
-from .evaluating import Plan, Unread, configured, evaluate_in_turn
+from .evaluating import Plan, Unread, check_witnesses, configured, evaluate_in_turn
 
 _STOPPING: Final = HOPELESS | {Cause.UNKNOWN_PROFILE}
 _GIVE_UP_AFTER: Final = 3
@@ -135,6 +144,15 @@ def compare_files(
     return evaluate_in_turn(names, plan, done, ways=ways, clock=time.perf_counter)
 
 
+@with_arguments(
+    transcripts=TRANSCRIPTS,
+    ways=CONFIGURATIONS,
+    summarizers=SUMMARIZERS,
+    budgets=SHARES,
+    cuts=SHARES,
+    smallest=COUNT,
+    witnesses=TEXTS,
+)
 def compare(
     transcripts: Sequence[Transcript],
     ways: Mapping[str, Configuration],
@@ -149,7 +167,11 @@ def compare(
 
     `ways` are configurations by the name to show; `summarizers` write the summaries of some of them, by the same names,
     those of all others are written offline. The rest is as for `evaluate`, and docs/quality.md says how to read it.
+    Raises UsageError for an argument that cannot be.
     """
+    check_witnesses(witnesses)
+    if not ways:
+        raise UsageError("There is nothing to compare.", "Give a dict from names to Configurations.")
     writers = summarizers or {}
     measured = [
         configured(name, configuration, partial(_given, writers.get(name))) for name, configuration in ways.items()

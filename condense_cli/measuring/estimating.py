@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from .. import api
 from ..config.preset_folders import preset_names
 from ..config.presets import load_preset
-from ..core.arguments import COUNT, COUNTER, TEXT, TEXTS, with_arguments
+from ..core.arguments import COUNT, COUNTER, TEXT, TEXTS, a_transcript, with_arguments
 from ..core.factor import factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..core.transcript import Transcript
@@ -38,7 +38,7 @@ def estimate(
     model that will continue the conversation, `overhead_tokens` what its system prompt and tools take besides;
     `counter` counts for all of them, whatever a preset says. Raises ConfigurationError.
     """
-    transcript = api.a_transcript(transcript)
+    transcript = a_transcript(transcript)
     if model is not None:
         transcript = replace(transcript, model=model)
     count = Counter.of(transcript, counter)

@@ -15,7 +15,7 @@ from .. import api
 from ..config.models import Configuration
 from ..config.preset_folders import preset_names
 from ..config.presets import load_preset
-from ..core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, with_arguments
+from ..core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, a_transcript, with_arguments
 from ..core.factor import Factor, factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Message, Transcript
@@ -128,15 +128,20 @@ def evaluate(
             raise UsageError(
                 f"There is no method named {name!r} to compare with.", f"There are {', '.join(KNOWN_WAYS)}."
             )
-    for name in witnesses:
-        if name not in WITNESSES:
-            raise UsageError(f"There is no measure named {name!r}.", f"There are {', '.join(WITNESSES)}.")
+    check_witnesses(witnesses)
     if not presets and configurations is None:
         presets = preset_names()
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
     plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest, counter=counter)
     plan = replace(plan, witnesses=tuple(witnesses))
-    return measured(_measured("", api.a_transcript(transcript), plan, lambda share: None), budgets)
+    return measured(_measured("", a_transcript(transcript), plan, lambda share: None), budgets)
+
+
+def check_witnesses(names: Sequence[str]) -> None:
+    """Raises UsageError for a measure that there is not."""
+    for name in names:
+        if name not in WITNESSES:
+            raise UsageError(f"There is no measure named {name!r}.", f"There are {', '.join(WITNESSES)}.")
 
 
 def kept_here(

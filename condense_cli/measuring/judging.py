@@ -10,7 +10,7 @@ from typing import Final
 from .. import api
 from ..config.models import Configuration
 from ..config.presets import load_preset
-from ..core.arguments import CONFIGURATIONS, COUNTER, TEXTS, with_arguments
+from ..core.arguments import CONFIGURATIONS, COUNTER, TEXTS, a_transcript, with_arguments
 from ..core.factor import factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Transcript
@@ -45,7 +45,7 @@ def judge_recorded(
     if not presets and configurations is None:
         presets = BESIDE
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
-    return _judged("", api.a_transcript(transcript), Plan(tuple(named.items()), (), counter=counter))
+    return _judged("", a_transcript(transcript), Plan(tuple(named.items()), (), counter=counter))
 
 
 def judge_files(

@@ -34,7 +34,9 @@ def name_flags(result: Condensation, overrides: Overrides, configuration: Config
     A condition of the configuration may have left the block out as well: the flag alone would have sufficed.
     """
     messages = result.before.messages
-    if not messages or not result.is_needed:
+    narrowing = (overrides.only_tools, overrides.except_tools, overrides.range)
+    named = any((*narrowing, overrides.keep, overrides.cut, configuration.keep, configuration.cut))
+    if not named or not messages or not result.is_needed:
         return result
     length = messages[-1].index + 1
     receipts = tuple(_named(receipt, overrides, length) for receipt in result.receipts)

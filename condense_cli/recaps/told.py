@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.arguments import COUNT, COUNTER, a_transcript, with_arguments
 from ..core.factor import Factor, factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Transcript
@@ -31,13 +32,17 @@ class Told(Struct, frozen=True):
     factor: Factor
 
 
-def recap(transcript: Transcript, tokens: int = TOKENS, *, lost: bool = False, counter: CounterName = BUILT_IN) -> Told:
+@with_arguments(tokens=COUNT, counter=COUNTER)
+def recap(
+    transcript: Transcript, tokens: int | str = TOKENS, *, lost: bool = False, counter: CounterName = BUILT_IN
+) -> Told:
     """What someone who goes on needs of all that a file holds; with `lost`, what the last compaction lost of it.
 
     The user's words come as instructions, all else as data behind a fence that no text can close. Raises UsageError
     for a budget that has no room for anything, and CondenseError where `lost` and the file records no compaction.
     """
-    count = Counter.of(transcript, counter)
+    assert not isinstance(tokens, str)  # Of 4k the decorator makes a number.
+    count = Counter.of(a_transcript(transcript), counter)
     factor = factor_of(transcript, count)
     if factor.bare(tokens) < LEAST:
         least = factor.shown(LEAST)

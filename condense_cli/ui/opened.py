@@ -22,7 +22,6 @@ from ..extractive.remembered import remember
 from ..money.windows import signs_of
 from ..passes.condensation import Condensation
 from ..passes.explained import explained
-from ..passes.flags import name_flags
 from ..passes.meant import Address
 from ..providers.registry import Registry
 from ..providers.window import window_of
@@ -115,21 +114,18 @@ class OpenSession:
 
     def condensed(self, choice: Choice, clock: Clock, *, proves: bool = False) -> Condensation:
         """The session as a choice condenses it, without a model. Raises CondenseError, and what `clock` does."""
-        configuration = self.configurations.of(choice)
-        overrides = overrides_from(keep=choice.keep, cut=choice.cut)
         percent = choice.target_percent
-        result = api.condense(
+        return api.condense(
             self.transcript,
-            configuration,
+            self.configurations.of(choice),
             target_tokens=choice.target_tokens if percent is None else int(self.tokens * percent / 100),
             counter=self.count,
             factor=self.factor,
             clock=clock,
-            overrides=overrides,
+            overrides=overrides_from(keep=choice.keep, cut=choice.cut),
             registry=self._registry,
             proves=proves,
         )
-        return name_flags(result, overrides, configuration)
 
     def view(self, choice: Choice, clock: Clock) -> View:
         """What is shown of a choice, but for why lines went. Raises CondenseError, and what `clock` does."""

@@ -15,6 +15,7 @@ from summarizers import Failing, Short
 
 import condense_cli
 from condense_cli import CondensationManager, api
+from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import Block, Message
 from condense_cli.errors import ConfigurationError, UsageError
 from condense_cli.providers.decision import DecisionReason
@@ -204,6 +205,8 @@ GOOD: dict[str, tuple[Any, ...]] = {
     "estimate": (condense_cli.loads(MESSAGES),),
     "evaluate": (condense_cli.loads(MESSAGES),),
     "judge_recorded": (condense_cli.loads(MESSAGES),),
+    "recap": (condense_cli.loads(MESSAGES),),
+    "compare": ([condense_cli.loads(MESSAGES)], {"speed": load_preset("speed")}),
     "overrides_from": (),
     "Live": (),
     "Condenser": (),
@@ -213,7 +216,9 @@ GOOD: dict[str, tuple[Any, ...]] = {
 
 def flags(name: str) -> set[str]:
     """Arguments that are taken for true or false, whatever is given."""
-    known = "lenient slim if_needed proves settles allow_calls redact lossless_only drop_thinking quality decide raw"
+    known = (
+        "lenient slim if_needed proves settles allow_calls redact lossless_only drop_thinking quality decide raw lost"
+    )
     return {*known.split()} & {*parameters(name)}
 
 

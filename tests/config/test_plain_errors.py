@@ -44,6 +44,8 @@ def refused(text: str) -> ConfigurationError:
         ),
         ("lossless_prelude: {target_tokens: 9}", "It belongs elsewhere: `target_tokens: 9`."),
         ("zebra: 1", "Known keys: "),
+        ("target_tokens: 50%", "Percentages: `target_reduction_percent: 50` cuts down to 50%."),
+        ("targetTokens: 30 %", "Percentages: `target_reduction_percent: 70` cuts down to 30%."),
     ],
 )
 def test_a_key_in_the_wrong_place_is_told_the_right_shape(text: str, hint: str) -> None:

@@ -18,7 +18,6 @@ from condense_cli.config.overrides import Overrides, apply, overrides_from
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import UsageError
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.flags import name_flags
 from condense_cli.passes.meant import meant
 
 EVERYTHING = {"tool_results": {"operation": "suppress"}, "tool_parameters": {"operation": "suppress"}}
@@ -48,7 +47,7 @@ def ran(configuration: Configuration | None = None, **flags: Any) -> Condensatio
     overrides = overrides_from(**flags)
     result = api.condense(build.anthropic(*talk()), configuration or build.configuration(ALL), overrides=overrides)
     api.dump(result)
-    return name_flags(result, overrides, configuration or Configuration())
+    return result
 
 
 def changed(configuration: Configuration | None = None, **flags: Any) -> list[int]:

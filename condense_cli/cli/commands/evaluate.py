@@ -234,11 +234,13 @@ def _measures(names: list[str] | None, usual: tuple[str, ...]) -> tuple[str, ...
 
 
 def _shares(option: str, text: str) -> tuple[float, ...]:
+    from ...core.arguments import is_share
+
     try:
         shares = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
         shares = []
-    if not shares or not all(0 < share < 1 for share in shares):
+    if not shares or not all(map(is_share, shares)):
         raise UsageError(f"{option} must be shares between 0 and 1, not {text!r}.", f"For example {option} 0.6,0.4.")
     return tuple(dict.fromkeys(shares))
 

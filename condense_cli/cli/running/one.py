@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ...config.overrides import NO_OVERRIDES
 from ...core.tokens import Counter
 from ...passes.flags import name_flags
 from ..console import tell
@@ -44,8 +43,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
             result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(
                 transcript, count, factor, tell_pass
             )
-    if work.overrides != NO_OVERRIDES or work.configuration.keep or work.configuration.cut:
-        result = name_flags(result, work.overrides, work.configuration)
+    result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
     written = to.write(output.data or b"", transcript)
     status = status_of_result(result, summaries, treatment)
