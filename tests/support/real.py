@@ -144,14 +144,16 @@ def more_files() -> list[Path]:
     return [path for path in sorted(MORE.glob("*/*")) if path.is_file() and is_readable(path)]
 
 
-def spread(files: list[Path], ways: Sequence[T]) -> list[tuple[Path, T]]:
+def spread(files: list[Path], ways: Sequence[T], *, every_way: bool = True) -> list[tuple[Path, T]]:
     """Pairs of files and ways: every way for the largest file of each format, and one in turn for every other file.
+
+    Without `every_way` the largest are as the others.
 
     With HYPOTHESIS_PROFILE=thorough every way for every file, which takes several times as long.
     """
     if IS_THOROUGH:
         return [(file, way) for file in files for way in ways]
-    whole = set(largest())
+    whole = set(largest()) if every_way else set()
     return [
         (file, way)
         for position, file in enumerate(files)
