@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...core.tokens import Counter
 from ...passes.flags import name_flags
-from ..console import tell
+from ...report.text.visible import visible
+from ..console import say, tell
 from ..reading import read_transcript
 from .log import log_run
 from .output import is_silent, tell_report
@@ -43,6 +44,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
             result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(
                 transcript, count, factor, tell_pass
             )
+    known = len(result.warnings)
     result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
     written = to.write(output.data or b"", transcript)
@@ -50,6 +52,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     if not showing.log_json:  # Its line names the error.
         say_error(result)
     if is_silent(showing):
+        for warning in result.warnings[known:]:  # What was to be kept, by a name that is mistyped, is gone.
+            say(f"condense: warning: {visible(warning)}")
         if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
             tell(written.new_session.id)
         return status
