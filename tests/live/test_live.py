@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from build import assistant, call, conversation, read_turn, result, text, thinking, user
+from live_conversations import lines, live_of
 from live_replay import Eager, Replay, as_sent, requests_of
 
 from condense_cli import Live
@@ -21,17 +22,9 @@ from condense_cli.live.policies import Moment
 from condense_cli.live.state import StateFile
 
 
-def lines(name: str, number: int = 200) -> str:
-    return "\n".join(f"{name} {n}: the value of item {n} is {n * n}" for n in range(number))
-
-
 def long_conversation(turns: int = 10) -> list[Any]:
     middle = [message for n in range(turns) for message in read_turn(f"toolu_{n}", f"src/{n}.py", lines(f"file{n}"))]
     return [user("Please find the bug."), *middle, assistant("Found it."), user("Thanks, go on.")]
-
-
-def eager(**more: Any) -> Live:
-    return Live(**{"preset": "cost", "policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
 
 
 def test_a_small_conversation_is_sent_as_it_came() -> None:
@@ -41,7 +34,7 @@ def test_a_small_conversation_is_sent_as_it_came() -> None:
 
 
 def test_what_is_decided_is_sent_again() -> None:
-    live, messages = eager(), long_conversation()
+    live, messages = live_of(), long_conversation()
     first = live.fit(messages)
     assert first.decision.kind is Kind.SEGMENT
     assert 0 < first.decision.tokens_after < first.decision.tokens_before
@@ -53,7 +46,7 @@ def test_what_is_decided_is_sent_again() -> None:
 
 # What the caller does with the messages that it was given changes nothing that is frozen.
 def test_the_caller_may_change_what_it_got() -> None:
-    live, messages = eager(), long_conversation()
+    live, messages = live_of(), long_conversation()
     first = live.fit(messages)
     before = as_sent(first.messages)
     for message in first.messages[: first.frozen]:
@@ -64,7 +57,7 @@ def test_the_caller_may_change_what_it_got() -> None:
 def test_references_lead_back_to_what_stands_earlier() -> None:
     same = lines("same")
     messages = [user("Go."), *read_turn("a", "x.py", same), *read_turn("b", "y.py", lines("other"))]
-    live = eager(preset="lossless", keep_recent=1)
+    live = live_of(preset="lossless", keep_recent=1)
     assert live.fit(messages).frozen == 0
     messages += [*read_turn("c", "x.py", same), assistant("Done."), user("Go on.")]
     fitted = live.fit(messages)
@@ -75,7 +68,7 @@ def test_references_lead_back_to_what_stands_earlier() -> None:
 
 # Marks that a client moves, a text as a string or as a block, and times are no changes.
 def test_what_a_client_changes_without_meaning_it_is_no_change() -> None:
-    live, messages = eager(), long_conversation()
+    live, messages = live_of(), long_conversation()
     fitted = live.fit(messages)
     other = copy.deepcopy(messages)
     other[0] = {"role": "user", "content": [{**text(other[0]["content"]), "cache_control": {"type": "ephemeral"}}]}
@@ -99,7 +92,7 @@ def test_what_a_client_changes_without_meaning_it_is_no_change() -> None:
     ids=["an edit", "a changed call", "a message more", "a compaction", "merged prompts", "a system message", "a fork"],
 )
 def test_a_changed_history_is_sent_as_it_came(change: Any) -> None:
-    live, messages = eager(), long_conversation()
+    live, messages = live_of(), long_conversation()
     live.fit(messages)
     other = copy.deepcopy(messages)
     change(other)
@@ -109,7 +102,7 @@ def test_a_changed_history_is_sent_as_it_came(change: Any) -> None:
 
 # After a rewind the segments before it stay, and the other branch is still known.
 def test_a_rewind_falls_back_to_a_shorter_list() -> None:
-    live, messages = eager(), long_conversation(12)
+    live, messages = live_of(), long_conversation(12)
     for request in requests_of(messages):
         last = live.fit(request)
         if last.decision.is_change:
@@ -130,7 +123,7 @@ class Failing(Eager, frozen=True):
 
 
 def test_an_error_sends_the_last_proven_list() -> None:
-    live, messages = eager(policy=Failing()), long_conversation(6)
+    live, messages = live_of(policy=Failing()), long_conversation(6)
     before = live.fit(messages)
     assert before.decision.kind is Kind.SEGMENT
     more = [*messages, *read_turn("more", "big.py", lines("big", 6_000))]
@@ -141,7 +134,7 @@ def test_an_error_sends_the_last_proven_list() -> None:
 
 @pytest.mark.parametrize("messages", [[object()], [{"role": "user", "content": {1, 2}}], ["hello"], [None, 3]])
 def test_an_unknown_shape_goes_out_as_it_came(messages: list[Any]) -> None:
-    fitted = eager().fit(messages)
+    fitted = live_of().fit(messages)
     assert fitted.messages == messages
     assert fitted.decision.kind in (Kind.FAILED, Kind.DECLINED)
 
@@ -152,7 +145,7 @@ def test_invalid_thinking_stays_away() -> None:
     for n in range(8):
         asked = assistant([thinking(f"thought {n}"), call(f"t{n}", "Read", file_path=f"{n}.py")])
         messages += [asked, user([result(f"t{n}", lines(f"f{n}"))])]
-    live = eager(model="claude-opus-5-5")
+    live = live_of(model="claude-opus-5-5")
     first = live.fit(messages)
     assert first.decision.kind is Kind.SEGMENT
     assert "thought" not in str(first.messages[first.frozen :])
@@ -167,7 +160,7 @@ def marks(messages: list[Any]) -> list[int]:
 
 
 def test_a_mark_lies_at_the_end_of_the_frozen_part() -> None:
-    live, messages = eager(), long_conversation()
+    live, messages = live_of(), long_conversation()
     messages[-1] = user([{**text("Thanks."), "cache_control": {"type": "ephemeral"}}])
     fitted = live.fit(messages)
     assert marks(fitted.messages) == [fitted.frozen - 1, len(fitted.messages) - 1]
@@ -185,7 +178,7 @@ def test_no_more_than_four_marks() -> None:
     messages = long_conversation()
     messages[-3] = user([{**result("toolu_9", lines("file9")), **mark}])
     messages[-1] = user([{**text("Thanks."), **mark}])
-    fitted = eager().fit(messages, system=system)
+    fitted = live_of().fit(messages, system=system)
     assert marks(fitted.messages) == [fitted.frozen - 1, len(fitted.messages) - 1]
 
 
@@ -193,23 +186,23 @@ def test_no_more_than_four_marks() -> None:
 def test_nothing_behind_the_last_mark_is_frozen() -> None:
     messages = long_conversation()
     messages[6]["content"][0]["cache_control"] = {"type": "ephemeral"}
-    assert 0 < eager().fit(messages).covered <= 7
+    assert 0 < live_of().fit(messages).covered <= 7
 
 
 def test_a_restart_keeps_the_bytes_and_no_content(tmp_path: Path) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
-    first = eager(state=path).fit(messages)
+    first = live_of(state=path).fit(messages)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert b"value of item" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
-    assert as_sent(eager(state=path).fit(messages, decide=False).messages) == as_sent(first.messages)
-    assert eager(state=path, keep_recent=3).fit(messages, decide=False).covered == 0
+    assert as_sent(live_of(state=path).fit(messages, decide=False).messages) == as_sent(first.messages)
+    assert live_of(state=path, keep_recent=3).fit(messages, decide=False).covered == 0
 
 
 def test_state_that_is_kept_needs_no_computing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
-    first = eager(state=StateFile(path, keep=True)).fit(messages)
+    first = live_of(state=StateFile(path, keep=True)).fit(messages)
     monkeypatch.setattr("condense_cli.live.steps.freeze", None)
-    again = eager(state=StateFile(path, keep=True)).fit(messages, decide=False)
+    again = live_of(state=StateFile(path, keep=True)).fit(messages, decide=False)
     assert as_sent(again.messages) == as_sent(first.messages)
 
 
@@ -217,13 +210,13 @@ def test_state_that_is_kept_needs_no_computing(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("output", [b"no JSON", b'[{"role":"user","content":"evil"}]', b""])
 def test_kept_content_that_was_changed_is_computed_again(tmp_path: Path, output: bytes) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
-    first = eager(state=StateFile(path, keep=True)).fit(messages)
+    first = live_of(state=StateFile(path, keep=True)).fit(messages)
     with sqlite3.connect(path) as connection:
         [(data,)] = connection.execute("SELECT list FROM segments").fetchall()
         [segment] = json.loads(data)
         segment["output"] = base64.b64encode(output).decode()
         connection.execute("UPDATE segments SET list = ?", (json.dumps([segment]).encode(),))
-    again = eager(state=StateFile(path, keep=True)).fit(messages, decide=False)
+    again = live_of(state=StateFile(path, keep=True)).fit(messages, decide=False)
     assert again.decision.kind is Kind.NONE
     assert as_sent(again.messages) == as_sent(first.messages)
 
@@ -231,12 +224,12 @@ def test_kept_content_that_was_changed_is_computed_again(tmp_path: Path, output:
 # Another version of the program may condense otherwise: then what it makes is sent, and that is said.
 def test_what_comes_out_otherwise_is_a_renewal(tmp_path: Path) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
-    first = eager(state=path).fit(messages)
+    first = live_of(state=path).fit(messages)
     with sqlite3.connect(path) as connection:
         [(data,)] = connection.execute("SELECT list FROM segments").fetchall()
         other = data.replace(b'"digest":"', b'"digest":"0')
         connection.execute("UPDATE segments SET list = ?", (other,))
-    live = eager(state=path)
+    live = live_of(state=path)
     fitted = live.fit(messages)
     assert fitted.decision.kind is Kind.RENEWAL
     assert as_sent(fitted.messages) == as_sent(first.messages)
@@ -246,7 +239,7 @@ def test_what_comes_out_otherwise_is_a_renewal(tmp_path: Path) -> None:
 def test_a_state_that_cannot_be_used_is_no_obstacle(tmp_path: Path) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
     path.write_bytes(b"no database at all, but a text of some length" * 100)
-    live = eager(state=path)
+    live = live_of(state=path)
     assert live.fit(messages).messages == messages
     assert live.fit(messages).decision.kind is Kind.SEGMENT
 
@@ -301,11 +294,11 @@ def test_a_text_is_one_message() -> None:
 # After a restart in the middle of a rewind what comes later is not forgotten.
 def test_a_rewind_after_a_restart_forgets_nothing(tmp_path: Path) -> None:
     path, messages = tmp_path / "live.db", long_conversation(12)
-    live = eager(state=path)
+    live = live_of(state=path)
     for request in requests_of(messages):
         live.fit(request)
     last = live.fit(messages)
-    later = eager(state=path)
+    later = live_of(state=path)
     rewound = later.fit(messages[:14], decide=False)
     assert 0 < rewound.covered < 14
     assert as_sent(later.fit(messages, decide=False).messages) == as_sent(last.messages)
@@ -322,7 +315,7 @@ def test_chat_and_responses_are_fitted_too() -> None:
         items += [{"type": "function_call", "call_id": f"c{n}", "name": name, "arguments": arguments}]
         items += [{"type": "function_call_output", "call_id": f"c{n}", "output": lines(f"f{n}")}]
     for format, messages in (("openai-chat", chat), ("openai-responses", items)):
-        replay = Replay(eager(format=None, keep_recent=1), format)
+        replay = Replay(live_of(format=None, keep_recent=1), format)
         fitted = [replay.send(request) for request in requests_of(messages)]
         assert Kind.SEGMENT in [each.decision.kind for each in fitted]
         assert "cache_control" not in str(fitted[-1].messages)

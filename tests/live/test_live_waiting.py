@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from build import assistant, call, read_turn, result, text, thinking, user
-from live_replay import Eager, Replay, as_sent
+from build import assistant, call, result, text, thinking, user
+from live_conversations import conversation, lines, live_of, turns
+from live_replay import Replay, as_sent
 from summarizers import Short
 
 from condense_cli import Live
@@ -17,22 +18,6 @@ from condense_cli.live import ahead, steps
 from condense_cli.live.decisions import Kind
 from condense_cli.live.money import rates_of
 from condense_cli.live.state import StateFile
-
-
-def lines(name: str, number: int = 200) -> str:
-    return "\n".join(f"{name} {n}: the value of item {n} is {n * n}" for n in range(number))
-
-
-def turns(first: int, last: int) -> list[Any]:
-    return [message for n in range(first, last) for message in read_turn(f"toolu_{n}", f"src/{n}.py", lines(f"f{n}"))]
-
-
-def conversation(number: int = 10) -> list[Any]:
-    return [user("Please find the bug."), *turns(0, number), assistant("Found it."), user("Thanks, go on.")]
-
-
-def live_of(**more: Any) -> Live:
-    return Live(**{"preset": "cost", "policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
 
 
 class Held:

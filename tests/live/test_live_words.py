@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build import assistant, read_turn, user
-from live_replay import Eager
+from build import assistant, user
+from live_conversations import conversation, live_of
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
@@ -14,22 +14,6 @@ from condense_cli.live.deciding import Asked
 from condense_cli.live.decisions import Kind
 from condense_cli.live.policies import Moment, Share, Tokens, policy_named
 from condense_cli.live.requests import Request
-
-
-def lines(name: str, number: int = 200) -> str:
-    return "\n".join(f"{name} {n}: the value of item {n} is {n * n}" for n in range(number))
-
-
-def turns(first: int, last: int) -> list[Any]:
-    return [message for n in range(first, last) for message in read_turn(f"toolu_{n}", f"src/{n}.py", lines(f"f{n}"))]
-
-
-def conversation(number: int = 10) -> list[Any]:
-    return [user("Please find the bug."), *turns(0, number), assistant("Found it."), user("Thanks, go on.")]
-
-
-def live_of(**more: Any) -> Live:
-    return Live(**{"preset": "cost", "policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
 
 
 @pytest.mark.parametrize(("model", "words"), [("my-model", "of my-model is not known"), (None, "is not known")])

@@ -1,0 +1,26 @@
+"""Made-up conversations that grow under a `Live`, which condenses them as soon as it may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from build import assistant, read_turn, user
+from live_replay import Eager
+
+from condense_cli import Live
+
+
+def lines(name: str, number: int = 200) -> str:
+    return "\n".join(f"{name} {n}: the value of item {n} is {n * n}" for n in range(number))
+
+
+def turns(first: int, last: int) -> list[Any]:
+    return [message for n in range(first, last) for message in read_turn(f"toolu_{n}", f"src/{n}.py", lines(f"f{n}"))]
+
+
+def conversation(number: int = 10) -> list[Any]:
+    return [user("Please find the bug."), *turns(0, number), assistant("Found it."), user("Thanks, go on.")]
+
+
+def live_of(**more: Any) -> Live:
+    return Live(**{"preset": "cost", "policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
