@@ -45,9 +45,9 @@ class Compacted(Struct, frozen=True):
     cleared: tuple[tuple[str, str], ...] = ()
 
 
-def compactions(source: Source, format: str) -> list[Compacted] | None:
+def compactions(source: Source, format_name: str) -> list[Compacted] | None:
     """The compactions in a file, in its order; None where it is not known how clients of that format note them."""
-    finder = _FINDERS.get(format)
+    finder = _FINDERS.get(format_name)
     return None if finder is None else list(finder(source))
 
 

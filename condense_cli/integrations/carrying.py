@@ -51,12 +51,17 @@ def thinking(words: str, signature: str | None) -> Block:
     return {"type": "thinking", "thinking": words, **({"signature": signature} if signature else {})}
 
 
-def call(id: str, tool: str, arguments: Any) -> Block:
-    return {"type": "tool_use", "id": id, "name": tool, "input": arguments}
+def call(call_id: str, tool: str, arguments: Any) -> Block:
+    return {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
 
 
-def result(id: str, content: str | list[Block], *, is_error: bool = False) -> Block:
-    return {"type": "tool_result", "tool_use_id": id, "content": content, **({"is_error": True} if is_error else {})}
+def result(call_id: str, content: str | list[Block], *, is_error: bool = False) -> Block:
+    return {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": content,
+        **({"is_error": True} if is_error else {}),
+    }
 
 
 def other(value: Any) -> Block:

@@ -268,8 +268,8 @@ def _request(entry: _Entry) -> UserRequest:
 
 
 def _todo(entry: _Entry) -> Todo:
-    status, id, text = _match(_TODO, entry["-"]).groups()
-    return Todo(text, status, id or "")
+    status, todo_id, text = _match(_TODO, entry["-"]).groups()
+    return Todo(text, status, todo_id or "")
 
 
 def _left_out(line: str) -> LeftOutEntries:

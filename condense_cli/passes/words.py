@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -31,8 +32,8 @@ def told(
         if receipt.is_change and receipt.pass_id in individual and (receipt.message, receipt.block) in gone
     }
     said = [
-        f"Pass {id} cuts the user's own words, as configured: {plural(list(named.values()).count(id), 'text')}."
-        for id in dict.fromkeys(named.values())
+        f"Pass {pass_id} cuts the user's own words, as configured: {plural(texts, 'text')}."
+        for pass_id, texts in Tally(named.values()).items()
     ]
     rest = len(gone) - len(named)
     if rest and target is not None:

@@ -214,7 +214,7 @@ def _warm(settings: Settings) -> None:
         _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
 
 
-def _live(settings: Settings, state: State, format: str, life: float) -> Live:
+def _live(settings: Settings, state: State, format_name: str, life: float) -> Live:
     return Live(
         settings.configuration,
         preset=settings.preset,
@@ -223,7 +223,7 @@ def _live(settings: Settings, state: State, format: str, life: float) -> Live:
         keep_recent=settings.keep_recent,
         context_window=settings.window,
         cache_life=life,
-        format=format,
+        format=format_name,
         timeout=settings.patience,
         ahead=settings.ahead,
         turn=settings.turn,

@@ -95,9 +95,9 @@ def _beside_log(file: SessionFile) -> Known:
 def _threads(path: Path) -> dict[str, Known]:
     threads: dict[str, Known] = {}
     for record in records(_bytes(path)):
-        id, name = record.get("id"), record.get("thread_name")
-        if isinstance(id, str) and isinstance(name, str) and name.strip():
-            threads[id] = Known(title_of(name))
+        thread_id, name = record.get("id"), record.get("thread_name")
+        if isinstance(thread_id, str) and isinstance(name, str) and name.strip():
+            threads[thread_id] = Known(title_of(name))
     return threads
 
 

@@ -97,8 +97,8 @@ class Edited:
     def with_pass(self, index: int, mode: str) -> Edited:
         """One more pass of a mode, in front of the one at an index."""
         known = {config.get("id") for config in self.passes if isinstance(config, dict)}
-        id = next(name for number in range(1, 10_000) if (name := f"{mode}-{number}") not in known)
-        return self._of(self._owning(("passes",)).with_item(("passes",), index, {"id": id, **TEMPLATES[mode]}))
+        pass_id = next(name for number in range(1, 10_000) if (name := f"{mode}-{number}") not in known)
+        return self._of(self._owning(("passes",)).with_item(("passes",), index, {"id": pass_id, **TEMPLATES[mode]}))
 
     def with_moved(self, index: int, to: int) -> Edited:
         return self._of(self._owning(("passes",)).with_moved(("passes",), index, to))

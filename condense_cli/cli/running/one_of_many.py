@@ -162,9 +162,9 @@ def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: RowKind, ma
     return _finished(job, FileStatus.DONE if tally.changed else FileStatus.UNCHANGED, entry, status, why)
 
 
-def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> FileRecord:
+def _entry(job: Job, made_from: str, format_name: str, before: int, after: int, rows: int = 0) -> FileRecord:
     digest = file_hash(job.output) if job.output is not None else ""
-    return FileRecord(job.below, made_from, digest, format, before, after, rows)
+    return FileRecord(job.below, made_from, digest, format_name, before, after, rows)
 
 
 def _finished(job: Job, status: FileStatus, entry: FileRecord, exit_status: ExitStatus, why: str) -> Finished:

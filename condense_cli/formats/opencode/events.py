@@ -106,7 +106,10 @@ class _Log:
             parts[part["id"]] = Part(part, record, path)
 
     def entries(self) -> list[OpencodeEntry]:
-        return [OpencodeEntry(info, list(self._parts.get(id, {}).values())) for id, info in self._infos.items()]
+        return [
+            OpencodeEntry(info, list(self._parts.get(message_id, {}).values()))
+            for message_id, info in self._infos.items()
+        ]
 
 
 FORMAT = Format(

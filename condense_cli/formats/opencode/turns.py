@@ -46,7 +46,7 @@ class OpencodeEntry(Struct, frozen=True):
     parts: list[Part]
 
 
-def transcript(format: str, entries: list[OpencodeEntry], source: Source) -> Transcript:
+def transcript(format_name: str, entries: list[OpencodeEntry], source: Source) -> Transcript:
     beginning, compaction = _beginning(entries)
     sent = [entry for entry in entries[beginning:] if not _has_failed(entry)]
     messages: list[Message] = []
@@ -62,7 +62,7 @@ def transcript(format: str, entries: list[OpencodeEntry], source: Source) -> Tra
     models = [entry.info.get("modelID") for entry in sent]
     model = next((model for model in reversed(models) if isinstance(model, str) and model), None)
     return Transcript(
-        format,
+        format_name,
         Family.OPENAI_CHAT,
         tuple(messages),
         source,

@@ -169,9 +169,9 @@ class EditorScreen(Screen[Choice | None]):
         effect = "off" if not is_enabled(config) else self._effect(str(config.get("id", "")))
         return Line(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
 
-    def _effect(self, id: str) -> str:
+    def _effect(self, field_id: str) -> str:
         """What a pass does to the open session."""
-        receipt = self._receipts.get(id)
+        receipt = self._receipts.get(field_id)
         if receipt is None or self.session is None:
             return ""
         if receipt.reason:
