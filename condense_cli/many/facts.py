@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .. import __version__
+from ..core.version import __version__
 from ..report.run.facts import SHAPE
 from ..report.text.shares import percent
 

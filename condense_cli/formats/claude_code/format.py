@@ -33,9 +33,10 @@ from . import (
     retracted as claude_retracted,
 )
 from .boundary import preserved
-from .chain import Node, live_chain
+from .chain import live_chain
 from .ending import NOTHING_NAMED
 from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
+from .tree import Node
 from .turns import Line, SentConversation, conversation
 from .usage import first_request, note_signs, usages
 

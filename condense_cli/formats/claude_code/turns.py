@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.transcript import Block, BlockKind, Role
-from .chain import Node
+from .tree import Node
 
 _NO_CONTENT: Final = frozenset({"", "(no content)"})
 """What the client writes where a model answered with nothing, besides blanks."""

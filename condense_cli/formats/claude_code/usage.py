@@ -13,7 +13,7 @@ from ...core.transcript import Block, FirstRequest, Message, Usage
 from ..engine.base import INPUT_TOKENS
 from ..engine.usages import recorded
 from ..engine.window_signs import SignsReader
-from .chain import Node
+from .tree import Node
 from .turns import Line, Turn, conversation
 
 Told = Mapping[int, Mapping[str, Any]]

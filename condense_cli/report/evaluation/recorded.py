@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ... import __version__
 from ...core.transcript import Transcript
+from ...core.version import __version__
 from ...formats.compacted import Kind
 from ...money.economics import Economics, Rates, Rewrite, weigh
 from ...quality.recall import Recall

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ... import __version__
 from ...core.factor import Factor, Known
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ...core.transcript import Transcript
+from ...core.version import __version__
 from ...passes.condensation import Condensation
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after

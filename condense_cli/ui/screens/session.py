@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -24,11 +24,9 @@ from ..opened import OpenSession, View
 from ..rows import Rows
 from ..strip import columns, strip_lines
 from ..totals import choice_text, contents_text, totals_text
-from .asking import ask_preset, ask_target, ask_what, ask_where, edit, tell_contents, tell_help
+from .asking import Found, ask_preset, ask_target, ask_what, ask_where, edit, tell_contents, tell_help
 
 _SHORTEST_PATH: Final = 20
-Found = TypeVar("Found")
-
 _STRIP: Final = 3
 """Rows of the strip, besides the one for the cursor."""
 
