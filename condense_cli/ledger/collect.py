@@ -13,6 +13,7 @@ from ..extractive.answers import words_in
 from ..extractive.pasted import is_typed, pasted_units
 from ..extractive.units import render, split
 from ..toolcalls import patches, todos, tools
+from ..toolcalls.outcomes import Results, command_outcome, tells_failure
 from .entries import (
     LONGEST_REQUEST,
     CommandEntry,
@@ -25,7 +26,6 @@ from .entries import (
     merge,
     middle_left_out,
 )
-from .outcomes import Results, command_outcome, tells_failure
 from .shell import file_effects
 
 _LONGEST_COMMAND: Final = (300, 60)

@@ -28,7 +28,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from .entries import DENIED, ENDED, OK, CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest
+from ..toolcalls.outcomes import DENIED, ENDED, OK
+from .entries import CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest
 
 OPENING: Final = "<ledger>"
 CLOSING: Final = "</ledger>"

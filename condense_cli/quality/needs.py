@@ -15,8 +15,8 @@ from msgspec import Struct
 from ..core.facts import facts_of
 from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from ..ledger.collect import results_of
-from ..ledger.outcomes import Results
 from ..lossless.lines import read_lines
+from ..toolcalls.outcomes import Results
 from ..toolcalls.tools import arguments_of, matched_texts, string_values
 
 _SHORTEST_LINE: Final = 3

@@ -19,9 +19,9 @@ from ..formats.compacted import Compacted, Kind
 from ..formats.stretches import Stretch
 from ..ledger.collect import collect, results_of
 from ..ledger.entries import Ledger
-from ..ledger.outcomes import Results
 from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
+from ..toolcalls.outcomes import Results
 from .cases import Case, Way
 from .needs import texts_in
 from .recall import Questions, Recall

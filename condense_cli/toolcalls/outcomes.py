@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from ..core import json_text
 from ..core.markers import parse_gap
 from ..core.transcript import TEXT_CALL, Block, Role
-from ..toolcalls.tools import has_failed
-from .entries import DENIED, ENDED, FAILED, OK, State
+from .tools import has_failed
+
+OK: Final = "ok"
+FAILED: Final = "failed"
+ENDED: Final = "ended"
+DENIED: Final = "denied"
+"""How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how; or
+the user did not let it run."""
 
 _LONGEST_ERROR: Final = 200
 _EXIT_STATUS: Final = re.compile(
@@ -96,7 +102,7 @@ class Results(Struct, frozen=True):
         return self.is_failed or self.is_denied or any(_REFUSED.match(block.text) for block in self.blocks)
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["", "failed", "denied"]:
         """How a change of a file ended that was not made; empty where it was."""
         return "denied" if self.is_denied else "failed" if self.is_refused else ""
 
@@ -113,7 +119,7 @@ class CommandOutcome(Struct, frozen=True):
     error: str = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["", "failed", "denied"]:
         """How a change of a file ended that the command was to make; empty where it may have made it."""
         return "" if self.outcome in (OK, ENDED) else "denied" if self.outcome == DENIED else "failed"
 
