@@ -37,7 +37,7 @@ from .receipts import (
 from .reconcile import REFER, REPEATED, InInput, as_in_input, places, reconcile, view
 from .selection import Selected, protect, select
 from .step import Bench, Step
-from .summaries import Outcome, TextTask, is_up_to_date, refused_by_all
+from .summaries import Outcome, TextTask, refused_by_all
 from .words import told
 
 _ROUNDS: Final = 5
@@ -63,8 +63,8 @@ class Course:
         self.writer = ReferenceWriter(transcript, configuration, self.count, proves_all=proves_all)
         self.protection = protect(configuration, self.writer.messages, self.count, transcript.model)
         self.draft = Draft(transcript, self.count, self.writer, self.protection)
-        up_to_date = is_up_to_date(self.writer.messages)
-        self.bench = Bench(self.draft, context.summarizer, up_to_date, self._thinking_tokens, context.settles)
+        read = self.writer.messages
+        self.bench = Bench(self.draft, context.summarizer, read, self._thinking_tokens, context.settles)
         self.tokens_before = self.count.transcript(transcript)
         self.target = target_of(configuration, self.tokens_before)
         self.passes: list[PassReceipt] = []

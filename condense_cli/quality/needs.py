@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
-from ..ledger.collect import results_of
 from ..lossless.lines import read_lines
-from ..toolcalls.outcomes import Results
+from ..toolcalls.outcomes import Results, results_of
 from ..toolcalls.tools import arguments_of, matched_texts, string_values
 
 _SHORTEST_LINE: Final = 3

@@ -17,11 +17,11 @@ from ..core.transcript import Block, BlockKind, Message, Role
 from ..errors import CondenseError
 from ..formats.compacted import Compacted, Kind
 from ..formats.stretches import Stretch
-from ..ledger.collect import collect, results_of
+from ..ledger.collect import collect
 from ..ledger.entries import Ledger
 from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
-from ..toolcalls.outcomes import Results
+from ..toolcalls.outcomes import Results, results_of
 from .cases import Case, Way
 from .needs import texts_in
 from .recall import Questions, Recall

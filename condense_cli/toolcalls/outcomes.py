@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from ..core import json_text
 from ..core.markers import parse_gap
-from ..core.transcript import TEXT_CALL, Block, Role
+from ..core.transcript import TEXT_CALL, Block, BlockKind, Message, Role
 from .tools import has_failed
 
 OK: Final = "ok"
@@ -110,6 +111,22 @@ class Results(Struct, frozen=True):
     def is_denied(self) -> bool:
         """Whether the user, or a rule of theirs, did not let the call happen."""
         return (self.is_failed or not self.tells_failure) and any(_DENIED.match(block.text) for block in self.blocks)
+
+
+def results_of(messages: Sequence[Message]) -> dict[int, Results]:
+    """The results of calls, by the identity of the call: where ids come again, each is answered before the next."""
+    calls: dict[str | None, Block] = {}
+    parts: dict[int, list[Block]] = {}
+    flagged: dict[int, bool] = {}
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                calls[block.call_id] = block
+            elif block.answers and block.answers in calls:
+                call = id(calls[block.answers])
+                parts.setdefault(call, []).append(block)
+                flagged[call] = tells_failure(message.role, block)
+    return {call: Results(tuple(blocks), flagged[call]) for call, blocks in parts.items()}
 
 
 class CommandOutcome(Struct, frozen=True):

@@ -94,19 +94,16 @@ def evaluate(
     with exits():
         from ..reading import input_files
         from ..running.options import Spending
-        from ..running.summarizing import calls_of
 
-        calls = calls_of(
-            Spending(
-                allow_calls=calling.allow_calls,
-                max_cost=calling.max_cost,
-                max_cost_per_conversation=calling.max_cost_per_conversation,
-                max_cost_per_day=calling.max_cost_per_day,
-                max_summary_tokens=calling.max_summary_tokens,
-                no_cache=calling.no_cache,
-                redact=calling.redact,
-            )
-        )
+        calls = Spending(
+            allow_calls=calling.allow_calls,
+            max_cost=calling.max_cost,
+            max_cost_per_conversation=calling.max_cost_per_conversation,
+            max_cost_per_day=calling.max_cost_per_day,
+            max_summary_tokens=calling.max_summary_tokens,
+            no_cache=calling.no_cache,
+            redact=calling.redact,
+        ).calls()
         with_models = bool(calling.profile or calling.prompt or calling.allow_calls)
         _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
         if recorded:

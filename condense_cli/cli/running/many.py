@@ -20,7 +20,7 @@ from ...storage.processes import in_order, usable_processors
 from ..console import console, print_lines, print_warnings, say
 from .on_ray import SEVERAL, on_ray
 from .one_of_many import Job, rules_of, work_on
-from .output import tell_report
+from .output import write_report
 from .summarizing import SummaryUse
 from .work import Treatment
 from .workers import Spread, done_to_each, may_call
@@ -60,7 +60,9 @@ def run_many(
         warnings=told.warnings,
     )
     below = {str(each.path): str(each.below) for each in inputs}
-    tell_report(showing, lambda: report, lambda: _show(report, below, treatment.work.count))
+    write_report(showing, report)
+    if not (showing.json or showing.quiet):
+        _show(report, below, treatment.work.count)
     if showing.quiet:  # A status that is not 0 needs a reason, as where one file is run.
         for line in _first(_reasons([each for each in results if each.exit_status], below)):
             say(f"condense: {line.removeprefix('* ')}")

@@ -25,7 +25,7 @@ from ...storage.files import check_no_links, make_folder, write_bytes
 from ..reading import read_transcript
 from ..rows.condensing import RowsTask, condense_rows
 from ..rows.running import status_of_rows
-from .several import check_no_split
+from .several import no_rows_to_split
 from .summarizing import was_interrupted
 from .work import Treatment, Worker, output_of, status_of_result
 from .workers import may_call
@@ -115,7 +115,8 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
         if treatment.to is not None:
             raise UsageError("--to works on single transcripts, and this is a set of rows.")
         return _rows(treatment, summaries, job, kind, made_from)
-    check_no_split(treatment.splits)
+    if treatment.splits:
+        raise no_rows_to_split()
     transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
     if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ...core.transcript import Block, BlockKind, Message
-from ...ledger.collect import results_of, worked_on
+from ...ledger.collect import worked_on
 from ...ledger.shell import file_effects
-from ...toolcalls.outcomes import Results
+from ...toolcalls.outcomes import Results, results_of
 from ...toolcalls.tools import command_lines, reads_a_file, writes_a_file
 from ..needs import texts_of
 from ..recall import Questions

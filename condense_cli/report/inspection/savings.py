@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.factor import Factor
-from ...core.keys import key_of
 from ...core.tokens import Counter
 from ...core.transcript import Transcript
 from ...lossless.decode import Decoded, decode
@@ -55,13 +54,13 @@ class References(Struct, frozen=True):
 
 def references_after(condensation: Condensation, count: Counter) -> References:
     """The references of the result of a run. What they stand for is mostly in the input, and not held twice."""
-    texts = {key_of(block): block.content for _, block in condensation.before.blocks()}
+    texts = {block.key: block.content for _, block in condensation.before.blocks()}
     messages = condensation.transcript.messages
     known = {
-        (position, number): texts[key_of(block)]
+        (position, number): texts[block.key]
         for position, message in enumerate(messages)
         for number, block in enumerate(message.blocks)
-        if key_of(block) in texts
+        if block.key in texts
     }
     return references_in(condensation.transcript, count, condensation.factor, decode(messages, expected=known))
 
