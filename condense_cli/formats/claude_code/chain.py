@@ -2,7 +2,7 @@
 
 A session file is an append-only tree. Each record names its parent; a retry or a rewind starts a new
 branch, a compaction starts a new root. The conversation is the path from its last message (see
-`claude_ending`) back to its root, with the lines of parallel calls that hang beside that path, from
+`ending`) back to its root, with the lines of parallel calls that hang beside that path, from
 the last compact boundary on. The rules are those of the client, version 2.1.330, as `tests/client`
 holds them against the client itself.
 """
