@@ -1,8 +1,7 @@
 """Session files of Claude Code: one JSON record per line, linked to a tree by `parentUuid`.
 
-The conversation is what the client would send: `claude_chain` finds the lines, `claude_turns` makes
-turns of them. Everything else in the file (sidechains, older branches, what lies before the last
-compact boundary, display-only keys) keeps its bytes.
+The conversation is what the client would send: `chain` finds the lines, `turns` makes turns of them. Everything else in
+the file (sidechains, older branches, what lies before the last compact boundary, display-only keys) keeps its bytes.
 """
 
 from __future__ import annotations
@@ -26,11 +25,9 @@ from . import (
     display,
     faults,
     links,
+    retracted,
     sizes,
     slim,
-)
-from . import (
-    retracted as claude_retracted,
 )
 from .boundary import preserved
 from .chain import live_chain
@@ -67,7 +64,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     nodes: list[Node] = []
     blocks: dict[int, tuple[Block, ...]] = {}
     facts: dict[int, dict[str, Any]] = {}
-    retracted: set[str] = set()
+    taken_back: set[str] = set()
     signs = SignsReader()
     noted = attachments.Noted()
     for record, value in enumerate(values):
@@ -84,8 +81,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "attachment":
             noted.take(value, record, is_sent=bool(blocks[record]))
-        if value.get("subtype") == claude_retracted.SUBTYPE:
-            retracted |= claude_retracted.uuids(value)
+        if value.get("subtype") == retracted.SUBTYPE:
+            taken_back |= retracted.uuids(value)
         if value["type"] == "assistant":
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
@@ -97,7 +94,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
         Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
-        for node in (claude_retracted.without(chain, retracted) if retracted else chain)
+        for node in (retracted.without(chain, taken_back) if taken_back else chain)
     ]
     sent = conversation(cut.as_cut(lines, noted.cuts) if noted.cuts else lines, model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))

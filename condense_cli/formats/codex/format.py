@@ -1,6 +1,6 @@
 """Rollouts of Codex CLI (`~/.codex/sessions/*/*/*/rollout-*.jsonl`): one record per line, `{timestamp, type, payload}`.
 
-The conversation is what the client sends when it resumes the session (see `codex_history`): items of the
+The conversation is what the client sends when it resumes the session (see `history`): items of the
 Responses API, each in a `response_item` record, and after a compaction also in the list that one `compacted`
 record holds. Events for the screen, settings and states of the client keep their bytes.
 """
