@@ -7,6 +7,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.brief import brief
+
+_MOST: Final = 300
+"""Characters of what an API says, which are shown."""
+
 
 class Cause(StrEnum):
     NO_CONSENT = "no_consent"
@@ -192,12 +197,7 @@ def failure(reason: Cause, names: Names | None = None, detail: str = "") -> Fail
     names = names or Names()
     if reason is Cause.UNAUTHORISED and names.variable == NO_VARIABLE:
         what, hint = (text.format(profile=names.profile, host=names.host) for text in _NO_KEY_SENT)
-        return Failure(reason, what, hint, _in_one_line(detail))
+        return Failure(reason, what, hint, brief(" ".join(detail.split()), _MOST))
     values = {name: getattr(names, name) for name in names.__struct_fields__}
     what, hint = (text.format_map(values) for text in _TEXTS[reason])
-    return Failure(reason, what, hint, _in_one_line(detail))
-
-
-def _in_one_line(text: str, most: int = 300) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return Failure(reason, what, hint, brief(" ".join(detail.split()), _MOST))

@@ -21,7 +21,7 @@ from ..ledger.collect import collect
 from ..ledger.entries import Ledger
 from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
-from ..toolcalls.outcomes import Results, results_of
+from ..toolcalls.outcomes import Results, calls_with_results
 from .cases import Case, Way
 from .needs import texts_in
 from .recall import Questions, Recall
@@ -176,10 +176,5 @@ def _after(later: Sequence[Message], files: Mapping[str, Deed], count: Counter, 
 
 def _actions(messages: Sequence[Message]) -> Iterator[tuple[Ledger, Results]]:
     """What each call did, with its results."""
-    results = results_of(messages)
-    for message in messages:
-        for block in message.blocks:
-            if block.kind is BlockKind.TOOL_CALL:
-                found = results.get(id(block), Results())
-                alone = (Message(0, Role.ASSISTANT, (block,)), Message(1, Role.TOOL, found.blocks))
-                yield collect(alone), found
+    for call, found in calls_with_results(messages):
+        yield collect((Message(0, Role.ASSISTANT, (call,)), Message(1, Role.TOOL, found.blocks))), found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -127,6 +127,15 @@ def results_of(messages: Sequence[Message]) -> dict[int, Results]:
                 parts.setdefault(call, []).append(block)
                 flagged[call] = tells_failure(message.role, block)
     return {call: Results(tuple(blocks), flagged[call]) for call, blocks in parts.items()}
+
+
+def calls_with_results(messages: Sequence[Message]) -> Iterator[tuple[Block, Results]]:
+    """Every call in order, with its results as far as they are there."""
+    results = results_of(messages)
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                yield block, results.get(id(block), Results())
 
 
 class CommandOutcome(Struct, frozen=True):
