@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from ..live.requests import CACHE_MARK
-from .conversations import Conversations
+from .conversations import FittedConversations
 
 Block = dict[str, Any]
 Part = int
@@ -123,7 +123,7 @@ def carried(messages: Sequence[M], dialect: Dialect[M]) -> Carried[M]:
 
 
 def fitted(
-    conversations: Conversations, key: Any, messages: Sequence[M], dialect: Dialect[M], *,
+    conversations: FittedConversations, key: Any, messages: Sequence[M], dialect: Dialect[M], *,
     marks: int | None = None, tools: Iterable[Any] = (), **request: Any,
 ) -> list[M]:  # fmt: skip
     """What to send of a framework's messages: those as they are where anything goes wrong.

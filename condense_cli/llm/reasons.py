@@ -183,7 +183,7 @@ class Failure(Struct, frozen=True):
         return f"{self.what} {self.detail}" if self.detail else self.what
 
 
-class Names(Struct, frozen=True):
+class ReasonNames(Struct, frozen=True):
     """The names that the sentences speak of."""
 
     profile: str = "(none)"
@@ -193,8 +193,8 @@ class Names(Struct, frozen=True):
     package: str = ""
 
 
-def failure(reason: Cause, names: Names | None = None, detail: str = "") -> Failure:
-    names = names or Names()
+def failure(reason: Cause, names: ReasonNames | None = None, detail: str = "") -> Failure:
+    names = names or ReasonNames()
     if reason is Cause.UNAUTHORISED and names.variable == NO_VARIABLE:
         what, hint = (text.format(profile=names.profile, host=names.host) for text in _NO_KEY_SENT)
         return Failure(reason, what, hint, brief(" ".join(detail.split()), _MOST))

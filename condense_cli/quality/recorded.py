@@ -15,8 +15,8 @@ from ..core.factor import Factor
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message, Role
 from ..errors import CondenseError
-from ..formats.compacted import Compacted, Kind
-from ..formats.stretches import Stretch
+from ..formats.compacted import Compacted, CompactionKind
+from ..formats.stretches import CompactedStretch
 from ..ledger.collect import collect
 from ..ledger.entries import Ledger
 from ..lossless.decode import decode
@@ -64,7 +64,7 @@ class After(Struct, frozen=True):
 class Judged(Struct, frozen=True):
     """A compaction of a conversation of so many `tokens`, all in the model's. What the client left comes first."""
 
-    kind: Kind
+    kind: CompactionKind
     is_auto: bool | None
     said_before: int
     is_readable: bool
@@ -79,13 +79,13 @@ class Judged(Struct, frozen=True):
 class NotJudged(Struct, frozen=True):
     """A compaction of which nothing can be told, and why."""
 
-    kind: Kind
+    kind: CompactionKind
     is_auto: bool | None
     said_before: int
     reason: str
 
 
-def judge(stretch: Stretch, ways: Sequence[Way], count: Counter, factor: Factor) -> Judged | NotJudged:
+def judge(stretch: CompactedStretch, ways: Sequence[Way], count: Counter, factor: Factor) -> Judged | NotJudged:
     """What a compaction kept, and what each way keeps at its size."""
     one, before = stretch.compacted, stretch.before
     if before is None:
@@ -135,10 +135,10 @@ def _left(way: str, messages: Sequence[Message], case: Case, factor: Factor, sum
     return Left(way, factor.shown(case.size_of(messages)), factor.shown(prefix), recall, factor.shown(summary))
 
 
-def _summary(stretch: Stretch, before: Sequence[Message], count: Counter) -> int:
+def _summary(stretch: CompactedStretch, before: Sequence[Message], count: Counter) -> int:
     """Tokens of the summary: what is marked as one; where a client marks none, what it added."""
     one = stretch.compacted
-    if one.kind is not Kind.SUMMARY:
+    if one.kind is not CompactionKind.SUMMARY:
         return 0
     blocks = [block for message in stretch.after for block in message.blocks]
     marked = [block for block in blocks if block.summarizes]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -192,6 +194,20 @@ def test_no_folder_is_without_streets() -> None:
     folders = {path.parent for path in modules()}
     sizes = {str(folder.relative_to(PACKAGE)): len([*folder.glob("*.py")]) - 1 for folder in folders}
     assert {name: size for name, size in sizes.items() if size > MOST_FILES} == {}
+
+
+SEVERAL: Final = {"Command", "Kind", "Known", "Line", "Step", "Work"}
+"""Names of classes in rooms that no file knows both of; each command has its own `Command`."""
+
+
+def test_names_of_classes_are_told_apart() -> None:
+    found = Counter(
+        node.name
+        for path in modules()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, times in found.items() if times > 1} == SEVERAL
 
 
 def test_every_room_has_a_floor() -> None:

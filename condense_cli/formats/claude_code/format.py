@@ -34,7 +34,7 @@ from .chain import live_chain
 from .ending import NOTHING_NAMED
 from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
 from .tree import Node
-from .turns import Line, SentConversation, conversation
+from .turns import SentConversation, TurnLine, conversation
 from .usage import first_request, note_signs, usages
 
 _PROOF_KEYS = {
@@ -93,7 +93,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     blocks |= noted.as_sent([node.record for node in beside], blocks)
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
-        Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
+        TurnLine(node, blocks[node.record], facts.get(node.record, {}).get("model"))
         for node in (retracted.without(chain, taken_back) if taken_back else chain)
     ]
     sent = conversation(cut.as_cut(lines, noted.cuts) if noted.cuts else lines, model)

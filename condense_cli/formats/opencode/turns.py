@@ -33,7 +33,7 @@ from .parts import result_blocks, said_blocks
 ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 
-class Part(Struct, frozen=True):
+class OpencodePart(Struct, frozen=True):
     value: Any
     record: int
     path: JsonPath
@@ -43,7 +43,7 @@ class OpencodeEntry(Struct, frozen=True):
     """A message: what opencode notes about it, and its parts."""
 
     info: dict[str, Any]
-    parts: list[Part]
+    parts: list[OpencodePart]
 
 
 def transcript(format_name: str, entries: list[OpencodeEntry], source: Source) -> Transcript:

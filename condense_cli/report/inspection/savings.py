@@ -18,7 +18,7 @@ from ...lossless.finders import Category, Finders
 from ...lossless.pieces import find_pieces
 from ...lossless.reader import Reader
 from ...passes.condensation import Condensation
-from ..text.shares import Share, percent
+from ..text.shares import TokenShare, percent
 
 FINDERS: Final = {
     "deduplicate_file_reads": Finders(tool_results=False, state_tags=()),
@@ -37,8 +37,8 @@ class ByReferences(Struct, frozen=True):
     tokens: int
     percent: float
     blocks: int
-    finders: list[Share]
-    tool_parameters: Share
+    finders: list[TokenShare]
+    tool_parameters: TokenShare
 
 
 class References(Struct, frozen=True):
@@ -84,20 +84,20 @@ def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tupl
 
     reader = Reader()
 
-    def share(name: str, finders: Finders) -> Share:
+    def share(name: str, finders: Finders) -> TokenShare:
         blocks = encode(decoded.messages, finders, count, lambda *_: True, reader=reader).blocks
         plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
         saved = plain - sum(map(count.block, blocks.values()))
-        return Share(name, factor.shown(saved), percent(saved, total), len(blocks))
+        return TokenShare(name, factor.shown(saved), percent(saved, total), len(blocks))
 
     alone = [
-        share(name, finders) if has_states or name != "remove_obsolete_state" else Share(name, 0, 0.0, 0)
+        share(name, finders) if has_states or name != "remove_obsolete_state" else TokenShare(name, 0, 0.0, 0)
         for name, finders in FINDERS.items()
     ]
     together = share("", Finders())
     everything = share("", Finders(tool_parameters=True))
     more = max(0, everything.tokens - together.tokens)
-    parameters = Share(
+    parameters = TokenShare(
         "tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks)
     )
     return (

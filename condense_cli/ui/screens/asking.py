@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from textual.app import App
 
 from ...cli.running.destination import Where
-from ..choice import Choice, History
+from ..choice import ChoiceHistory, UserChoice
 from ..configuration_text import configuration_text
 from ..help import MARKS, SESSION_KEYS, help_lines
-from ..lines import Line, Place
+from ..lines import ShownLine, ShownPlace
 from ..opened import OpenSession, View
-from ..writing import Written, check_new_file, write, write_text
-from .dialogs import Ask, Offer, Pick, Told
+from ..writing import SavedResult, check_new_file, write, write_text
+from .dialogs import Ask, Offer, Pick, TextDialog
 from .editor import EditorScreen
 
 Found = TypeVar("Found")
@@ -34,20 +34,20 @@ class OfSession(Protocol):
     """The screen of a session, as far as its questions need it."""
 
     session: OpenSession
-    history: History
+    history: ChoiceHistory
     view: View | None
 
     @property
     def app(self) -> App[Any]: ...
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> ShownPlace | None:
         """What is under the cursor."""
 
     def selector(self) -> str:
         """What names that."""
 
-    def do(self, choice: Choice, said: str) -> None:
+    def do(self, choice: UserChoice, said: str) -> None:
         """Choose something else."""
 
     def say(self, text: str) -> None: ...
@@ -138,25 +138,25 @@ def _write(screen: OfSession, where: Where, path: str | None) -> None:
 
 
 def _write_configuration(screen: OfSession, path: str) -> None:
-    def written() -> Written:
+    def written() -> SavedResult:
         text = configuration_text(screen.session.configurations, screen.history.choice)
         return write_text(path, text)
 
     screen.in_background(written, lambda found: _told(screen, found))
 
 
-def _told(screen: OfSession, written: Written) -> None:
+def _told(screen: OfSession, written: SavedResult) -> None:
     if written.take_back is not None:
         screen.history.wrote(written.said[0], written.take_back)
     screen.say(f"{written.said[0]}. u undoes it." if written.take_back else written.said[0])
     if len(written.said) > 1:
-        screen.app.push_screen(Told("Written", [Line(line) for line in written.said]))
+        screen.app.push_screen(TextDialog("Written", [ShownLine(line) for line in written.said]))
 
 
 def edit(screen: OfSession) -> None:
     """Open the editor of configurations on what is chosen."""
 
-    def edited(choice: Choice | None) -> None:
+    def edited(choice: UserChoice | None) -> None:
         if choice is not None:
             screen.do(choice, "Edited the configuration")
 
@@ -175,10 +175,12 @@ def tell_contents(screen: OfSession) -> None:
     with console.capture() as capture:
         for part in render(screen.session.contents, width):
             console.print(part)
-    screen.app.push_screen(Told("What fills the session", [Line(line) for line in capture.get().split("\n")]))
+    screen.app.push_screen(
+        TextDialog("What fills the session", [ShownLine(line) for line in capture.get().split("\n")])
+    )
 
 
 def tell_help(screen: OfSession) -> None:
     """Show the keys, and what the marks mean."""
     lines = [*help_lines(SESSION_KEYS), "", *help_lines(MARKS)]
-    screen.app.push_screen(Told("Keys", [Line(line) for line in lines]))
+    screen.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in lines]))

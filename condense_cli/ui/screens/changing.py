@@ -9,8 +9,8 @@ from textual.app import App
 
 from ...errors import CondenseError, OutputError, UsageError
 from ...storage.files import read_bytes
-from ..choice import History
-from ..editing import TEMPLATES, Edited, Part
+from ..choice import ChoiceHistory
+from ..editing import TEMPLATES, Edited, EditedPart
 from ..form import Field
 from ..writing import write_text
 from .dialogs import Ask, Offer, Pick
@@ -25,7 +25,7 @@ _MODES: Final = {
 class OfEditor(Protocol):
     """The editor, as far as its questions need it. `saved` are the bytes of the file at `home`, as far as known."""
 
-    history: History
+    history: ChoiceHistory
     edited: Edited
     home: Path | None
     saved: bytes | None
@@ -34,7 +34,7 @@ class OfEditor(Protocol):
     def app(self) -> App[Any]: ...
 
     @property
-    def part(self) -> Part:
+    def part(self) -> EditedPart:
         """What is under the cursor."""
 
     def do(self, edited: Edited, said: str) -> None:
