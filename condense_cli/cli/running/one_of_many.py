@@ -16,9 +16,8 @@ from ...config.user import load_user_configuration
 from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
-from ...many.facts import FileResult, FileStatus
+from ...many.facts import FileResult, FileStatus, FileTokens
 from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
-from ...report.text.shares import percent
 from ...rows.recognising import rows_in
 from ...storage.compressed import packed
 from ...storage.files import check_no_links, make_folder, write_bytes
@@ -182,7 +181,5 @@ def _result(job: Job, status: FileStatus, entry: FileRecord) -> FileResult:
         0,
         entry.format,
         entry.rows,
-        entry.tokens_before,
-        entry.tokens_after,
-        percent(entry.tokens_before - entry.tokens_after, entry.tokens_before),
+        FileTokens.of(entry.tokens_before, entry.tokens_after),
     )
