@@ -208,10 +208,10 @@ import sys
 from datetime import UTC, datetime
 from condense_cli.config.profiles import Access, Profile
 from condense_cli.llm.calls import Caller, fulfil
-from condense_cli.llm.client import Request
+from condense_cli.llm.client import ModelRequest
 profile = Profile(api=sys.argv[1], model="m", base_url=sys.argv[2], context_window=9999)
 caller = Caller(Access("test", profile), len, datetime.now(UTC))
-done = fulfil([Request("s", str(number), 50) for number in range(20)], caller)
+done = fulfil([ModelRequest("s", str(number), 50) for number in range(20)], caller)
 print(done.is_interrupted, [str(outcome.failure.reason) for outcome in done.outcomes].count("interrupted"), flush=True)
 raise SystemExit(130)
 """
