@@ -17,7 +17,7 @@ from .condensation import Condensation
 from .context import Context
 from .draft import Draft
 from .late_references import LateReferences, can_run_before, may_wait, with_sums
-from .limits import keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
+from .limits import asks_for_summaries, keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
 from .modes.individual import override_warnings
 from .modes.table import work_of
 from .prelude import ReferenceWriter
@@ -200,7 +200,8 @@ class Course:
             changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
             if self._is_target_reached() or config.mode == "batch":
                 break
-        refused = refused_by_all(receipt for receipt in self.receipts[begun:] if receipt.pass_id == config.id)
+        own = (receipt for receipt in self.receipts[begun:] if receipt.pass_id == config.id)
+        refused = refused_by_all(own) if asks_for_summaries(config) else ""
         extraction = config.extract_config if changed_blocks and self.target is None else None
         tokens = before, self.draft.tokens
         return replace(

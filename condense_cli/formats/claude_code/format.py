@@ -17,7 +17,7 @@ from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, RecordEdits
 from ..engine.container import Document
 from ..engine.spelling import as_lazy
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader
 from . import (
     attachments,
     compaction,

@@ -11,8 +11,7 @@ from typing import Any
 
 from ...core.transcript import Block, FirstRequest, Message, Usage
 from ..engine.base import INPUT_TOKENS
-from ..engine.usages import recorded
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader, recorded
 from .tree import Node
 from .turns import SentTurn, TurnLine, conversation
 

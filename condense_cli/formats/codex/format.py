@@ -20,8 +20,7 @@ from ...core.transcript import Block, BlockKind, Family, FirstRequest, Message, 
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from ..engine.usages import recorded
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader, recorded
 from ..openai import responses_items
 from ..openai.responses_items import ItemReader, turns_of
 from ..openai.responses_pairs import completing

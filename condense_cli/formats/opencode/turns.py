@@ -26,8 +26,7 @@ from ...core.transcript import (
     WindowSigns,
 )
 from ..engine.spelling import as_lazy
-from ..engine.usages import recorded
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader, recorded
 from .parts import result_blocks, said_blocks
 
 ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
