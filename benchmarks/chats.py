@@ -30,7 +30,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Role
 from condense_cli.measuring.evaluating import KNOWN_WAYS, configured
 from condense_cli.quality.cases import Case, Way
-from condense_cli.quality.needs import Reading
+from condense_cli.quality.needs import TextReader
 from condense_cli.quality.recall import Questions
 
 RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "more-transcripts"
@@ -209,7 +209,7 @@ def measure(row: Row, way: Way, chat: Chat) -> None:
     messages = [{"role": speaker, "content": text} for speaker, text in chat.said]
     transcript = api.loads(messages, format="openai-chat")
     count = Counter.of(transcript)
-    case = Case(transcript, Questions(transcript.messages, (), Reading()), count, 1.0)
+    case = Case(transcript, Questions(transcript.messages, (), TextReader()), count, 1.0)
     if row.budget and way.to_target:
         kept = way.to_target(case, int(row.budget * case.tokens))
     else:

@@ -59,7 +59,7 @@ def measure(folder: Path, output: Path, how: list[str]) -> tuple[float, float, f
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
     seconds, after = time.perf_counter() - started, os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return seconds, used, json.loads(done.stdout)["totals"]["saved_percent"]
+    return seconds, used, json.loads(done.stdout)["tokens"]["saved_percent"]
 
 
 def are_equal(one: Path, other: Path) -> bool:

@@ -27,7 +27,7 @@ from live_sessions import MARK, SECONDS, Session, requests_of, session
 from condense_cli import Live, api
 from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.policies import Moment, Outcome, Policy
-from condense_cli.quality.needs import Reading
+from condense_cli.quality.needs import TextReader
 from condense_cli.quality.recall import Questions
 
 BESIDE = 12_000
@@ -111,7 +111,7 @@ class Kept:
 
     def __init__(self, messages: Sequence[Any], every: int) -> None:
         self.messages, self.every = messages, every
-        self._read = Reading()
+        self._read = TextReader()
         self._questions: dict[int, Questions] = {}
         self.facts = self.facts_there = self.lines = self.lines_there = 0
 

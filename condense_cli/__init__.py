@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+from .core.version import __version__
+
 __all__ = [
     "Condensation", "CondensationManager", "Condenser", "Configuration", "Conversion", "Diff", "Live", "Managed",
     "Restoration", "Transcript", "__version__", "compare", "condense", "convert", "diff", "dump", "dump_messages",

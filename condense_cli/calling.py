@@ -115,10 +115,10 @@ class OnDemand:
     """A `Summarizer` that is made when a pass first asks for a summary: most runs ask for none."""
 
     def __init__(
-        self, open: Callable[[Counter], AbstractContextManager[Summaries]], count: Counter, stack: ExitStack
+        self, opened: Callable[[Counter], AbstractContextManager[Summaries]], count: Counter, stack: ExitStack
     ) -> None:
         self.made: Summaries | None = None
-        self._open, self._count, self._stack = open, count, stack
+        self._open, self._count, self._stack = opened, count, stack
         self._transcript: Transcript | None = None
 
     def begin(self, transcript: Transcript, count: Counter) -> None:

@@ -18,7 +18,7 @@ from condense_cli.config.user import UserConfiguration
 from condense_cli.providers.registry import Registry
 from condense_cli.report.lists.sessions import SessionList
 from condense_cli.ui.app import CondenseApp
-from condense_cli.ui.choice import Choice
+from condense_cli.ui.choice import UserChoice
 from condense_cli.ui.configurations import Configurations
 from condense_cli.ui.opened import Desk, OpenSession
 
@@ -33,7 +33,7 @@ async def picture(keys: list[str]) -> str:
     """The screen after these keys, without the fonts that it would fetch from elsewhere."""
     desk = Desk(Configurations(PACKAGED), UserConfiguration(), Registry())
     nothing = SessionList(1, 0, [], [], [])
-    app = CondenseApp(desk, Choice(DEFAULT_PRESET), lambda: nothing, OpenSession.read(str(SAMPLE), desk))
+    app = CondenseApp(desk, UserChoice(DEFAULT_PRESET), lambda: nothing, OpenSession.read(str(SAMPLE), desk))
     async with app.run_test(size=SIZE) as pilot:
         for key in ["", *keys, ""]:
             await pilot.press(*[key] if key else [])

@@ -13,7 +13,7 @@ from ..core.transcript import Block, BlockKind, Message
 from ..errors import CondenseError, UsageError
 from ..report.inspection.lookup import Hit, HitKind, find
 from ..report.text.labels import block_label, kind_label
-from .library import Library, Session
+from .library import AskedSession, Library
 from .pages import cut, page
 
 _HITS: Final = 60
@@ -45,7 +45,7 @@ def show(library: Library, what: str, session: str | None = None, first_line: in
     raise missing
 
 
-def _shown(source: Session, hits: Sequence[Hit]) -> str:
+def _shown(source: AskedSession, hits: Sequence[Hit]) -> str:
     if len({hit.text for hit in hits}) == 1:
         return hits[0].text or "(no text)"
     calls = calls_by_id([*source.transcript.messages, *(hit.message for hit in hits if hit.message)])
@@ -84,7 +84,7 @@ def _matcher(text: str, is_pattern: bool) -> Callable[[str], bool]:
         raise UsageError(f"{text!r} is not a pattern: {error}.") from None
 
 
-def _texts(sessions: Iterable[Session]) -> Iterator[tuple[Message, Block, Mapping[str, Block]]]:
+def _texts(sessions: Iterable[AskedSession]) -> Iterator[tuple[Message, Block, Mapping[str, Block]]]:
     """Every text once, but for thinking, with the calls of its session."""
     known: set[str] = set()
     for session in sessions:

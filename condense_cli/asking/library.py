@@ -27,7 +27,7 @@ _SIBLINGS: Final = 8
 """Older contents of a session, and other sessions of its project, that are looked into for what is not in it."""
 
 
-class Session(Struct, frozen=True):
+class AskedSession(Struct, frozen=True):
     """A session as it is now."""
 
     path: str
@@ -43,9 +43,9 @@ class Library:
 
     def __init__(self, places: Sequence[SessionPlace], folder: Path, file: str | None = None) -> None:
         self._places, self._folder, self._file = places, folder, file
-        self._read: tuple[tuple[object, ...], Session] | None = None
+        self._read: tuple[tuple[object, ...], AskedSession] | None = None
 
-    def session(self, wanted: str | None = None) -> Session:
+    def session(self, wanted: str | None = None) -> AskedSession:
         """The session with this id, or the beginning of it; without one the project's latest. Raises CondenseError."""
         if self._file is None:
             choice = choose(wanted or LATEST, self._places, self._folder)
@@ -58,12 +58,12 @@ class Library:
             raise UsageError("This server serves one session only.", "Leave the session out.")
         return self._open(self._file)
 
-    def originals(self, session: Session) -> Iterator[Session]:
+    def originals(self, session: AskedSession) -> Iterator[AskedSession]:
         """Where what was cut from a session may be: itself before compactions, its backups, sessions of its project."""
         yield from self.whole(session)
         yield from _each(self._siblings(session.path))
 
-    def whole(self, session: Session) -> Iterator[Session]:
+    def whole(self, session: AskedSession) -> Iterator[AskedSession]:
         """All of a session with what was compacted, and then its backups."""
         yield replace(session, transcript=_with_compacted(session.transcript))
         yield from _each([str(backup.path) for backup in backups_of(Path(session.path))[:_BACKUPS]])
@@ -84,11 +84,11 @@ class Library:
         target = Path(os.path.realpath(path))
         return any(target.is_relative_to(os.path.realpath(place.folder)) for place in self._places)
 
-    def _open(self, path: str) -> Session:
+    def _open(self, path: str) -> AskedSession:
         status = os.stat(path)
         stamp = path, status.st_mtime_ns, status.st_size, status.st_ino
         if self._read is None or self._read[0] != stamp:
-            self._read = stamp, Session(path, _read(path))
+            self._read = stamp, AskedSession(path, _read(path))
         return self._read[1]
 
 
@@ -96,11 +96,11 @@ def _with_compacted(transcript: Transcript) -> Transcript:
     return replace(transcript, messages=tuple(whole(transcript)))
 
 
-def _each(paths: Sequence[str]) -> Iterator[Session]:
+def _each(paths: Sequence[str]) -> Iterator[AskedSession]:
     """The sessions in files, each with what was compacted. One that cannot be read is none."""
     for path in paths:
         with suppress(CondenseError):
-            yield Session(path, _with_compacted(_read(path)))
+            yield AskedSession(path, _with_compacted(_read(path)))
 
 
 def _read(path: str) -> Transcript:

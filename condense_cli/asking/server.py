@@ -11,8 +11,8 @@ from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from .. import __version__
 from ..config.user import UserConfiguration
+from ..core.version import __version__
 from ..errors import CondenseError
 from . import answers, figures
 from .library import Library

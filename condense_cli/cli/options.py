@@ -81,12 +81,12 @@ def complete_session(incomplete: str) -> list[tuple[str, str]]:
     from .machine import session_places
 
     known = [(LATEST, "this project's newest"), *((file.id, file.client) for file in find(session_places()).files)]
-    return [(id, help) for id, help in known if id.startswith(incomplete)]
+    return [(name, told) for name, told in known if name.startswith(incomplete)]
 
 
 def complete_provider(incomplete: str) -> list[str]:
     """Names of built-in providers that begin so."""
-    return [id for id in PROVIDER_IDS if id.startswith(incomplete)]
+    return [name for name in PROVIDER_IDS if name.startswith(incomplete)]
 
 
 def parse_tokens(text: str, least: int = 1, hint: str = "") -> int:
@@ -173,9 +173,9 @@ Pins = Annotated[
 ]
 
 
-def preset_option(help: str) -> Any:
+def preset_option(told: str) -> Any:
     """`--preset`, which every command has for something of its own."""
-    return typer.Option("--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help=help)
+    return typer.Option("--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help=told)
 
 
 Preset = Annotated[str | None, preset_option("Preset to use.  [default: from your settings, or balanced]")]

@@ -77,7 +77,7 @@ def check_piped(file: str) -> None:
         raise UsageError("- reads standard input, but that is a terminal.", "Pipe a transcript in, or name a file.")
 
 
-def read_transcript(file: str, format: str | None, lenient: bool = False) -> Transcript:
+def read_transcript(file: str, format_name: str | None, lenient: bool = False) -> Transcript:
     """The transcript in a file, or on standard input for "-". Raises UsageError and TranscriptError."""
     check_piped(file)
     from ..plugins import parse
@@ -89,7 +89,7 @@ def read_transcript(file: str, format: str | None, lenient: bool = False) -> Tra
         from .memory import give_back_large_blocks
 
         give_back_large_blocks()
-    return parse(data, name=name_of(file), format=format, lenient=lenient)
+    return parse(data, name=name_of(file), format=format_name, lenient=lenient)
 
 
 def name_of(file: str) -> str:

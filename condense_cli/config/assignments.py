@@ -17,7 +17,7 @@ from .unknown_keys import types_at
 T = TypeVar("T", bound=Struct)
 
 
-def assigned(values: T, assignments: Sequence[str], flag: str = "--set") -> T:
+def assigned(values: T, assignments: Sequence[str]) -> T:
     """The struct with these values; a key with dots leads into it, and numbers into lists.
 
     A value is written as in YAML, and text needs no quotes. Raises UsageError and ConfigurationError.
@@ -25,8 +25,8 @@ def assigned(values: T, assignments: Sequence[str], flag: str = "--set") -> T:
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"{flag} needs KEY=VALUE, not {quoted(assignment)}.", f"For example {flag} keep_recent=5.")
-        positions = Positions(f"{flag} {assignment}", is_file=False)
+            raise UsageError(f"--set needs KEY=VALUE, not {quoted(assignment)}.", "For example --set keep_recent=5.")
+        positions = Positions(f"--set {assignment}", is_file=False)
         plain = msgspec.json.decode(msgspec.json.encode(values))
         path = _put(plain, key.strip().split("."), text.strip(), type(values), positions)
         positions.spellings[path] = key.strip().rpartition(".")[2]

@@ -20,7 +20,7 @@ from .yaml_reading import read_yaml
 Edit = Callable[[str], str]
 
 
-class Document:
+class ConfigurationDocument:
     """The text of a configuration and the values in it. Edits give another one."""
 
     def __init__(self, text: str, name: str = "configuration") -> None:
@@ -35,13 +35,13 @@ class Document:
     def is_json(self) -> bool:
         return self.text.lstrip().startswith("{")
 
-    def with_value(self, path: KeyPath, value: Any) -> Document:
+    def with_value(self, path: KeyPath, value: Any) -> ConfigurationDocument:
         """The document with another value at a path, whether or not there is one."""
         meant = _copied(self.value)
         _put(meant, path, value)
         return self._edited(meant, lambda text: yaml_editing.put(text, path, value_at(meant, path), meant))
 
-    def without(self, path: KeyPath) -> Document:
+    def without(self, path: KeyPath) -> ConfigurationDocument:
         """The document without the entry at a path, and without the comments above that."""
         meant = _copied(self.value)
         around = value_at(meant, path[:-1])
@@ -51,7 +51,7 @@ class Document:
             return self
         return self._edited(meant, lambda text: yaml_editing.remove(text, path, meant))
 
-    def with_item(self, path: KeyPath, index: int, value: Any) -> Document:
+    def with_item(self, path: KeyPath, index: int, value: Any) -> ConfigurationDocument:
         """The document with one more item in the list at a path, in front of the one at an index."""
         meant = _copied(self.value)
         items = value_at(meant, path)
@@ -60,7 +60,7 @@ class Document:
         items.insert(index, value)
         return self._edited(meant, lambda text: yaml_editing.insert(text, path, index, value, meant))
 
-    def with_moved(self, path: KeyPath, index: int, to: int) -> Document:
+    def with_moved(self, path: KeyPath, index: int, to: int) -> ConfigurationDocument:
         """The document with an item of the list at a path in another place, and its comments with it."""
         meant = _copied(self.value)
         items = value_at(meant, path)
@@ -69,18 +69,18 @@ class Document:
         items.insert(to, items.pop(index))
         return self._edited(meant, lambda text: yaml_editing.move(text, path, index, to, meant))
 
-    def _edited(self, meant: dict[str, Any], edit: Edit) -> Document:
+    def _edited(self, meant: dict[str, Any], edit: Edit) -> ConfigurationDocument:
         if _is_same(meant, self.value):
             return self
         if self.is_json:
-            return Document(json.dumps(meant, indent=2, ensure_ascii=False) + "\n", self.name)
+            return ConfigurationDocument(json.dumps(meant, indent=2, ensure_ascii=False) + "\n", self.name)
         try:
-            edited = Document(edit(self.text), self.name)
+            edited = ConfigurationDocument(edit(self.text), self.name)
             if _is_same(edited.value, meant):
                 return edited
         except (ConfigurationError, yaml.YAMLError, IndexError, yaml_editing.NotInPlaceError):
             pass
-        return Document(yaml_editing.anew(self.text, meant), self.name)
+        return ConfigurationDocument(yaml_editing.anew(self.text, meant), self.name)
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -7,12 +7,18 @@ bytes of the file stay in `Source`, so that what nobody changed is written back 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .kinds import CONTENT_TYPE_OF_KIND as CONTENT_TYPE_OF_KIND
+from .kinds import STANDING_ROLES as STANDING_ROLES
+from .kinds import BlockKind as BlockKind
+from .kinds import Container as Container
+from .kinds import ContentType as ContentType
+from .kinds import Family as Family
+from .kinds import Role as Role
 from .lazy_text import LONG as LONG
 from .lazy_text import LazyText as LazyText
 from .lazy_text import Text as Text
@@ -38,57 +44,15 @@ IN_STRING: Final = "\0json"
 """A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
 
 
-class Role(StrEnum):
-    SYSTEM = "system"
-    DEVELOPER = "developer"
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL = "tool"
-    """The results that answer one assistant message, in formats that give them a role of their own."""
-
-
-STANDING_ROLES = frozenset({Role.SYSTEM, Role.DEVELOPER})
-
-
-class Family(StrEnum):
-    """Whose rules a transcript has to satisfy."""
-
-    ANTHROPIC = "anthropic"
-    OPENAI_CHAT = "openai-chat"
-    OPENAI_RESPONSES = "openai-responses"
-
-
-class BlockKind(StrEnum):
-    TEXT = "text"
-    THINKING = "thinking"
-    TOOL_CALL = "tool_call"
-    TOOL_RESULT = "tool_result"
-    IMAGE = "image"
-    OPAQUE = "opaque"
-
-
-class ContentType(StrEnum):
-    """What a pass speaks about. Thinking and opaque blocks have no content type."""
-
-    MESSAGE_TEXT = "message_text"
-    TOOL_PARAMETERS = "tool_parameters"
-    TOOL_RESULTS = "tool_results"
-    IMAGES = "images"
-
-
-CONTENT_TYPE_OF_KIND = {
-    BlockKind.TEXT: ContentType.MESSAGE_TEXT,
-    BlockKind.TOOL_CALL: ContentType.TOOL_PARAMETERS,
-    BlockKind.TOOL_RESULT: ContentType.TOOL_RESULTS,
-    BlockKind.IMAGE: ContentType.IMAGES,
-}
-
-
 class Place(Struct, frozen=True):
     """Where a value stands in the file: the record's number and the path inside that record."""
 
     record: int
     path: JsonPath
+
+
+BlockKey = tuple[Place, tuple[int, int] | None, JsonPath]
+"""What names a block through a run, whatever becomes of its text: where it stands in the file."""
 
 
 class Block(Struct, frozen=True):
@@ -132,6 +96,10 @@ class Block(Struct, frozen=True):
     summarizes: bool = False
     anchors: bool = False
     demonstrates: bool = False
+
+    @property
+    def key(self) -> BlockKey:
+        return self.place, self.span, self.owner
 
     @property
     def is_inserted(self) -> bool:
@@ -237,14 +205,6 @@ class Message(Struct, frozen=True):
     @property
     def has_calls(self) -> bool:
         return any(block.kind is BlockKind.TOOL_CALL for block in self.blocks)
-
-
-class Container(StrEnum):
-    """How the records stand in the file."""
-
-    LINES = "lines"
-    ARRAY = "array"
-    OBJECT = "object"
 
 
 class Source(Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.transcript import Block
-from ..ledger.outcomes import Results, tells_failure
+from ..toolcalls.outcomes import Results, tells_failure
 from ..toolcalls.tools import (
     arguments_of,
     command_of_editor,

@@ -61,16 +61,16 @@ def split(text: str, *, by_sentence: bool = False) -> Units:
         bodies = lines if bodies is read.lines else bodies[:-1]
     marks = _marks(lines) if may_be_marked(text) else {}
     own = {gap.hash for gap in marks.values() if gap.hash}
-    hash = own.pop() if len(own) == 1 else short_hash(text)
+    digest = own.pop() if len(own) == 1 else short_hash(text)
     starts, stops, gaps = *_whole(len(lines)), _NO_GAPS
     go_on: Set[int] = frozenset()
     if by_sentence:
-        lines, bodies, gaps, go_on = _sentences_of(lines, marks, hash)
+        lines, bodies, gaps, go_on = _sentences_of(lines, marks, digest)
         starts, stops = _whole(len(lines))
     elif marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
-        lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, hash)
+        lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, digest)
         starts, stops = _whole(len(lines)) if starts == [*range(len(lines))] else (starts, _stops(starts))
-    return Units(lines, bodies, starts, stops, gaps, hash, has_final_break, go_on)
+    return Units(lines, bodies, starts, stops, gaps, digest, has_final_break, go_on)
 
 
 @lru_cache(1_000)

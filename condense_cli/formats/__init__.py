@@ -15,13 +15,13 @@ from .engine.container import Document, describe, open_document
 from .engine.own_summaries import recognised, with_escapes
 from .engine.slimming import slimmed as _slimmed
 from .engine.writing import write as _write
-from .table import TABLE, AddedRow, Candidate, Row, keys_of
+from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
 
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
 
 _ZIP: Final = b"PK\x03\x04"
-_ADDED: Final[dict[str, Row]] = {}
+_ADDED: Final[dict[str, FormatRow]] = {}
 
 
 def __getattr__(name: str) -> tuple[Format, ...]:
@@ -40,7 +40,7 @@ def add(formats: Iterable[Format]) -> None:
     _ADDED.update({form.name: AddedRow(form) for form in formats if form.name not in known})
 
 
-def _all() -> tuple[Row, ...]:
+def _all() -> tuple[FormatRow, ...]:
     return (*TABLE, *_ADDED.values())
 
 
@@ -124,7 +124,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
             return row.format, document.values
     taken: list[Any] = []
     seen: list[Any] = []
-    candidates = [Candidate(row) for row in _all()]
+    candidates = [FormatCandidate(row) for row in _all()]
     for record, value in enumerate(document.values):
         taken.append(value)
         if record in document.source.unparsed:

@@ -19,7 +19,7 @@ from .engine.display_text import objects_with
 from .engine.injected import is_injected
 
 
-class Kind(StrEnum):
+class CompactionKind(StrEnum):
     """What a client did to make the conversation smaller."""
 
     SUMMARY = "summary"
@@ -39,15 +39,15 @@ class Compacted(Struct, frozen=True):
 
     wrote: range
     end: int
-    kind: Kind = Kind.SUMMARY
+    kind: CompactionKind = CompactionKind.SUMMARY
     is_auto: bool | None = None
     said_before: int = 0
     cleared: tuple[tuple[str, str], ...] = ()
 
 
-def compactions(source: Source, format: str) -> list[Compacted] | None:
+def compactions(source: Source, format_name: str) -> list[Compacted] | None:
     """The compactions in a file, in its order; None where it is not known how clients of that format note them."""
-    finder = _FINDERS.get(format)
+    finder = _FINDERS.get(format_name)
     return None if finder is None else list(finder(source))
 
 
@@ -70,13 +70,13 @@ def _claude_code(source: Source) -> Iterator[Compacted]:
             yield Compacted(
                 range(record, record + 1),
                 record + 1,
-                Kind.CLEARED,
+                CompactionKind.CLEARED,
                 is_auto=_is_auto(noted.get("trigger")),
                 said_before=_tokens(noted, "preTokens"),
                 cleared=tuple((str(call), _CLEARED) for call in (calls if isinstance(calls, list) else ())),
             )
         elif isinstance(attachment, dict) and attachment.get("type") == "tool_results_cut":
-            yield Compacted(range(record, record + 1), record + 1, Kind.CLEARED, is_auto=True)
+            yield Compacted(range(record, record + 1), record + 1, CompactionKind.CLEARED, is_auto=True)
 
 
 def _first_said(source: Source, boundary: int, written: Mapping[str, Any]) -> int:
@@ -137,7 +137,7 @@ def _roo(source: Source) -> Iterator[Compacted]:
         if value.get("isTruncationMarker") is True:
             # The client hides half of the messages: as many stay, or a few more.
             behind = min(record + 1 + hidden[str(value.get("truncationId"))], source.listed)
-            yield Compacted(range(record, record + 1), behind, Kind.DROPPED, is_auto=True)
+            yield Compacted(range(record, record + 1), behind, CompactionKind.DROPPED, is_auto=True)
         elif value.get("isSummary") is True:
             end = behind if value.get("role") == "assistant" else record + 1
             yield Compacted(range(record, record + 1), end)
@@ -154,7 +154,7 @@ def _log(word: str, key: str) -> Finder:
             if value.get(key) == word and "observation" not in value:
                 noted = _object(value.get("args")) | value
                 has_text = key == "type" or bool(noted.get("summary"))
-                kind = Kind.SUMMARY if has_text else Kind.DROPPED
+                kind = CompactionKind.SUMMARY if has_text else CompactionKind.DROPPED
                 said = _tokens(value, "tokensBefore")
                 yield Compacted(range(record, record + 1), record + 1, kind, said_before=said)
 

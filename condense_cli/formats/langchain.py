@@ -158,8 +158,8 @@ def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
     if path == ("data",):
         return {"type": '"human"', "data": message}
     if path == ("kwargs",):
-        id = '["langchain", "schema", "messages", "HumanMessage"]'
-        return {"lc": "1", "type": '"constructor"', "id": id, "kwargs": message}
+        class_path = '["langchain", "schema", "messages", "HumanMessage"]'
+        return {"lc": "1", "type": '"constructor"', "id": class_path, "kwargs": message}
     return {"type": '"human"', "content": literal, "additional_kwargs": "{}", "response_metadata": "{}"}
 
 

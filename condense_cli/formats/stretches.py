@@ -16,11 +16,11 @@ from ..core.transcript import Block, Container, Message, Transcript
 from ..errors import TranscriptError
 from . import parse
 from .claude_code.cut import shortened
-from .compacted import Compacted, Kind
+from .compacted import Compacted, CompactionKind
 from .engine.writing import join
 
 
-class Stretch(Struct, frozen=True):
+class CompactedStretch(Struct, frozen=True):
     """A compaction, what was sent `before` it, what it left of that, and what was said `later`.
 
     `before` is None where the file does not hold it. `is_undone`: the user went back, and the conversation goes on
@@ -34,7 +34,7 @@ class Stretch(Struct, frozen=True):
     is_undone: bool
 
 
-def stretches(transcript: Transcript, found: Sequence[Compacted]) -> Iterator[Stretch]:
+def stretches(transcript: Transcript, found: Sequence[Compacted]) -> Iterator[CompactedStretch]:
     """One for each of the compactions that were found in the file of a transcript, in their order."""
     cleared: dict[str, str] = {}
     before = _before(transcript, found[0]) if found else None
@@ -45,12 +45,12 @@ def stretches(transcript: Transcript, found: Sequence[Compacted]) -> Iterator[St
         messages = whole.messages if whole else ()
         end = one.end if following is None else min(one.end, following.wrote.start)
         places = {block.place.record for message in messages for block in message.blocks}
-        yield Stretch(
+        yield CompactedStretch(
             one,
             before,
             tuple(_part(messages, range(end))),
             tuple(_part(messages, range(end, len(transcript.source.spans)))),
-            is_undone=one.kind is Kind.SUMMARY and places.isdisjoint(one.wrote),
+            is_undone=one.kind is CompactionKind.SUMMARY and places.isdisjoint(one.wrote),
         )
         before = whole
 

@@ -15,7 +15,7 @@ from .engine.base import Evidence, Format
 from .engine.container import Document
 
 
-class Row:
+class FormatRow:
     """A format of the table, imported when it is first looked at.
 
     Its `evidence` is never YES for a record without any of the keys `proof` (see `keys_of`), so until one comes it need
@@ -48,7 +48,7 @@ class Row:
         return is_one and self.may_claim and self.format.claims(document)
 
 
-class AddedRow(Row):
+class AddedRow(FormatRow):
     """A format that is there already, and of which nothing is known but what it says itself."""
 
     def __init__(self, form: Format) -> None:
@@ -59,10 +59,10 @@ class AddedRow(Row):
         return True
 
 
-class Candidate:
+class FormatCandidate:
     """A format while a file is being recognised: what it says of the records seen so far, once it was asked."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: FormatRow) -> None:
         self.row = row
         self.verdict: Evidence | None = None
         self.strongest = Evidence.MAYBE
@@ -79,37 +79,37 @@ class Candidate:
 
 
 TABLE: Final = (
-    Row("claude-code", "claude_code.format", "type"),
-    Row("qwen-code", "qwen_code", "parentUuid"),
-    Row("claude-stream-json", "claude_code.stream", "session_id"),
-    Row("codex", "codex.format", "payload"),
-    Row("cline", "roo.cline", "ts"),
-    Row("roo", "roo.format", "ts"),
-    Row("swe-agent", "swe_agent.format", "trajectory"),
-    Row("opencode", "opencode.format", "parts"),
-    Row("opencode-events", "opencode.events", "[]"),
-    Row("pi", "pi.format", "cwd"),
-    Row("gemini", "gemini.format", "timestamp"),
-    Row("gemini-log", "gemini.log", "projectHash"),
-    Row("kimi", "kimi.format", "type"),
-    Row("copilot", "copilot.format", "parentId"),
-    Row("vscode-chat", "vscode_chat", "requests"),
-    Row("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),
-    Row("google-adk", "google_adk", "events"),
-    Row("atif", "atif", "steps"),
-    Row("mini-swe-agent", "swe_agent.mini_swe_agent", may_claim=True),
-    Row("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
-    Row("inspect-eval", "inspect_log", attribute="ARCHIVES"),
-    Row("request-log", "openai.request_log", "type"),
-    Row("tau2", "tau2", "turn_idx"),
-    Row("langfuse", "traces", "observations", attribute="LANGFUSE"),
-    Row("langsmith", "traces", "run_type", attribute="LANGSMITH"),
-    Row("openhands", "openhands.format", "action", "observation", may_claim=True),
-    Row("openhands-sdk", "openhands.sdk", "kind"),
-    Row("sharegpt", "sharegpt", "value", "content.value", may_claim=True),
-    Row("openai-responses", "openai.responses", "type", may_claim=True),
-    Row("openai-chat", "openai.chat", "role"),
-    Row("anthropic", "anthropic", "role"),
+    FormatRow("claude-code", "claude_code.format", "type"),
+    FormatRow("qwen-code", "qwen_code", "parentUuid"),
+    FormatRow("claude-stream-json", "claude_code.stream", "session_id"),
+    FormatRow("codex", "codex.format", "payload"),
+    FormatRow("cline", "roo.cline", "ts"),
+    FormatRow("roo", "roo.format", "ts"),
+    FormatRow("swe-agent", "swe_agent.format", "trajectory"),
+    FormatRow("opencode", "opencode.format", "parts"),
+    FormatRow("opencode-events", "opencode.events", "[]"),
+    FormatRow("pi", "pi.format", "cwd"),
+    FormatRow("gemini", "gemini.format", "timestamp"),
+    FormatRow("gemini-log", "gemini.log", "projectHash"),
+    FormatRow("kimi", "kimi.format", "type"),
+    FormatRow("copilot", "copilot.format", "parentId"),
+    FormatRow("vscode-chat", "vscode_chat", "requests"),
+    FormatRow("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),
+    FormatRow("google-adk", "google_adk", "events"),
+    FormatRow("atif", "atif", "steps"),
+    FormatRow("mini-swe-agent", "swe_agent.mini_swe_agent", may_claim=True),
+    FormatRow("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
+    FormatRow("inspect-eval", "inspect_log", attribute="ARCHIVES"),
+    FormatRow("request-log", "openai.request_log", "type"),
+    FormatRow("tau2", "tau2", "turn_idx"),
+    FormatRow("langfuse", "traces", "observations", attribute="LANGFUSE"),
+    FormatRow("langsmith", "traces", "run_type", attribute="LANGSMITH"),
+    FormatRow("openhands", "openhands.format", "action", "observation", may_claim=True),
+    FormatRow("openhands-sdk", "openhands.sdk", "kind"),
+    FormatRow("sharegpt", "sharegpt", "value", "content.value", may_claim=True),
+    FormatRow("openai-responses", "openai.responses", "type", may_claim=True),
+    FormatRow("openai-chat", "openai.chat", "role"),
+    FormatRow("anthropic", "anthropic", "role"),
 )
 """Asked in this order. Of formats that fit equally well, as both chat formats fit plain text turns, the last counts."""
 

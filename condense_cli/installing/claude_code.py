@@ -13,14 +13,14 @@ from typing import Any, Final
 from .commands import hook_command, is_our_server, is_ours, program, runs
 from .hook_entries import problems_of, with_hooks, without_hooks
 from .json_settings import Settings, edit_of, part, settings_in
-from .plan import Edit, Plan
+from .plan import InstallPlan, SettingsEdit
 from .target import Target
 
 CLIENT: Final = "claude-code"
 SERVER: Final = "condense"
 
 
-def installed(target: Target) -> Plan:
+def installed(target: Target) -> InstallPlan:
     """What is to be written so that the client works with condense. Raises UnreadableError."""
     path = _settings(target)
     text, before = settings_in(path)
@@ -36,17 +36,17 @@ def installed(target: Target) -> Plan:
     edits = [edit_of(path, text, before, after)]
     if target.has_mcp:
         edits.append(_server(target, {"type": "stdio", "command": program()[0], "args": [*program()[1:], "mcp"]}))
-    return Plan(tuple(edits), tuple(remarks))
+    return InstallPlan(tuple(edits), tuple(remarks))
 
 
-def removed(target: Target) -> Plan:
+def removed(target: Target) -> InstallPlan:
     """What is to be written so that nothing of ours is left. Raises UnreadableError."""
     path = _settings(target)
     text, before = settings_in(path)
     after = without_hooks(before)
     if _is_our_line(after.get("statusLine")):
         del after["statusLine"]
-    return Plan((edit_of(path, text, before, after), _server(target, None)))
+    return InstallPlan((edit_of(path, text, before, after), _server(target, None)))
 
 
 def problems(target: Target) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _is_our_line(line: Any) -> bool:
     return isinstance(line, dict) and is_ours(line.get("command"))
 
 
-def _server(target: Target, wanted: Settings | None) -> Edit:
+def _server(target: Target, wanted: Settings | None) -> SettingsEdit:
     """The client's own file with our server, or without. One of another make by this name is left alone."""
     path = _state(target)
     text, before = settings_in(path)

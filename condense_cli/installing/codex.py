@@ -14,7 +14,7 @@ from .codex_trust import untrusted
 from .commands import is_our_server, program
 from .hook_entries import commands_in, problems_of, with_hooks, without_hooks
 from .json_settings import edit_of, settings_in
-from .plan import Edit, Plan, read
+from .plan import InstallPlan, SettingsEdit, read
 from .target import Target
 from .toml_block import tables_in, with_table, without_table
 
@@ -27,7 +27,7 @@ TRUST: Final = "Codex runs hooks only once you trust them: start codex, type /ho
 _MOVED: Final = "Codex identifies hooks by position, so it may ask you to trust later ones again."
 
 
-def installed(target: Target) -> Plan:
+def installed(target: Target) -> InstallPlan:
     """What is to be written so that the client works with condense. Raises UnreadableError."""
     path = _hooks(target)
     text, before = settings_in(path)
@@ -37,16 +37,16 @@ def installed(target: Target) -> Plan:
         edits.append(_server(target, {"command": program()[0], "args": [*program()[1:], "mcp"]}))
     if target.project is not None:
         remarks.append(f"Codex reads {target.project / '.codex'} only in trusted projects.")
-    return Plan(tuple(edits), tuple(remarks))
+    return InstallPlan(tuple(edits), tuple(remarks))
 
 
-def removed(target: Target) -> Plan:
+def removed(target: Target) -> InstallPlan:
     """What is to be written so that nothing of ours is left. Raises UnreadableError."""
     path = _hooks(target)
     text, before = settings_in(path)
     after = without_hooks(before)
     remarks = (_MOVED,) if after != before and after.get("hooks") else ()
-    return Plan((edit_of(path, text, before, after), _server(target, None)), remarks)
+    return InstallPlan((edit_of(path, text, before, after), _server(target, None)), remarks)
 
 
 def problems(target: Target) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _servers(tables: dict[str, Any]) -> dict[str, Any]:
     return servers if isinstance(servers, dict) else {}
 
 
-def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> Edit:
+def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> SettingsEdit:
     """The configuration with our server, or without. One of another make by this name is left alone."""
     path = _config(target)
     text = read(path)
@@ -92,10 +92,10 @@ def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> Edit:
     known: dict[str, Any] = found if isinstance(found, dict) else {}
     is_ours = is_our_server(found)
     if (found is not None and not is_ours) or (found is None and wanted is None):
-        return Edit(path, text, text)
+        return SettingsEdit(path, text, text)
     if is_ours and wanted is not None and all(known.get(key) == value for key, value in wanted.items()):
-        return Edit(path, text, text)
+        return SettingsEdit(path, text, text)
     left = without_table(text or "", _TABLE)
     after = with_table(left, _TABLE, wanted) if wanted is not None else left
     tables_in(path, after)
-    return Edit(path, text, after if after.strip() else None)
+    return SettingsEdit(path, text, after if after.strip() else None)

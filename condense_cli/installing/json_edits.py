@@ -18,7 +18,7 @@ from ..core.json_walk import key_at, next_member, scan, skip
 _INDENT: Final = re.compile(r"\{\r?\n([ \t]+)\"")
 
 
-class Layout(Struct, frozen=True):
+class JsonLayout(Struct, frozen=True):
     """How a text is laid out. Without an `indent` all is on one line."""
 
     indent: str | None
@@ -27,7 +27,7 @@ class Layout(Struct, frozen=True):
     line_end: str
 
     @classmethod
-    def of(cls, text: str) -> Layout:
+    def of(cls, text: str) -> JsonLayout:
         found = _INDENT.search(text)
         is_one_line = found is None and bool(text.strip()) and "\n" not in text.strip()
         indent = found[1] if found else None if is_one_line else "  "
@@ -68,10 +68,10 @@ def rewritten(text: str, before: Any, after: Any) -> str:
     """The text of the value `before` as that of `after`, where the parts that stay are the same objects in both."""
     start = skip(text, 0)
     end = scan(text, start)[1]
-    return text[:start] + _value(text[start:end], before, after, Layout.of(text), "") + text[end:]
+    return text[:start] + _value(text[start:end], before, after, JsonLayout.of(text), "") + text[end:]
 
 
-def _value(text: str, before: Any, after: Any, layout: Layout, margin: str | None) -> str:
+def _value(text: str, before: Any, after: Any, layout: JsonLayout, margin: str | None) -> str:
     if after is before:
         return text
     if isinstance(before, dict) and isinstance(after, dict):
@@ -105,7 +105,7 @@ def _value(text: str, before: Any, after: Any, layout: Layout, margin: str | Non
     return layout.dump(after, margin)
 
 
-def _with(member: _Member, before: Any, after: Any, layout: Layout) -> _Member:
+def _with(member: _Member, before: Any, after: Any, layout: JsonLayout) -> _Member:
     return replace(member, text=_value(member.text, before, after, layout, member.margin))
 
 
@@ -127,7 +127,7 @@ def _members(text: str) -> tuple[list[_Member], str]:
     return found, text[begins:-1]
 
 
-def _new_member(found: list[_Member], tail: str, layout: Layout, margin: str | None) -> tuple[_Member, str]:
+def _new_member(found: list[_Member], tail: str, layout: JsonLayout, margin: str | None) -> tuple[_Member, str]:
     """A member like its neighbours, without key and value; and the space behind the last one."""
     if found:
         lead = found[-1].lead

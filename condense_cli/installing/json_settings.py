@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import UnreadableError
-from .json_edits import Layout, rewritten
-from .plan import Edit, read
+from .json_edits import JsonLayout, rewritten
+from .plan import SettingsEdit, read
 
 Settings = dict[str, Any]
 T = TypeVar("T", dict[str, Any], list[Any])
@@ -43,13 +43,13 @@ def part(holder: Mapping[str, Any], key: str, kind: type[T]) -> T:
     return found
 
 
-def edit_of(path: Path, text: str | None, before: Settings, after: Settings) -> Edit:
+def edit_of(path: Path, text: str | None, before: Settings, after: Settings) -> SettingsEdit:
     """The file with other settings. Where they are the same it stays as it is; where none are left it goes."""
     if before == after:
-        return Edit(path, text, text)
+        return SettingsEdit(path, text, text)
     if not after:
-        return Edit(path, text, None)
-    return Edit(path, text, _written(text or "", before, after))
+        return SettingsEdit(path, text, None)
+    return SettingsEdit(path, text, _written(text or "", before, after))
 
 
 def _written(text: str, before: Settings, after: Settings) -> str:
@@ -58,5 +58,5 @@ def _written(text: str, before: Settings, after: Settings) -> str:
         written = rewritten(text, before, after)
         if json.loads(written) == after:
             return written
-    layout = Layout.of(text)
+    layout = JsonLayout.of(text)
     return layout.dump(after) + (layout.line_end if not text or text.endswith("\n") else "")

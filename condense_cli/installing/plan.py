@@ -13,7 +13,7 @@ from ..errors import OutputError, UnreadableError
 from ..storage.files import check_replaceable, output_errors, write_bytes
 
 
-class Edit(Struct, frozen=True):
+class SettingsEdit(Struct, frozen=True):
     """A file as it is, and as it is to be; None where there is no file."""
 
     path: Path
@@ -46,14 +46,14 @@ class Edit(Struct, frozen=True):
             write_bytes(target, self.after.encode())
 
 
-class Plan(Struct, frozen=True):
+class InstallPlan(Struct, frozen=True):
     """Edits of files, and sentences about what is left to the user or was left alone."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[SettingsEdit, ...]
     remarks: tuple[str, ...] = ()
 
     @property
-    def changes(self) -> list[Edit]:
+    def changes(self) -> list[SettingsEdit]:
         return [edit for edit in self.edits if edit.is_change]
 
 

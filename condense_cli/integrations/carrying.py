@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from ..live.requests import CACHE_MARK
-from .conversations import Conversations
+from .conversations import FittedConversations
 
 Block = dict[str, Any]
 Part = int
@@ -51,12 +51,17 @@ def thinking(words: str, signature: str | None) -> Block:
     return {"type": "thinking", "thinking": words, **({"signature": signature} if signature else {})}
 
 
-def call(id: str, tool: str, arguments: Any) -> Block:
-    return {"type": "tool_use", "id": id, "name": tool, "input": arguments}
+def call(call_id: str, tool: str, arguments: Any) -> Block:
+    return {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
 
 
-def result(id: str, content: str | list[Block], *, is_error: bool = False) -> Block:
-    return {"type": "tool_result", "tool_use_id": id, "content": content, **({"is_error": True} if is_error else {})}
+def result(call_id: str, content: str | list[Block], *, is_error: bool = False) -> Block:
+    return {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": content,
+        **({"is_error": True} if is_error else {}),
+    }
 
 
 def other(value: Any) -> Block:
@@ -118,7 +123,7 @@ def carried(messages: Sequence[M], dialect: Dialect[M]) -> Carried[M]:
 
 
 def fitted(
-    conversations: Conversations, key: Any, messages: Sequence[M], dialect: Dialect[M], *,
+    conversations: FittedConversations, key: Any, messages: Sequence[M], dialect: Dialect[M], *,
     marks: int | None = None, tools: Iterable[Any] = (), **request: Any,
 ) -> list[M]:  # fmt: skip
     """What to send of a framework's messages: those as they are where anything goes wrong.

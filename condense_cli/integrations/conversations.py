@@ -27,7 +27,7 @@ class _Held(Struct):
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Conversations:
+class FittedConversations:
     """Fits the messages of any conversation, told apart by a key. From any thread.
 
     `options` are those of `Live`. `on_decision` is called with what came of each fit that decided or tried something;

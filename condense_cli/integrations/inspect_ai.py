@@ -99,7 +99,7 @@ def _condensed(messages: list[ChatMessage], means: Means, model: str, target: in
     since = 0 if target else next((at for at in range(len(messages), 0, -1) if _is_frozen(messages[at - 1])), 0)
     start = given.before(since)
     working = given.sent if not binds_thinking(model) else [*given.sent[:start], *_thoughtless(given.sent[start:])]
-    found = freeze(working, start, means, format=FORMAT, model=model, target=target)
+    found = freeze(working, start, means, format_name=FORMAT, model=model, target=target)
     return None if isinstance(found, str) else _put_together(given, working, start, found, dialect)
 
 

@@ -11,7 +11,7 @@ from ..live.breakpoints import marks_in
 from ..live.requests import CACHE_MARK
 from . import needs
 from .carrying import FORMAT, Block, Part, Told, call, fitted, other, result, text, texts_of, thinking
-from .conversations import Conversations, OnDecision
+from .conversations import FittedConversations, OnDecision
 
 with needs("LangChain", "langchain"):
     from langchain.agents.middleware import AgentMiddleware, ModelRequest
@@ -31,7 +31,7 @@ class CondenseMiddleware(AgentMiddleware):
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
         super().__init__()
-        self._conversations = Conversations(on_decision=on_decision, format=FORMAT, **options)
+        self._conversations = FittedConversations(on_decision=on_decision, format=FORMAT, **options)
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         return handler(self._fitted(request))
@@ -58,13 +58,13 @@ class CondenseEdit:
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
-        self._conversations = Conversations(on_decision=on_decision, format=FORMAT, **options)
+        self._conversations = FittedConversations(on_decision=on_decision, format=FORMAT, **options)
 
     def apply(self, messages: list[AnyMessage], *, count_tokens: Callable[[Sequence[Any]], int]) -> None:
         messages[:] = _fitted(self._conversations, messages)
 
 
-def _fitted(conversations: Conversations, messages: Sequence[Any], **request: Any) -> list[Any]:
+def _fitted(conversations: FittedConversations, messages: Sequence[Any], **request: Any) -> list[Any]:
     last = next((each for each in reversed(messages) if isinstance(each, AIMessage)), None)
     key = next((each.id for each in messages if isinstance(each, HumanMessage)), None)
     usage = last.usage_metadata if last is not None else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import needs
 from .carrying import beginning
-from .conversations import Conversations, OnDecision
+from .conversations import FittedConversations, OnDecision
 
 with needs("the OpenAI Agents SDK", "openai-agents"):
     from agents import ModelResponse, RunContextWrapper, RunHooks
@@ -23,7 +23,7 @@ class CondenseFilter(RunHooks[Any]):
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
-        self._conversations = Conversations(on_decision=on_decision, format="openai-responses", **options)
+        self._conversations = FittedConversations(on_decision=on_decision, format="openai-responses", **options)
         self._last: ContextVar[bytes | None] = ContextVar("condense", default=None)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..live.requests import CACHE_MARK
 from . import needs
 from .carrying import FORMAT, Block, Part, Told, call, fitted, other, result, text, texts_of, thinking
-from .conversations import Conversations, OnDecision
+from .conversations import FittedConversations, OnDecision
 
 with needs("Pydantic AI", "pydantic-ai"):
     from pydantic_ai import RunContext
@@ -38,7 +38,7 @@ class Condense(AbstractCapability[Any]):
     """`Agent(..., capabilities=[Condense(preset="balanced")])`. `options` are those of `condense_cli.Live`."""
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
-        self._conversations = Conversations(on_decision=on_decision, format=FORMAT, **options)
+        self._conversations = FittedConversations(on_decision=on_decision, format=FORMAT, **options)
 
     @classmethod
     def get_serialization_name(cls) -> str | None:

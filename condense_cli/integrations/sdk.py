@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
-from .conversations import Conversations, OnDecision
+from .conversations import FittedConversations, OnDecision
 
 _KEYS: Final = ("messages", "input")
 _CONVERSATION: Final = "the only one"
@@ -23,7 +23,7 @@ class Condensing:
 
     def __init__(self, create: Callable[..., Any], *, on_decision: OnDecision | None = None, **options: Any) -> None:
         self._create = create
-        self._conversations = Conversations(on_decision=on_decision, **options)
+        self._conversations = FittedConversations(on_decision=on_decision, **options)
         self.usage: Any = None
 
     def __call__(self, **request: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import Final, Literal, assert_never, get_args
 from msgspec.structs import replace
 
 from ..core.tokens import Counter
+from ..toolcalls.outcomes import ENDED, OK
 from . import written
-from .entries import ENDED, OK, FileEntry, Ledger, LeftOutEntries
+from .entries import FileEntry, Ledger, LeftOutEntries
 
 DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
 

@@ -20,9 +20,10 @@ from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.transcript import BlockKind, Message
+from ..toolcalls.outcomes import DENIED, ENDED, OK
 from ..toolcalls.tools import arguments_of, string_values
 from .bounded import DONE
-from .entries import DENIED, ENDED, OK, Ledger
+from .entries import Ledger
 
 T = TypeVar("T")
 

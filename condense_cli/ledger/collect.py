@@ -13,6 +13,7 @@ from ..extractive.answers import words_in
 from ..extractive.pasted import is_typed, pasted_units
 from ..extractive.units import render, split
 from ..toolcalls import patches, todos, tools
+from ..toolcalls.outcomes import Results, command_outcome, results_of
 from .entries import (
     LONGEST_REQUEST,
     CommandEntry,
@@ -25,7 +26,6 @@ from .entries import (
     merge,
     middle_left_out,
 )
-from .outcomes import Results, command_outcome, tells_failure
 from .shell import file_effects
 
 _LONGEST_COMMAND: Final = (300, 60)
@@ -53,22 +53,6 @@ def collect(messages: Sequence[Message]) -> Ledger:
             elif block.kind is BlockKind.OPAQUE and block.estimate and not block.injected:
                 entries.append(Ledger(left_out=LeftOutEntries(documents=1)))
     return merge_all(entries)
-
-
-def results_of(messages: Sequence[Message]) -> dict[int, Results]:
-    """The results of calls, by the identity of the call: where ids come again, each is answered before the next."""
-    calls: dict[str | None, Block] = {}
-    parts: dict[int, list[Block]] = {}
-    flagged: dict[int, bool] = {}
-    for message in messages:
-        for block in message.blocks:
-            if block.kind is BlockKind.TOOL_CALL:
-                calls[block.call_id] = block
-            elif block.answers and block.answers in calls:
-                call = id(calls[block.answers])
-                parts.setdefault(call, []).append(block)
-                flagged[call] = tells_failure(message.role, block)
-    return {call: Results(tuple(blocks), flagged[call]) for call, blocks in parts.items()}
 
 
 def merge_all(ledgers: Sequence[Ledger]) -> Ledger:

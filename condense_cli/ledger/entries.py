@@ -13,17 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.markers import Gap, short_hash
+from ..toolcalls.outcomes import ENDED
 
 State = Literal["", "failed", "denied", "deleted", "moved"]
 """How the last change of a file ended where the counts do not tell it."""
-
-OK: Final = "ok"
-FAILED: Final = "failed"
-ENDED: Final = "ended"
-DENIED: Final = "denied"
-"""How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how; or
-the user did not let it run."""
-
 
 LONGEST_REQUEST: Final = (2_000, 1_000)
 """So many characters stay of the beginning and the end of what the user pasted, or wrote where there is little room."""

@@ -28,7 +28,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from .entries import DENIED, ENDED, OK, CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest
+from ..toolcalls.outcomes import DENIED, ENDED, OK
+from .entries import CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest
 
 OPENING: Final = "<ledger>"
 CLOSING: Final = "</ledger>"
@@ -268,8 +269,8 @@ def _request(entry: _Entry) -> UserRequest:
 
 
 def _todo(entry: _Entry) -> Todo:
-    status, id, text = _match(_TODO, entry["-"]).groups()
-    return Todo(text, status, id or "")
+    status, todo_id, text = _match(_TODO, entry["-"]).groups()
+    return Todo(text, status, todo_id or "")
 
 
 def _left_out(line: str) -> LeftOutEntries:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import __version__, api
+from .. import api
 from ..config.models import Configuration
 from ..core.arguments import (
     COUNT,
@@ -27,6 +27,7 @@ from ..core.arguments import (
     with_arguments,
 )
 from ..core.nearest import nearest
+from ..core.version import __version__
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
 from .breakpoints import BESIDE, marks_in, with_breakpoints

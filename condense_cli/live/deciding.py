@@ -91,13 +91,13 @@ class Decider:
         self,
         means: Means,
         policy: Policy,
-        format: str | None,
+        format_name: str | None,
         waiting: Waiting,
         turn: AbstractContextManager[Any],
         *,
         is_long_lived: bool,
     ) -> None:
-        self._means, self._policy, self._format, self._waiting = means, policy, format, waiting
+        self._means, self._policy, self._format, self._waiting = means, policy, format_name, waiting
         self._turn = turn
         self._is_long_lived = is_long_lived
         self._ratio = _TOKENS_PER_CHARACTER

@@ -75,7 +75,7 @@ def freeze(
     frozen: int,
     means: Means,
     *,
-    format: str | None,
+    format_name: str | None,
     model: str | None,
     most: int | None = None,
     end: int | None = None,
@@ -86,7 +86,7 @@ def freeze(
     `end` is before the newest turns, where every call is answered, and at most `most`, unless it is given. `target` are
     tokens for the whole. Raises CondenseError for messages that cannot be read.
     """
-    transcript = replace(api.loads(messages, format=format), model=model)
+    transcript = replace(api.loads(messages, format=format_name), model=model)
     if transcript.format not in MESSAGE_FORMATS:
         return f"messages in the format {transcript.format} are not condensed here"
     cut = _cut(transcript, means.keep_recent, len(messages) if most is None else most, end)

@@ -21,7 +21,7 @@ from ..core.transcript import Transcript
 from ..passes.condensation import Condensation, RunError
 from ..passes.summaries import Summarizer
 from ..plugins import Installed
-from ..providers.decision import Decision
+from ..providers.decision import CheckDecision
 from ..providers.manager import Manager, Sizing
 from ..providers.registry import Registered, Registry
 from ..providers.window import WindowFlags, window_of
@@ -39,7 +39,7 @@ class Managed(Struct, frozen=True):
     """
 
     messages: list[Any]
-    decision: Decision
+    decision: CheckDecision
     tokens_before: int
     tokens_after: int
     cost: Decimal

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..core.numbers import count_in, percent_in
 from ..errors import UsageError
-from ..money.economics import NEVER, TURNS, Rates, Rewrite, weigh
+from ..money.economics import NEVER, TURNS, PrefixRewrite, Rates, weigh
 
 LEAST_OLDER: Final = 4_000
 """The model's tokens: with fewer between the frozen part and the newest turns a try is not worth its time."""
@@ -70,7 +70,7 @@ def break_even(outcome: Outcome, moment: Moment, rates: Rates) -> Decimal:
         return Decimal(0)
     fresh = min(moment.fresh, outcome.after - outcome.prefix)
     old, new = outcome.before - outcome.prefix - fresh, outcome.after - outcome.prefix - fresh
-    found = weigh(Rewrite(outcome.prefix, max(0, old), max(0, new)), rates).warm
+    found = weigh(PrefixRewrite(outcome.prefix, max(0, old), max(0, new)), rates).warm
     return NEVER if found is None else found
 
 

@@ -27,20 +27,30 @@ class Step(Struct, frozen=True):
 
 
 def next_segment(
-    request: Request, segments: Segments, means: Means, format: str | None, model: str | None, target: int | None = None
+    request: Request,
+    segments: Segments,
+    means: Means,
+    format_name: str | None,
+    model: str | None,
+    target: int | None = None,
 ) -> Step | str:
     """Condense what came since the last decision; why not, in words."""
     rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
-    return _step(request, segments, rest, means, segments[-1].format if segments else format, model, target)
+    return _step(request, segments, rest, means, segments[-1].format if segments else format_name, model, target)
 
 
 def renewed(
-    request: Request, segments: Segments, means: Means, format: str | None, model: str | None, target: int | None = None
+    request: Request,
+    segments: Segments,
+    means: Means,
+    format_name: str | None,
+    model: str | None,
+    target: int | None = None,
 ) -> Step | str:
     """Condense all of the caller's messages again from the start; why not, in words."""
     # What was thought since the first decision was thought over messages that are not sent any more.
     rest = without_thinking(request, 0) if binds_thinking(model) else live_part(request, ())
-    return _step(request, (), rest, means, segments[-1].format if segments else format, model, target)
+    return _step(request, (), rest, means, segments[-1].format if segments else format_name, model, target)
 
 
 def again(request: Request, segments: Segments, means: Means) -> tuple[Segments, str]:
@@ -78,7 +88,7 @@ def _computed(request: Request, before: Segments, segment: Segment, means: Means
 
 
 def _step(
-    request: Request, segments: Segments, rest: Rest, means: Means, format: str | None, model: str | None,
+    request: Request, segments: Segments, rest: Rest, means: Means, format_name: str | None, model: str | None,
     target: int | None, end: int | None = None,
 ) -> Step | str:  # fmt: skip
     frozen = sent_for(segments)
@@ -88,7 +98,7 @@ def _step(
         working,
         len(frozen),
         means,
-        format=format,
+        format_name=format_name,
         model=model,
         most=None if marked is None or end is not None else len(frozen) + marked + 1,
         end=None if end is None else len(frozen) + rest.positions.index(end),

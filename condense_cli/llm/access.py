@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..config.profiles import OFFLINE, Access
 from ..config.user import UserConfiguration, unknown_profile
 from .client import names_of
-from .reasons import Cause, Failure, Names, failure
+from .reasons import Cause, Failure, ReasonNames, failure
 
 
 class Permission(Struct, frozen=True):
@@ -69,7 +69,7 @@ def open_access(name: str, user: UserConfiguration, environment: Mapping[str, st
     known = user.profiles.get(name)
     if known is None:
         refused = unknown_profile(name, user.profiles)
-        text = failure(Cause.UNKNOWN_PROFILE, Names(profile=name))
+        text = failure(Cause.UNKNOWN_PROFILE, ReasonNames(profile=name))
         return Failure(text.reason, text.what, refused.hint)
     access = Access(name, known.profile)
     variable = known.profile.variable

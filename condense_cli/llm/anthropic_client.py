@@ -15,7 +15,7 @@ import httpx2
 
 from ..config.profiles import Access
 from ..money.economics import CallUsage
-from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
+from .client import Answer, CallError, ModelRequest, a_count, max_output, names_of, usage_of
 from .reasons import Cause, failure
 from .redirects import OneOrigin, destination
 from .statuses import reason_of
@@ -51,7 +51,7 @@ class AnthropicClient:
     def close(self) -> None:
         self._client.close()
 
-    def call(self, request: Request) -> Answer:
+    def call(self, request: ModelRequest) -> Answer:
         usage: CallUsage | None = None
         with (
             self._errors(lambda: usage),

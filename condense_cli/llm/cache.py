@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from ..config.profiles import Profile
 from ..storage.cache_files import CacheFile, is_broken
-from .client import Request, max_output
+from .client import ModelRequest, max_output
 from .prompts import PROMPT_VERSION
 from .reasons import Cause
 
@@ -53,7 +53,7 @@ def cache_path() -> Path:
     return user_cache_path("condense", appauthor=False) / FILE_NAME
 
 
-def key_of(request: Request, profile: Profile) -> bytes:
+def key_of(request: ModelRequest, profile: Profile) -> bytes:
     """Hash of everything that decides what a model answers."""
     parts = (
         PROMPT_VERSION,

@@ -20,7 +20,7 @@ from ..config.profiles import Access
 from ..money.economics import Accounting, CallUsage
 from .budget import Budget, Reserved, Worst
 from .cache import Cache, Stored, key_of
-from .client import Answer, CallError, Client, Request, max_output, names_of
+from .client import Answer, CallError, ModelClient, ModelRequest, max_output, names_of
 from .connecting import connect
 from .parts import Count, worst_input
 from .reasons import HOPELESS, LASTING, Cause, Failure, failure
@@ -102,10 +102,10 @@ class Caller(Struct, frozen=True):
     max_parallel_calls: int | None = None
     progress: Callable[[Progress], None] | None = None
     clock: Callable[[], float] = time.monotonic
-    opened: Callable[[Access], Client] = connect
+    opened: Callable[[Access], ModelClient] = connect
 
 
-def fulfil(requests: Sequence[Request], caller: Caller) -> Fulfilment:
+def fulfil(requests: Sequence[ModelRequest], caller: Caller) -> Fulfilment:
     """An outcome for every request. Equal requests are called once. Raises nothing for a call that fails.
 
     Ctrl-C ends it early: what has an answer keeps it, the others are INTERRUPTED.
@@ -132,7 +132,7 @@ def fulfil(requests: Sequence[Request], caller: Caller) -> Fulfilment:
     return Fulfilment(tuple(outcomes), run.spent, run.is_interrupted, notes)
 
 
-def _judged(outcome: CallOutcome, request: Request, caller: Caller) -> CallOutcome:
+def _judged(outcome: CallOutcome, request: ModelRequest, caller: Caller) -> CallOutcome:
     """A whole answer still has to be short enough."""
     if outcome.text is None:
         return outcome
@@ -155,7 +155,7 @@ class _Call(Struct, frozen=True):
 class _Run:
     """The state of one fulfilment."""
 
-    def __init__(self, asked: dict[bytes, Request], caller: Caller) -> None:
+    def __init__(self, asked: dict[bytes, ModelRequest], caller: Caller) -> None:
         self.outcomes: dict[bytes, CallOutcome] = {}
         self.spent = Spent()
         self.is_interrupted = False
@@ -168,7 +168,7 @@ class _Run:
         self._waiting = deque(asked)
         self._running: dict[bytes, _Call] = {}
         self._results: SimpleQueue[tuple[bytes, Answer | CallError]] = SimpleQueue()
-        self._client: Client | None = None
+        self._client: ModelClient | None = None
 
     def work(self) -> None:
         self._look_up()
@@ -279,7 +279,7 @@ class _Run:
         self.spent += spent
         return spent
 
-    def _worst(self, request: Request) -> Worst:
+    def _worst(self, request: ModelRequest) -> Worst:
         caller = self._caller
         profile = caller.access.profile
         read = worst_input(request, caller.count, exact=caller.exact)
@@ -301,7 +301,9 @@ class _Run:
             self._caller.progress(Progress(len(self.outcomes), len(self._asked), self.spent))
 
 
-def _call(client: Client, key: bytes, request: Request, results: SimpleQueue[tuple[bytes, Answer | CallError]]) -> None:
+def _call(
+    client: ModelClient, key: bytes, request: ModelRequest, results: SimpleQueue[tuple[bytes, Answer | CallError]]
+) -> None:
     try:
         results.put((key, client.call(request)))
     except CallError as error:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..ledger.checklist import Checklist
 from .calls import Caller, CallOutcome
-from .client import Request, max_output, names_of
+from .client import ModelRequest, max_output, names_of
 from .parts import worst_input
 from .prompts import PromptTask, request_again
 from .reasons import ANSWERED, Cause, Failure, failure
@@ -27,7 +27,9 @@ def checklist_of(task: PromptTask, caller: Caller) -> Checklist | None:
     return replace(checklist, items=sent) if sent else None
 
 
-def again(task: PromptTask, request: Request, answer: CallOutcome, window: int, caller: Caller) -> Request | None:
+def again(
+    task: PromptTask, request: ModelRequest, answer: CallOutcome, window: int, caller: Caller
+) -> ModelRequest | None:
     """The request for what an answer lacks; None where it holds enough, is none, or both do not fit into the window.
 
     The requests of the task have been sent, or found in the cache, so that all its secrets are known.

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from ..config.profiles import Access, Profile
 from ..money.economics import CallUsage
-from .reasons import NO_VARIABLE, Failure, Names
+from .reasons import NO_VARIABLE, Failure, ReasonNames
 
 
-class Request(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True):
     """What is asked. The answer may have `limit` tokens, and fewer than the `replaced` tokens it stands for."""
 
     system: str
@@ -54,17 +54,17 @@ class CallError(Exception):
         self.usage = usage
 
 
-class Client(Protocol):
+class ModelClient(Protocol):
     """Access to one model. Its calls may run in several threads at once."""
 
-    def call(self, request: Request) -> Answer:
+    def call(self, request: ModelRequest) -> Answer:
         """The answer to a request. Raises CallError, and nothing else."""
 
     def close(self) -> None:
         """Give the connections back; calls that still run fail."""
 
 
-class CountingClient(Client, Protocol):
+class CountingClient(ModelClient, Protocol):
     """Access to one model that also counts."""
 
     def count_tokens(self, body: dict[str, Any]) -> int:
@@ -79,9 +79,9 @@ def max_output(profile: Profile, limit: int) -> int:
     return min(profile.max_tokens, limit + limit // 2 + profile.reasoning_tokens)
 
 
-def names_of(access: Access) -> Names:
+def names_of(access: Access) -> ReasonNames:
     profile = access.profile
-    return Names(
+    return ReasonNames(
         profile=access.name,
         model=profile.model or access.name,
         host=profile.host,

@@ -83,16 +83,16 @@ def _asked(transcript: Transcript, count: Counter, api: Api, redactor: Redactor 
         raise UsageError("The transcript has no text that a provider could count.", "Leave --count exact out.")
     match api:
         case "anthropic":
-            format = "anthropic"
+            format_name = "anthropic"
         case "openai":
-            format = "openai-responses"
+            format_name = "openai-responses"
         case "offline" | "installed":
             raise ValueError(f"a profile of api {api} has no endpoint that counts")
         case other:
             assert_never(other)
-    whole = json.loads(convert(sent, format).data)
+    whole = json.loads(convert(sent, format_name).data)
     whole.pop("model", None)  # It is the profile's.
-    if format == "anthropic":
+    if format_name == "anthropic":
         _close_messages(whole["messages"])
         frame: Body = {"messages": [{"role": "user", "content": _NOTHING}]}
         tools = _tools(whole["messages"])
@@ -101,7 +101,7 @@ def _asked(transcript: Transcript, count: Counter, api: Api, redactor: Redactor 
     else:
         _close_items(whole["input"])
         frame = {"input": [{"type": "message", "role": "user", "content": _NOTHING}]}
-    return _Asked(_encodable(whole), frame, _bare(whole, format, count), _bare(frame, format, count))
+    return _Asked(_encodable(whole), frame, _bare(whole, format_name, count), _bare(frame, format_name, count))
 
 
 def _text_alone(transcript: Transcript) -> Transcript:
@@ -155,10 +155,10 @@ def _parts(content: Any, kind: str) -> list[Body]:
     return [part for part in content if part["type"] == kind] if isinstance(content, list) else []
 
 
-def _bare(body: Body, format: str, count: Counter) -> int:
+def _bare(body: Body, format_name: str, count: Counter) -> int:
     """What we count in a request, but for the definitions of tools."""
     without_tools = {key: value for key, value in body.items() if key != "tools"}
-    read = formats.parse(json.dumps(without_tools).encode(), format=format)
+    read = formats.parse(json.dumps(without_tools).encode(), format=format_name)
     return count.transcript(read) + count(read.envelope)
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..money.economics import CallUsage
-from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
+from .client import Answer, CallError, ModelRequest, a_count, max_output, names_of, usage_of
 from .reasons import Cause, failure
 from .redirects import OneOrigin, destination
 from .statuses import reason_of
@@ -75,14 +75,14 @@ class OpenAIClient:
     def close(self) -> None:
         self._client.close()
 
-    def call(self, request: Request) -> Answer:
+    def call(self, request: ModelRequest) -> Answer:
         while True:
             try:
                 return self._answer(request)
             except _ParameterRefusedError as refused:
                 self._refused |= {refused.parameter}
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: ModelRequest) -> Answer:
         heard = _Heard()
         parameters = self._parameters(request)
         with self._errors(heard, parameters):
@@ -101,7 +101,7 @@ class OpenAIClient:
             raise self._error(Cause.EMPTY, "", heard)
         return Answer(text, heard.usage)
 
-    def _parameters(self, request: Request) -> Parameters:
+    def _parameters(self, request: ModelRequest) -> Parameters:
         parameters: Parameters = {
             "model": self._profile.model,
             "messages": [

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from ..config.profiles import Profile
-from .client import Request, max_output
+from .client import ModelRequest, max_output
 from .prompts import PromptTask, request_for
 
 Count = Callable[[str], int]
@@ -28,7 +28,7 @@ class TooLargeError(Exception):
     """The text does not fit into the window, in however many parts."""
 
 
-def worst_input(request: Request, count: Count, *, exact: bool) -> int:
+def worst_input(request: ModelRequest, count: Count, *, exact: bool) -> int:
     """The most tokens that a request may be counted as by its API. `exact`: `count` is the model's own vocabulary."""
     tokens = count(request.system) + count(request.prompt)
     return _MARGIN + (tokens if exact else int(tokens * FOREIGN))
@@ -36,7 +36,7 @@ def worst_input(request: Request, count: Count, *, exact: bool) -> int:
 
 def requests_for(
     task: PromptTask, profile: Profile, window: int, count: Count, *, exact: bool, joins: bool = False
-) -> tuple[Request, ...]:
+) -> tuple[ModelRequest, ...]:
     """One request if the text fits into the window, or one for each part of it. `joins`: the pieces are summaries.
 
     Raises TooLargeError.

@@ -11,7 +11,7 @@ from ..money.economics import CallUsage
 from .cache import key_of
 from .calls import Caller, CallOutcome, Fulfilment
 from .checking import again, judged
-from .client import Request
+from .client import ModelRequest
 from .prompts import PromptTask
 from .reasons import Failure
 from .spending import Spent, spent_on
@@ -47,7 +47,7 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     return CallOutcome(_stand_in(caller.access.name, length, task), spent=spent)
 
 
-def _remembered(request: Request, caller: Caller) -> CallOutcome | None:
+def _remembered(request: ModelRequest, caller: Caller) -> CallOutcome | None:
     """The answer of the cache. What is masked in a request is not known before it is sent."""
     if caller.cache is None or caller.redactor is not None:
         return None

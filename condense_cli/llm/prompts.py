@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..ledger.checklist import Checklist
-from .client import Request
+from .client import ModelRequest
 
 PROMPT_VERSION: Final = "1"
 
@@ -110,7 +110,7 @@ _LENGTH: Final = "Write at most {words} words, in the language of the text. Begi
 
 def request_for(
     task: PromptTask, text: str, limit: int, *, joins: bool = False, part: int = 1, parts: int = 1
-) -> Request:
+) -> ModelRequest:
     """The request for a task, with its text or part of it, and an answer of at most `limit` tokens.
 
     `joins`: the text holds the summaries of parts.
@@ -128,10 +128,10 @@ def request_for(
         prompt = f"{before}\n{task.previous}\n{after}\n\n{prompt}"
     paragraphs.append(_LENGTH.format(words=words_of(limit)))
     system = "\n\n".join(paragraphs)
-    return Request(_sendable(system), _sendable(prompt), limit, task.replaced if parts == 1 else None)
+    return ModelRequest(_sendable(system), _sendable(prompt), limit, task.replaced if parts == 1 else None)
 
 
-def request_again(request: Request, answer: str, missing: Sequence[str]) -> Request:
+def request_again(request: ModelRequest, answer: str, missing: Sequence[str]) -> ModelRequest:
     """The same request once more, with its answer, and what that lacks.
 
     All of it stands behind the first prompt, so that a provider that remembers the beginning of requests reads it for

@@ -7,6 +7,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.brief import brief
+
+_MOST: Final = 300
+"""Characters of what an API says, which are shown."""
+
 
 class Cause(StrEnum):
     NO_CONSENT = "no_consent"
@@ -178,7 +183,7 @@ class Failure(Struct, frozen=True):
         return f"{self.what} {self.detail}" if self.detail else self.what
 
 
-class Names(Struct, frozen=True):
+class ReasonNames(Struct, frozen=True):
     """The names that the sentences speak of."""
 
     profile: str = "(none)"
@@ -188,16 +193,11 @@ class Names(Struct, frozen=True):
     package: str = ""
 
 
-def failure(reason: Cause, names: Names | None = None, detail: str = "") -> Failure:
-    names = names or Names()
+def failure(reason: Cause, names: ReasonNames | None = None, detail: str = "") -> Failure:
+    names = names or ReasonNames()
     if reason is Cause.UNAUTHORISED and names.variable == NO_VARIABLE:
         what, hint = (text.format(profile=names.profile, host=names.host) for text in _NO_KEY_SENT)
-        return Failure(reason, what, hint, _in_one_line(detail))
+        return Failure(reason, what, hint, brief(" ".join(detail.split()), _MOST))
     values = {name: getattr(names, name) for name in names.__struct_fields__}
     what, hint = (text.format_map(values) for text in _TEXTS[reason])
-    return Failure(reason, what, hint, _in_one_line(detail))
-
-
-def _in_one_line(text: str, most: int = 300) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return Failure(reason, what, hint, brief(" ".join(detail.split()), _MOST))

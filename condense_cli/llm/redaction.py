@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..errors import CondenseError
-from .client import Request
+from .client import ModelRequest
 
 _ASSIGNED: Final = re.compile(
     r"""(?:pass(?:word|wd|phrase)|secret(?:[_-]?(?:access[_-]?)?key)?|token|api[_-]?key|private[_-]?key|bearer)
@@ -54,7 +54,7 @@ class Redactor:
         """Different secrets that were masked so far."""
         return len(self._numbers)
 
-    def request(self, request: Request) -> Request:
+    def request(self, request: ModelRequest) -> ModelRequest:
         return replace(request, system=self.text(request.system), prompt=self.text(request.prompt))
 
     def hides(self, text: str) -> bool:

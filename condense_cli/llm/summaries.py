@@ -16,7 +16,7 @@ from ..config.profiles import Access
 from ..money.prices import context_window
 from .calls import Caller, CallOutcome, Fulfilment, fulfil
 from .checking import again, judged
-from .client import Request, names_of
+from .client import ModelRequest, names_of
 from .parts import TooLargeError, requests_for
 from .prompts import PromptTask
 from .reasons import Cause, Failure, failure
@@ -32,7 +32,7 @@ _AGAIN_AT_ONCE: Final = 10
 
 class _State(Struct):
     task: PromptTask
-    requests: tuple[Request, ...]
+    requests: tuple[ModelRequest, ...]
     spent: Spent = Spent()
     is_cached: bool = True
     outcome: CallOutcome | None = None
@@ -43,7 +43,7 @@ class _State(Struct):
         self.outcome = replace(outcome, spent=self.spent, is_cached=self.is_cached)
 
 
-def plan(task: PromptTask, caller: Caller) -> tuple[Request, ...] | Failure:
+def plan(task: PromptTask, caller: Caller) -> tuple[ModelRequest, ...] | Failure:
     """The first requests for a task, which a dry run can price; TOO_LARGE if no window is large enough."""
     return _plan(task, caller, joins=False)
 
@@ -86,7 +86,7 @@ def window_if_known(access: Access) -> int | None:
     return context_window(profile.model)
 
 
-def _plan(task: PromptTask, caller: Caller, *, joins: bool) -> tuple[Request, ...] | Failure:
+def _plan(task: PromptTask, caller: Caller, *, joins: bool) -> tuple[ModelRequest, ...] | Failure:
     window = window_of(caller.access)
     try:
         return requests_for(task, caller.access.profile, window, caller.count, exact=caller.exact, joins=joins)

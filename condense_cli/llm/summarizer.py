@@ -24,7 +24,7 @@ from .calls import Caller
 from .flatten import flattened
 from .planning import planned
 from .prompts import PromptTask, Subject
-from .reasons import Cause, Failure, Names, failure
+from .reasons import Cause, Failure, ReasonNames, failure
 from .redaction import Redactor
 from .spending import Spent
 from .summaries import summarize, window_of
@@ -184,7 +184,7 @@ class Summaries:
         except MemoryError:
             raise
         except Exception as error:
-            why = failure(Cause.INSTALLED_FAILED, Names(profile=access.name), f"{type(error).__name__}: {error}")
+            why = failure(Cause.INSTALLED_FAILED, ReasonNames(profile=access.name), f"{type(error).__name__}: {error}")
             self._fail(why)
             found = [Refused(why.what)] * len(tasks)
         self._note_use(access.name, access.profile.model, found, 0, Spent())

@@ -99,8 +99,8 @@ def describe_numbering(text: str, source: Lines, start: int, size: int, before: 
 
 def _is_read(text: str, found: Iterator[str]) -> bool:
     """Whether `text` is the one of the readings that its hash tells: of several with that hash it is the first."""
-    hash = short_hash(text)
-    return next((reading for reading in found if reading == text or short_hash(reading) == hash), None) == text
+    digest = short_hash(text)
+    return next((reading for reading in found if reading == text or short_hash(reading) == digest), None) == text
 
 
 def readings(source: Lines, start: int, size: int, numbering: str, before: str, after: str) -> Iterator[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 
-from .. import __version__
-from ..report.run.facts import SHAPE
+from ..core.version import __version__
+from ..report.costs.text import digits
+from ..report.run.facts import SHAPE, Summarized
 from ..report.text.shares import percent
 
 
@@ -27,6 +29,19 @@ class FileStatus(StrEnum):
 WORKED: Final = frozenset({FileStatus.DONE, FileStatus.UNCHANGED, FileStatus.UP_TO_DATE})
 
 
+class FileTokens(Struct, frozen=True):
+    """The model's tokens of messages; the words are those of the report of one run."""
+
+    before: int
+    after: int
+    saved: int
+    saved_percent: float
+
+    @classmethod
+    def of(cls, before: int, after: int) -> FileTokens:
+        return cls(before, after, before - after, percent(before - after, before))
+
+
 class FileResult(Struct, frozen=True):
     """What came of one file. `rows` is 0 for a single conversation; `exit_status` what a run on it alone ends with.
 
@@ -40,59 +55,60 @@ class FileResult(Struct, frozen=True):
     exit_status: int = 0
     format: str | None = None
     rows: int = 0
-    tokens_before: int = 0
-    tokens_after: int = 0
-    saved_percent: float = 0.0
+    tokens: FileTokens = FileTokens.of(0, 0)
     why: str = ""
     warnings: tuple[str, ...] = ()
 
 
-class Totals(Struct, frozen=True):
-    files: int
+class FileCounts(Struct, frozen=True):
+    total: int
     done: int
     unchanged: int
     up_to_date: int
     passed_over: int
     failed: int
-    tokens_before: int
-    tokens_after: int
-    saved: int
-    saved_percent: float
 
 
 class ManyReport(Struct, frozen=True):
     version: int
     condense: str
-    out_dir: str | None
+    output: str | None
     configuration: str
-    totals: Totals
+    files: FileCounts
+    tokens: FileTokens
     currency: str
     spent: str
-    files: list[FileResult]
+    summaries: list[Summarized]
+    results: list[FileResult]
     warnings: list[str]
 
 
 def build(
-    results: Sequence[FileResult], *, out_dir: str | None, configuration: str, spent: str, warnings: Sequence[str]
+    results: Sequence[FileResult],
+    *,
+    output: str | None,
+    configuration: str,
+    spent: Decimal,
+    summaries: Sequence[Summarized],
+    warnings: Sequence[str],
 ) -> ManyReport:
     def number(status: FileStatus) -> int:
         return sum(result.status is status for result in results)
 
     worked = [result for result in results if result.status in WORKED]
-    before, after = sum(each.tokens_before for each in worked), sum(each.tokens_after for each in worked)
-    totals = Totals(
-        files=len(results),
-        done=number(FileStatus.DONE),
-        unchanged=number(FileStatus.UNCHANGED),
-        up_to_date=number(FileStatus.UP_TO_DATE),
-        passed_over=number(FileStatus.PASSED_OVER),
-        failed=number(FileStatus.FAILED),
-        tokens_before=before,
-        tokens_after=after,
-        saved=before - after,
-        saved_percent=percent(before - after, before),
+    return ManyReport(
+        version=SHAPE,
+        condense=__version__,
+        output=output,
+        configuration=configuration,
+        files=FileCounts(len(results), *map(number, FileStatus)),
+        tokens=FileTokens.of(sum(each.tokens.before for each in worked), sum(each.tokens.after for each in worked)),
+        currency="USD",
+        spent=digits(spent),
+        summaries=list(summaries),
+        results=list(results),
+        warnings=list(warnings),
     )
-    return ManyReport(SHAPE, __version__, out_dir, configuration, totals, "USD", spent, list(results), list(warnings))
 
 
 def exit_status(results: Sequence[FileResult]) -> int:

@@ -48,7 +48,7 @@ class Rates(Struct, frozen=True):
         return cls(price.cache_write_5m, price.cache_read)
 
 
-class Rewrite(Struct, frozen=True):
+class PrefixRewrite(Struct, frozen=True):
     """Tokens of a request: the prefix that stays, and the suffix before and after condensing."""
 
     prefix: int
@@ -78,7 +78,9 @@ class Economics(Struct, frozen=True):
     warm: Decimal | None
 
 
-def weigh(rewrite: Rewrite, before: Rates, after: Rates | None = None, summaries: Decimal = _NOTHING) -> Economics:
+def weigh(
+    rewrite: PrefixRewrite, before: Rates, after: Rates | None = None, summaries: Decimal = _NOTHING
+) -> Economics:
     """What a rewrite costs and brings.
 
     `after` are the rates of the smaller request, where its size changes them; `summaries` is the

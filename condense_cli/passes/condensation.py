@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.factor import AS_COUNTED, Factor
-from ..core.keys import key_of
 from ..core.plurals import plural
 from ..core.transcript import Transcript
 from ..extractive.reasons.reason import Line
@@ -196,11 +195,11 @@ def joined(first: Condensation, second: Condensation) -> Condensation:
 
 def _as_it_was(before: Transcript, after: Transcript) -> Transcript:
     """The transcript with the blocks of the first one where the second run took back what the first one did."""
-    old = {key_of(block): block for _, block in before.blocks()}
+    old = {block.key: block for _, block in before.blocks()}
     same = {
-        (position, number): old[key_of(block)]
+        (position, number): old[block.key]
         for position, message in enumerate(after.messages)
         for number, block in enumerate(message.blocks)
-        if block.changed and key_of(block) in old and block.reads_as(old[key_of(block)])
+        if block.changed and block.key in old and block.reads_as(old[block.key])
     }
     return replace(after, messages=tuple(with_blocks(after.messages, same)))

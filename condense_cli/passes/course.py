@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
+from msgspec.structs import replace
+
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, Configuration, PassConfig
 from ..core.tokens import Counter
@@ -15,7 +17,7 @@ from .condensation import Condensation
 from .context import Context
 from .draft import Draft
 from .late_references import LateReferences, can_run_before, may_wait, with_sums
-from .limits import keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
+from .limits import asks_for_summaries, keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
 from .modes.individual import override_warnings
 from .modes.table import work_of
 from .prelude import ReferenceWriter
@@ -37,7 +39,7 @@ from .receipts import (
 from .reconcile import REFER, REPEATED, InInput, as_in_input, places, reconcile, view
 from .selection import Selected, protect, select
 from .step import Bench, Step
-from .summaries import Outcome, TextTask, is_up_to_date, refused_by_all
+from .summaries import Outcome, TextTask, refused_by_all
 from .words import told
 
 _ROUNDS: Final = 5
@@ -63,8 +65,8 @@ class Course:
         self.writer = ReferenceWriter(transcript, configuration, self.count, proves_all=proves_all)
         self.protection = protect(configuration, self.writer.messages, self.count, transcript.model)
         self.draft = Draft(transcript, self.count, self.writer, self.protection)
-        up_to_date = is_up_to_date(self.writer.messages)
-        self.bench = Bench(self.draft, context.summarizer, up_to_date, self._thinking_tokens, context.settles)
+        read = self.writer.messages
+        self.bench = Bench(self.draft, context.summarizer, read, self._thinking_tokens, context.settles)
         self.tokens_before = self.count.transcript(transcript)
         self.target = target_of(configuration, self.tokens_before)
         self.passes: list[PassReceipt] = []
@@ -133,6 +135,10 @@ class Course:
     def _skipped(self, pass_id: str, name: str, reason: str) -> PassReceipt:
         return PassReceipt(pass_id, name, Status.SKIPPED, reason, self.draft.tokens, self.draft.tokens)
 
+    def _completed(self, pass_id: str, name: str, tokens: tuple[int, int], changes: int, started: float) -> PassReceipt:
+        """The receipt of what ran from a time on; `tokens` are those before and after it."""
+        return PassReceipt(pass_id, name, Status.COMPLETED, "", *tokens, changes, self.context.clock() - started)
+
     def _prelude(self) -> None:
         if self.target is not None and self.tokens_before <= self.target:
             self.writer.switch_off()
@@ -151,12 +157,8 @@ class Course:
         if not self.configuration.passes:
             # The passes say why a block stays; without any, the prelude does.
             self.receipts += self._left_by_prelude({(receipt.message, receipt.block) for receipt in receipts})
-        seconds = self.context.clock() - started
-        self.passes.append(
-            PassReceipt(
-                PRELUDE, _PRELUDE, Status.COMPLETED, "", self.tokens_before, self.draft.tokens, len(receipts), seconds
-            )
-        )
+        tokens = self.tokens_before, self.draft.tokens
+        self.passes.append(self._completed(PRELUDE, _PRELUDE, tokens, len(receipts), started))
 
     def _write_late(self) -> None:
         """Write references behind the passes that ran, with the receipts as if they had been there before."""
@@ -168,10 +170,7 @@ class Course:
         receipts = late.of_passes(self.receipts)
         rest = self.tokens_before - late.saved
         passes = with_sums(self.passes, rest, self.receipts, receipts)
-        seconds = self.context.clock() - started
-        prelude = PassReceipt(
-            PRELUDE, _PRELUDE, Status.COMPLETED, "", self.tokens_before, rest, len(late.receipts), seconds
-        )
+        prelude = self._completed(PRELUDE, _PRELUDE, (self.tokens_before, rest), len(late.receipts), started)
         self.passes, self.receipts = [prelude, *passes], [*late.receipts, *receipts]
 
     def _left_by_prelude(self, changed_places: set[tuple[int, int]]) -> Iterator[Receipt]:
@@ -201,14 +200,17 @@ class Course:
             changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
             if self._is_target_reached() or config.mode == "batch":
                 break
-        seconds = self.context.clock() - started
-        refused = refused_by_all(receipt for receipt in self.receipts[begun:] if receipt.pass_id == config.id)
+        own = (receipt for receipt in self.receipts[begun:] if receipt.pass_id == config.id)
+        refused = refused_by_all(own) if asks_for_summaries(config) else ""
         extraction = config.extract_config if changed_blocks and self.target is None else None
-        return PassReceipt(
-            config.id, config.name or config.id, Status.FAILED if refused else Status.COMPLETED, refused, before,
-            self.draft.tokens, len(changed_blocks), seconds, selected.preserved_turns,
-            extraction.min_worth if extraction else None,
-        )  # fmt: skip
+        tokens = before, self.draft.tokens
+        return replace(
+            self._completed(config.id, config.name or config.id, tokens, len(changed_blocks), started),
+            status=Status.FAILED if refused else Status.COMPLETED,
+            reason=refused,
+            preserved_turns=selected.preserved_turns,
+            min_worth=extraction.min_worth if extraction else None,
+        )
 
     def _rounds(self, config: PassConfig, selected: Selected, strictness: float) -> list[Receipt]:
         """A pass at one strictness. Cutting what others refer to brings back tokens.

@@ -10,9 +10,8 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.keys import BlockKey, key_of
 from ..core.tokens import MESSAGE_TOKENS, Counter
-from ..core.transcript import Block, Message, Text, Transcript
+from ..core.transcript import Block, BlockKey, Message, Text, Transcript
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
 from .blocks.state import States, TodoList, states_of
@@ -85,7 +84,7 @@ class Draft:
 
     def state_of(self, block: Block) -> TodoList | None:
         """The list of todos that a call held in the input."""
-        return self._states.get(key_of(block))
+        return self._states.get(block.key)
 
     @cached_property
     def _states(self) -> States:
@@ -94,8 +93,8 @@ class Draft:
     def as_read(self, position: int, number: int) -> Message:
         """The message of the input, without references, that a block stands in; a summary of this run is its own."""
         message = self.messages[position]
-        key = key_of(message.blocks[number])
-        found = (old for old in self._writer.messages if any(key_of(block) == key for block in old.blocks))
+        key = message.blocks[number].key
+        found = (old for old in self._writer.messages if any(block.key == key for block in old.blocks))
         return next(found, message)
 
     def put(self, position: int, number: int, block: Block) -> None:
@@ -103,7 +102,7 @@ class Draft:
         old = self._block(position, number)
         before, after = self.count.block(old), self.count.block(block)
         if self._writer.is_active:
-            self._originals.setdefault(key_of(old), old.content)
+            self._originals.setdefault(old.key, old.content)
             self._save(position, number, self._saved.get((position, number), 0) - (before - after))
         self._plain += after - before
         self._put.setdefault(position, {})[number] = block
@@ -173,7 +172,7 @@ class Draft:
         place = (position, number)
         if place not in self._written.blocks:
             return False
-        key = key_of(self.messages[position].blocks[number])
+        key = self.messages[position].blocks[number].key
         return place in self._written.restored or key not in self._originals
 
     def forget(self, going: Collection[int], written: Iterable[Message]) -> None:
@@ -184,22 +183,22 @@ class Draft:
         stay = [
             block for position, message in enumerate(self.messages) if position not in going for block in message.blocks
         ]
-        originals = (self._originals.get(key_of(block)) for block in stay)
+        originals = (self._originals.get(block.key) for block in stay)
         self._writer.forget(chain((block.content for block in stay), filter(None, originals)))
         standing = chain(self._before, self.messages, written)
         self.count.forget(block.content for message in standing for block in message.blocks)
 
     def references(self) -> dict[tuple[int, int], int]:
         """Tokens that references save on each block of the input, less those that they saved there before."""
-        in_input = {key_of(block): block for message in self._writer.messages for block in message.blocks}
+        in_input = {block.key: block for message in self._writer.messages for block in message.blocks}
         saved = Tally({key: -self._less(in_input[key], block) for key, block in self._writer.read_with_references})
         for (position, number), block in self._written.blocks.items():
             plain = self.messages[position].blocks[number]
             if plain.is_inserted:
                 continue
             if (position, number) in self._written.restored:
-                plain = in_input[key_of(plain)]
-            saved[key_of(plain)] += self._less(plain, block)
+                plain = in_input[plain.key]
+            saved[plain.key] += self._less(plain, block)
         where, now = places(self._before), places(self.messages)
         # That an escape went with its block saved nothing by references.
         return {where[key]: tokens for key, tokens in saved.items() if tokens < 0 or (tokens and key in now)}

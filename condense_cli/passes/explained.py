@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ..core.keys import key_of
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message
 from ..extractive.reasons.reason import Line, tally
@@ -47,11 +46,9 @@ def explained(result: Condensation, count: Counter, only: Collection[Address] | 
         picked &= {*only}
     if not picked:
         return result
-    now = {key_of(block): block for _, block in result.transcript.blocks()}
+    now = {block.key: block for _, block in result.transcript.blocks()}
     before = result.before.messages
-    pairs: list[tuple[Block | None, Block | None]] = [
-        (block, now.pop(key_of(block), None)) for block in _blocks(before)
-    ]
+    pairs: list[tuple[Block | None, Block | None]] = [(block, now.pop(block.key, None)) for block in _blocks(before)]
     pairs += [(None, block) for block in now.values()]
     lines = lines_between(before, result.transcript.messages, pairs, picked, count)
     receipts = tuple(_with(receipt, lines) if receipt.operation in _PICKING else receipt for receipt in result.receipts)

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from ..config.models import Configuration, PassConfig
-from ..core.keys import key_of
 from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from .draft import Draft
@@ -48,7 +47,7 @@ class LateReferences:
         """What blocks that a pass cut cost with references in what is left of them."""
         self._whole: dict[Place, int] = {}
         """What all others cost that have references."""
-        originals = {key_of(block): block for _, block in before.blocks()}
+        originals = {block.key: block for _, block in before.blocks()}
         self.receipts: list[Receipt] = []
         """Those of the prelude."""
         for (position, number), block in draft.written_blocks():
@@ -58,7 +57,7 @@ class LateReferences:
                 self._ends[place] = tokens
                 continue
             self._whole[place] = tokens
-            was = count.block(originals[key_of(message.blocks[number])])
+            was = count.block(originals[message.blocks[number].key])
             self.receipts.append(changed(PRELUDE, message, number, REFER, was, tokens, REPEATED))
 
     @property

@@ -97,6 +97,11 @@ def summarizes_blocks(config: PassConfig) -> bool:
     return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))
 
 
+def asks_for_summaries(config: PassConfig) -> bool:
+    """Whether a summary that a pass asks for could be refused."""
+    return config.mode != "individual" or summarizes_blocks(config)
+
+
 def picks_lines(config: PassConfig) -> bool:
     """Whether a pass picks lines of blocks by what all others say."""
     return summarizes_blocks(config) or (config.mode == "extract" and _has_worth(config))

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import assert_never
 
 from ..core.brief import brief
-from ..core.keys import key_of
 from ..core.nearest import nearest
 from ..core.patterns import searcher
 from ..core.plurals import plural
@@ -56,8 +55,8 @@ def meaning(
             message = conversation.by_index[index]
             block = message.blocks[number]
             if not (spares and is_typed(message, block)):
-                keys.add(key_of(block))
-    return lambda message, block: key_of(block) in keys
+                keys.add(block.key)
+    return lambda message, block: block.key in keys
 
 
 def why_none(selector: AnySelector | str, messages: Sequence[Message]) -> str:

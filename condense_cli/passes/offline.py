@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..core.keys import BlockKey, key_of
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, Message, Place, Role
+from ..core.transcript import Block, BlockKey, BlockKind, Message, Place, Role
 from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _said_before(task: BatchTask, first: Message) -> list[Message]:
 
 def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:
     return {
-        key_of(block): (position, number)
+        block.key: (position, number)
         for position, message in enumerate(messages)
         for number, block in enumerate(message.blocks)
     }
@@ -106,5 +105,5 @@ def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:
 
 def _key(task: TextTask, places: Mapping[BlockKey, tuple[int, int]]) -> Key:
     """The part of the survey that is the task's text: a block, or the value of a call."""
-    position, number = places[key_of(task.block)]
+    position, number = places[task.block.key]
     return (position, number, task.path)

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
-from ..core.keys import BlockKey, key_of
 from ..core.models import binds_thinking
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, Message, Text, Transcript
+from ..core.transcript import Block, BlockKey, BlockKind, Message, Text, Transcript
 from ..formats import format_named
 from ..formats.engine.coming_back import ComingBack
 from ..lossless.decode import decode
@@ -52,8 +51,8 @@ class ReferenceWriter:
             for raw, message in zip(transcript.messages, decoded.messages, strict=True):
                 for old, new in zip(raw.blocks, message.blocks, strict=True):
                     if old is not new:
-                        self._as_read[key_of(old)] = old
-                        self._texts[key_of(old)] = new.content
+                        self._as_read[old.key] = old
+                        self._texts[old.key] = new.content
 
     @property
     def is_active(self) -> bool:
@@ -98,12 +97,12 @@ class ReferenceWriter:
 
     def as_read(self, block: Block) -> Block:
         """The block as the file has it, where it says the same with references; the block itself otherwise."""
-        read = self._as_read.get(key_of(block))
+        read = self._as_read.get(block.key)
         return read if read is not None and read.reads_as(block) else block
 
     def is_said_by_references(self, block: Block) -> bool:
         """Whether the input says the block with references."""
-        said = self._texts.get(key_of(block))
+        said = self._texts.get(block.key)
         return said is not None and str(said) == block.text
 
     def write(self, messages: Sequence[Message], protection: Protection, originals: Mapping[BlockKey, Text]) -> Encoded:
@@ -120,10 +119,10 @@ class ReferenceWriter:
 
         if self.is_enabled:
             cut = {
-                (position, number): originals[key_of(block)]
+                (position, number): originals[block.key]
                 for position, message in enumerate(messages)
                 for number, block in enumerate(message.blocks)
-                if originals and block.kind is BlockKind.TOOL_RESULT and key_of(block) in originals
+                if originals and block.kind is BlockKind.TOOL_RESULT and block.key in originals
             }
             encoded = encode(
                 messages,
@@ -138,7 +137,7 @@ class ReferenceWriter:
             )
         elif self._imitates:
             encoded = Encoded(verified(messages, {}, {}, self._reader))
-        meant = {place: originals[key_of(encoded.blocks[place])] for place in encoded.restored}
+        meant = {place: originals[encoded.blocks[place].key] for place in encoded.restored}
         blocks = self._still_spelled(messages, encoded.blocks, meant)
         restored = encoded.restored & blocks.keys()
         if self._as_read:
@@ -174,7 +173,7 @@ class ReferenceWriter:
         """Whether all that is written with references decodes to what it was made from."""
         if written.is_proven:
             return True
-        meant = {place: originals[key_of(written.blocks[place])] for place in written.restored}
+        meant = {place: originals[written.blocks[place].key] for place in written.restored}
         return len(verified(messages, written.blocks, meant, self._reader)) == len(written.blocks)
 
     def _has_imitations(self, messages: Sequence[Message], cut: Iterable[Text]) -> bool:
@@ -191,10 +190,10 @@ class ReferenceWriter:
     def _read(self, messages: Sequence[Message]) -> dict[Positions, Block]:
         """Blocks as the input has them, with references that still say what is meant."""
         read = {
-            (position, number): self._as_read[key_of(block)]
+            (position, number): self._as_read[block.key]
             for position, message in enumerate(messages)
             for number, block in enumerate(message.blocks)
-            if key_of(block) in self._texts and str(self._texts[key_of(block)]) == block.text
+            if block.key in self._texts and str(self._texts[block.key]) == block.text
         }
         # What they name may have been cut since; nothing gives way to those.
         stay = verified(messages, read, {}, self._reader)

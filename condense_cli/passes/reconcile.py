@@ -11,9 +11,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ..core.keys import BlockKey, key_of
 from ..core.tokens import Counter
-from ..core.transcript import Block, Message
+from ..core.transcript import Block, BlockKey, Message
 from .receipts import Kept, Receipt, changed, kept
 
 REFER: Final = "refer"
@@ -40,7 +39,7 @@ InInput = Mapping[BlockKey, tuple[int, int]]
 
 def view(messages: Sequence[Message]) -> View:
     return {
-        key_of(block): PlacedBlock(message, number, block)
+        block.key: PlacedBlock(message, number, block)
         for message in messages
         for number, block in enumerate(message.blocks)
     }
@@ -48,9 +47,7 @@ def view(messages: Sequence[Message]) -> View:
 
 def places(messages: Iterable[Message]) -> dict[BlockKey, tuple[int, int]]:
     """Where every block stands."""
-    return {
-        key_of(block): (message.index, number) for message in messages for number, block in enumerate(message.blocks)
-    }
+    return {block.key: (message.index, number) for message in messages for number, block in enumerate(message.blocks)}
 
 
 def as_in_input(receipts: Sequence[Receipt], messages: Iterable[Message], in_input: InInput) -> list[Receipt]:

@@ -95,6 +95,22 @@ class Protection(Struct, frozen=True):
         return Kept.SUMMARY if block.summarizes else reason
 
 
+def why_untouched(
+    position: int, message: Message, block: Block, selected: Selected, protection: Protection
+) -> Kept | None:
+    """Why a pass leaves a block alone before it asks what the block is. None: it may touch it.
+
+    What nothing may touch goes before what is too new for this pass, and that before what it does not select.
+    `position` is that of the message among those that the selection was worked out for.
+    """
+    protected = protection.of(message, block)
+    if protected is not None:
+        return protected
+    if position >= selected.end:
+        return Kept.RECENT
+    return None if selected.test(message, block) else Kept.NOT_SELECTED
+
+
 def protect(
     configuration: Configuration, messages: Sequence[Message], count: Counter, model: str | None = None
 ) -> Protection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -10,22 +11,26 @@ from ..config.models import PassConfig
 from ..core.transcript import Message
 from .draft import Draft
 from .selection import Selected
-from .summaries import Outcome, Summarizer, TextTask
+from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
 
 
-class Bench(Struct, frozen=True):
+class Bench(Struct, frozen=True, dict=True):
     """What every step of a run works on, and with.
 
-    `is_up_to_date`: the conversation did not go on since its last summary. `thinking_tokens` tells how many tokens of
-    the draft as it stands go besides, as thinking that its changes make invalid. What
-    `settles` is tried again until nothing more is found.
+    `read` are the messages of the input. `thinking_tokens` tells how many tokens of the draft as it stands go besides,
+    as thinking that its changes make invalid. What `settles` is tried again until nothing more is found.
     """
 
     draft: Draft
     summarizer: Summarizer
-    is_up_to_date: bool
+    read: Sequence[Message]
     thinking_tokens: Callable[[], int]
     settles: bool = True
+
+    @cached_property
+    def is_up_to_date(self) -> bool:
+        """Whether the conversation did not go on since its last summary."""
+        return is_up_to_date(self.read)
 
     def free(self, target: int) -> int:
         """Tokens that the draft, as it was written last, leaves free of a target; below 0 where it misses it."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
-from ..core.keys import key_of
 from ..core.plurals import plural
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, BlockKind, Message, Role
 from ..extractive.answers import words_in
 from ..extractive.pasted import Address, is_typed, own_units
 from ..extractive.units import split
@@ -31,8 +31,8 @@ def told(
         if receipt.is_change and receipt.pass_id in individual and (receipt.message, receipt.block) in gone
     }
     said = [
-        f"Pass {id} cuts the user's own words, as configured: {plural(list(named.values()).count(id), 'text')}."
-        for id in dict.fromkeys(named.values())
+        f"Pass {pass_id} cuts the user's own words, as configured: {plural(texts, 'text')}."
+        for pass_id, texts in Tally(named.values()).items()
     ]
     rest = len(gone) - len(named)
     if rest and target is not None:
@@ -45,13 +45,12 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
 
     They are texts that the user typed, and summaries that quote such texts.
     """
-    now = {key_of(block): block for message in after for block in message.blocks}
+    now = {block.key: block for message in after for block in message.blocks}
     changed = [
         (position, number)
         for position, message in enumerate(before)
         for number, block in enumerate(message.blocks)
-        if (block.summarizes or is_typed(message, block) or words_in(block))
-        and not ((same := now.get(key_of(block))) and same.reads_as(block))
+        if not ((same := now.get(block.key)) and same.reads_as(block)) and _has_words(message, block)
     ]
     if not changed:
         return []
@@ -63,7 +62,7 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
     found = []
     for position, number in changed:
         block = before[position].blocks[number]
-        same = now.get(key_of(block))
+        same = now.get(block.key)
         left = same.text if same else ""
         kept = frozenset(_units(left))
         said = chain(*map(_units, _quoted(block))) if block.summarizes else _own(block, own[position, number])
@@ -71,6 +70,14 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
         if not all(unit in quoted or unit in kept or unit in left for unit in said):
             found.append((before[position].index, number))
     return found
+
+
+def _has_words(message: Message, block: Block) -> bool:
+    if block.summarizes:
+        return True
+    if block.kind is BlockKind.TOOL_RESULT:
+        return bool(words_in(block))
+    return message.role is Role.USER and is_typed(message, block)
 
 
 def _quoted(block: Block) -> Iterator[str]:

@@ -48,7 +48,7 @@ class Sizes(Struct, frozen=True):
         return self.tokens + self.beside
 
 
-class Decision(Struct, frozen=True):
+class CheckDecision(Struct, frozen=True):
     """The answer with its numbers. `percent` is the share of the window in use, `limit` the most that may be.
 
     Both are None where the window is unknown. `is_over_limit` does not depend on whether condensing is switched off.
@@ -100,13 +100,13 @@ class Decision(Struct, frozen=True):
                 return f"{share}, below {above}the threshold of {sizes.threshold:g}% and the limit of {self.limit:,}."
 
 
-def decide(sizes: Sizes) -> Decision:
+def decide(sizes: Sizes) -> CheckDecision:
     """Condense when the share or the tokens in use reach a threshold, or leave too little room for the answer."""
     percent = limit = None
     if sizes.window is not None:
         percent = 100 * sizes.used / sizes.window
         limit = limit_of(sizes.window, sizes.reserved)
-    return Decision(sizes, _reason(sizes, percent, limit), percent, limit)
+    return CheckDecision(sizes, _reason(sizes, percent, limit), percent, limit)
 
 
 def limit_of(window: int, reserved: int) -> int:

@@ -23,7 +23,7 @@ from ..passes.context import Context
 from ..passes.modes.sliding_window import dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
 from . import native
-from .decision import Decision, DecisionReason, decide
+from .decision import CheckDecision, DecisionReason, decide
 from .registry import Registry
 from .run import Run
 from .window import Window
@@ -58,7 +58,7 @@ class Manager:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
 
-    def decide(self, tokens: int, configuration: Configuration, sizing: Sizing) -> Decision:
+    def decide(self, tokens: int, configuration: Configuration, sizing: Sizing) -> CheckDecision:
         """Whether a conversation of so many of the model's tokens should be condensed."""
         beside, source = sizing.beside()
         return decide(sizing.window().sizes(tokens, beside, configuration, source))
@@ -97,7 +97,7 @@ class Manager:
         return self._fallen_back(result, failure, compiled, context, sizing)
 
     def _slid_without_being_asked(
-        self, run: Run[NoSettings], decision: Decision, sizing: Sizing
+        self, run: Run[NoSettings], decision: CheckDecision, sizing: Sizing
     ) -> Condensation | None:
         """A conversation over its limit where nothing else may be done, with the older half of its exchanges dropped.
 
@@ -166,12 +166,12 @@ def _can_be_written(result: Condensation) -> bool:
     return not format_named(transcript.format).is_writable or reads_back(serialize(transcript), transcript)
 
 
-def _not_needed(run: Run[NoSettings], decision: Decision) -> Condensation:
+def _not_needed(run: Run[NoSettings], decision: CheckDecision) -> Condensation:
     receipt = _skipped(run, decision)
     return replace(run.unchanged(receipt, warning=f"Nothing was done: {decision}"), is_needed=False)
 
 
-def _skipped(run: Run[NoSettings], decision: Decision) -> PassReceipt:
+def _skipped(run: Run[NoSettings], decision: CheckDecision) -> PassReceipt:
     tokens = run.context.count.transcript(run.transcript)
     return PassReceipt(CHECK, _NAME, Status.SKIPPED, str(decision), tokens, tokens)
 

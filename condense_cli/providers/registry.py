@@ -73,10 +73,13 @@ class Registry:
     @property
     def unknown(self) -> list[str]:
         """A sentence for each name that the user has settings for and that no provider has."""
-        names = [id for id in self.given if id not in self._table]
+        names = [name for name in self.given if name not in self._table]
         known = sorted({*self._table, *self._installed.providers()}) if names else []
-        near = {id: nearest(id, known) for id in names if id not in known}
-        return [f"There is no provider {id!r}.{f' Did you mean {name}?' if name else ''}" for id, name in near.items()]
+        near = {name: nearest(name, known) for name in names if name not in known}
+        return [
+            f"There is no provider {name!r}.{f' Did you mean {other}?' if other else ''}"
+            for name, other in near.items()
+        ]
 
     def settings(self, provider_id: str) -> ProviderSettings:
         return self.given.get(provider_id, ProviderSettings())

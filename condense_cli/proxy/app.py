@@ -27,13 +27,13 @@ from . import page
 from .answers import UsageReader
 from .apis import Api, api_of, target, usual_upstream
 from .bodies import LARGEST, Body
-from .compress import Compressed, Order, compressed, order_of, unchanged
+from .compress import Compressed, CompressOrder, compressed, order_of, unchanged
 from .conversations import Conversation, Conversations
 from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
 from .headers import OFF, names_this_machine, sent_on
 from .record import Decided, Record
-from .settings import Settings
+from .settings import ProxySettings
 from .states import SharedState
 
 _ANYTHING: Final = [
@@ -45,7 +45,7 @@ _ANYTHING: Final = [
 class Proxy:
     """One run: every request that is not for the proxy itself goes on to its API."""
 
-    def __init__(self, settings: Settings, state: State, record: Record) -> None:
+    def __init__(self, settings: ProxySettings, state: State, record: Record) -> None:
         self.settings = settings
         self.record = record
         self.conversations = Conversations(SharedState(state), partial(_live, settings))
@@ -178,7 +178,7 @@ class Proxy:
             answer = unchanged(order)
         return Response(msgspec.json.encode(answer), media_type="application/json")
 
-    def _compressed(self, order: Order) -> Compressed:
+    def _compressed(self, order: CompressOrder) -> Compressed:
         with self.settings.turn:
             return compressed(order)
 
@@ -208,13 +208,13 @@ def application(proxy: Proxy) -> Starlette:
     return Starlette(routes=routes, lifespan=lifespan)
 
 
-def _warm(settings: Settings) -> None:
+def _warm(settings: ProxySettings) -> None:
     """Import what a decision needs while nobody waits for one."""
     with suppress(Exception):  # The first decision will tell.
         _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
 
 
-def _live(settings: Settings, state: State, format: str, life: float) -> Live:
+def _live(settings: ProxySettings, state: State, format_name: str, life: float) -> Live:
     return Live(
         settings.configuration,
         preset=settings.preset,
@@ -223,7 +223,7 @@ def _live(settings: Settings, state: State, format: str, life: float) -> Live:
         keep_recent=settings.keep_recent,
         context_window=settings.window,
         cache_life=life,
-        format=format,
+        format=format_name,
         timeout=settings.patience,
         ahead=settings.ahead,
         turn=settings.turn,

@@ -36,7 +36,7 @@ _BEGINNING: Final = 90
 """Bytes of a value by which it is looked for."""
 
 
-class Listed(Struct, frozen=True):
+class ListedMessages(Struct, frozen=True):
     """Messages of a body: as JSON texts, and taken apart where they may hold cache marks.
 
     They begin at `start` in the data, and `ends` is where each of them ends; a start of -1: it is not known where.
@@ -48,7 +48,7 @@ class Listed(Struct, frozen=True):
     messages: list[Any] = []
 
 
-_NONE: Final = Listed()
+_NONE: Final = ListedMessages()
 
 
 class Body(Struct, frozen=True):
@@ -61,7 +61,7 @@ class Body(Struct, frozen=True):
     data: bytes
     encoding: str
     api: Api
-    listed: Listed
+    listed: ListedMessages
     stop: int
     same: int
     model: str | None
@@ -123,7 +123,7 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
     if any(bytes(members.get(name, b"null")) != b"null" for name in _ELSEWHERE):
         return None
     raws, messages = known.raws + raws, known.messages + messages
-    listed = Listed(start, _ends(plain, raws, known.ends, start), raws, messages)
+    listed = ListedMessages(start, _ends(plain, raws, known.ends, start), raws, messages)
     lives_long = any(isinstance(each, dict) for each in messages) and _HOUR in plain
     stop = start + len(value) + len(plain) - len(text)
     system = instructions if system is None else system
@@ -134,7 +134,7 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
     )
 
 
-def _common(data: bytes, before: Body) -> Listed:
+def _common(data: bytes, before: Body) -> ListedMessages:
     """The messages of a body that stand in the data at the same place, in the same bytes."""
     listed = before.listed
 
@@ -149,7 +149,7 @@ def _common(data: bytes, before: Body) -> Listed:
     # A number may go on where it ended before.
     while found and data[listed.ends[found - 1] :][:1].strip() not in (b",", b"]", b""):
         found -= 1
-    return Listed(listed.start, listed.ends[:found], listed.raws[:found], listed.messages[:found])
+    return ListedMessages(listed.start, listed.ends[:found], listed.raws[:found], listed.messages[:found])
 
 
 def _rest(data: bytes, begins: int) -> bytes:

@@ -24,7 +24,7 @@ _RESULTS: Final = ("tool", "function")
 _ROLES: Final = ("system", "developer", "user", "assistant", *_RESULTS)
 
 
-class Order(Struct, frozen=True):
+class CompressOrder(Struct, frozen=True):
     """What is asked for: rows as in Chat Completions, the model that will read them, and how."""
 
     messages: list[dict[str, Any]]
@@ -43,10 +43,10 @@ class Compressed(Struct, frozen=True):
     transforms_applied: list[str]
 
 
-def order_of(data: bytes) -> Order:
+def order_of(data: bytes) -> CompressOrder:
     """Raises UsageError for what is none, in a sentence that names no content."""
     try:
-        order = msgspec.json.decode(data, type=Order)
+        order = msgspec.json.decode(data, type=CompressOrder)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         words = str(error) if isinstance(error, msgspec.ValidationError) else "it is no JSON"
         raise UsageError(f"The body cannot be used: {words}.") from None
@@ -56,7 +56,7 @@ def order_of(data: bytes) -> Order:
     return order
 
 
-def compressed(order: Order) -> Compressed:
+def compressed(order: CompressOrder) -> Compressed:
     """The rows with shorter results; all else stays. Raises UsageError for a configuration that cannot be."""
     name, overrides = _how(order.config or {})
     rows = order.messages
@@ -75,7 +75,7 @@ def compressed(order: Order) -> Compressed:
     return _answer(kept, result.tokens_before, result.tokens_after, name)
 
 
-def unchanged(order: Order) -> Compressed:
+def unchanged(order: CompressOrder) -> Compressed:
     return _answer(order.messages, 0, 0, "")
 
 

@@ -21,7 +21,7 @@ AT_ONCE: Final = 2
 """Decisions that are worked out at a time: more would only keep each other, and all requests, waiting."""
 
 
-class Settings(Struct, frozen=True):
+class ProxySettings(Struct, frozen=True):
     """`upstream` is the API that all requests go to; None for the vendor that each is meant for. With `watches` nothing
     is changed. `hosts` are the names by which the page may be asked for, and `token` is what it asks for. `is_local`:
     nobody but this machine can reach it.

@@ -13,7 +13,7 @@ from ..core.factor import AS_COUNTED, Factor
 from ..core.tokens import Counter
 from ..core.transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
 from ..lossless.decode import decode
-from .needs import Reading
+from .needs import TextReader
 from .recall import Questions
 from .witnesses.measures import Witnesses
 
@@ -90,7 +90,7 @@ def cases_of(
     tokens = factor.shown(sum(map(count.message, messages)))
     if tokens < smallest:
         return [], [LeftOut(None, f"it has {tokens:,} tokens, fewer than {smallest:,}")]
-    read = Reading()
+    read = TextReader()
     cases: list[Case] = []
     left_out: list[LeftOut] = []
     seen: set[int] = set()

@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
-from ..ledger.collect import results_of
-from ..ledger.outcomes import Results
 from ..lossless.lines import read_lines
+from ..toolcalls.outcomes import Results, results_of
 from ..toolcalls.tools import arguments_of, matched_texts, string_values
 
 _SHORTEST_LINE: Final = 3
@@ -54,7 +53,7 @@ class Says(Struct, frozen=True):
     """Lines as they stand, and as they are compared; only those that differ."""
 
 
-class Reading:
+class TextReader:
     """Reads texts, each of them once."""
 
     def __init__(self) -> None:
@@ -78,9 +77,9 @@ def said_lines(keys: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def ask(before: Sequence[Message], after: Sequence[Message], read: Reading | None = None) -> Needs:
+def ask(before: Sequence[Message], after: Sequence[Message], read: TextReader | None = None) -> Needs:
     """What the second part of a conversation needed of the first."""
-    read = read or Reading()
+    read = read or TextReader()
     facts_known, lines_known = _said(read, (message for message in before if message.role not in STANDING_ROLES))
     facts_always, lines_always = _said(read, (message for message in before if message.role in STANDING_ROLES))
     facts_known -= facts_always
@@ -125,7 +124,7 @@ def texts_in(messages: Iterable[Message]) -> Iterator[str]:
             yield from texts_of(block)
 
 
-def _said(read: Reading, messages: Iterable[Message]) -> tuple[set[str], set[str]]:
+def _said(read: TextReader, messages: Iterable[Message]) -> tuple[set[str], set[str]]:
     facts: set[str] = set()
     lines: set[str] = set()
     for text in texts_in(messages):

@@ -21,7 +21,7 @@ from ..core.markers import ELLIPSIS, parse_gap
 from ..core.transcript import Message
 from ..ledger.entries import Ledger
 from ..lossless.lines import read_lines
-from .needs import Reading, ask, said_lines, texts_in
+from .needs import TextReader, ask, said_lines, texts_in
 from .touched import ledgers_in, still_told, touched
 
 _LONG_PART: Final = 40
@@ -77,8 +77,8 @@ class Questions:
     between cuts of one conversation.
     """
 
-    def __init__(self, before: Sequence[Message], after: Sequence[Message], read: Reading | None = None) -> None:
-        read = read or Reading()
+    def __init__(self, before: Sequence[Message], after: Sequence[Message], read: TextReader | None = None) -> None:
+        read = read or TextReader()
         self.asked = ask(before, after, read)
         self.files = touched(before)
         # Of what each text says only what is asked is of use.

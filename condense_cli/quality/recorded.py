@@ -15,13 +15,13 @@ from ..core.factor import Factor
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message, Role
 from ..errors import CondenseError
-from ..formats.compacted import Compacted, Kind
-from ..formats.stretches import Stretch
-from ..ledger.collect import collect, results_of
+from ..formats.compacted import Compacted, CompactionKind
+from ..formats.stretches import CompactedStretch
+from ..ledger.collect import collect
 from ..ledger.entries import Ledger
-from ..ledger.outcomes import Results
 from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
+from ..toolcalls.outcomes import Results, calls_with_results
 from .cases import Case, Way
 from .needs import texts_in
 from .recall import Questions, Recall
@@ -64,7 +64,7 @@ class After(Struct, frozen=True):
 class Judged(Struct, frozen=True):
     """A compaction of a conversation of so many `tokens`, all in the model's. What the client left comes first."""
 
-    kind: Kind
+    kind: CompactionKind
     is_auto: bool | None
     said_before: int
     is_readable: bool
@@ -79,13 +79,13 @@ class Judged(Struct, frozen=True):
 class NotJudged(Struct, frozen=True):
     """A compaction of which nothing can be told, and why."""
 
-    kind: Kind
+    kind: CompactionKind
     is_auto: bool | None
     said_before: int
     reason: str
 
 
-def judge(stretch: Stretch, ways: Sequence[Way], count: Counter, factor: Factor) -> Judged | NotJudged:
+def judge(stretch: CompactedStretch, ways: Sequence[Way], count: Counter, factor: Factor) -> Judged | NotJudged:
     """What a compaction kept, and what each way keeps at its size."""
     one, before = stretch.compacted, stretch.before
     if before is None:
@@ -135,10 +135,10 @@ def _left(way: str, messages: Sequence[Message], case: Case, factor: Factor, sum
     return Left(way, factor.shown(case.size_of(messages)), factor.shown(prefix), recall, factor.shown(summary))
 
 
-def _summary(stretch: Stretch, before: Sequence[Message], count: Counter) -> int:
+def _summary(stretch: CompactedStretch, before: Sequence[Message], count: Counter) -> int:
     """Tokens of the summary: what is marked as one; where a client marks none, what it added."""
     one = stretch.compacted
-    if one.kind is not Kind.SUMMARY:
+    if one.kind is not CompactionKind.SUMMARY:
         return 0
     blocks = [block for message in stretch.after for block in message.blocks]
     marked = [block for block in blocks if block.summarizes]
@@ -176,10 +176,5 @@ def _after(later: Sequence[Message], files: Mapping[str, Deed], count: Counter, 
 
 def _actions(messages: Sequence[Message]) -> Iterator[tuple[Ledger, Results]]:
     """What each call did, with its results."""
-    results = results_of(messages)
-    for message in messages:
-        for block in message.blocks:
-            if block.kind is BlockKind.TOOL_CALL:
-                found = results.get(id(block), Results())
-                alone = (Message(0, Role.ASSISTANT, (block,)), Message(1, Role.TOOL, found.blocks))
-                yield collect(alone), found
+    for call, found in calls_with_results(messages):
+        yield collect((Message(0, Role.ASSISTANT, (call,)), Message(1, Role.TOOL, found.blocks))), found

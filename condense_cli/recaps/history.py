@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.transcript import Message, Transcript
-from ..formats.compacted import Kind, compactions
-from ..formats.stretches import Stretch, stretches
+from ..formats.compacted import CompactionKind, compactions
+from ..formats.stretches import CompactedStretch, stretches
 from ..lossless.decode import decode
 
 _MOST: Final = 8
@@ -36,7 +36,9 @@ def whole(transcript: Transcript) -> Sequence[Message]:
 
 def lost(transcript: Transcript) -> Lost | None:
     """The two sides of the last compaction that left less; None where the file records none that can be looked into."""
-    found = [one for one in compactions(transcript.source, transcript.format) or [] if one.kind is not Kind.CLEARED]
+    found = [
+        one for one in compactions(transcript.source, transcript.format) or [] if one.kind is not CompactionKind.CLEARED
+    ]
     for stretch in stretches(transcript, found[-1:]):
         if stretch.before is not None and not stretch.is_undone:
             return Lost(decode(stretch.before.messages).messages, decode(_since(stretch)).messages)
@@ -47,10 +49,13 @@ def ends_in_compaction(transcript: Transcript) -> bool:
     """Whether the newest a file holds is a compaction, with nothing said since."""
     found = compactions(transcript.source, transcript.format) or []
     return any(
-        one.compacted.kind is not Kind.CLEARED and one.before is not None and not one.is_undone and not one.later
+        one.compacted.kind is not CompactionKind.CLEARED
+        and one.before is not None
+        and not one.is_undone
+        and not one.later
         for one in stretches(transcript, found[-1:])
     )
 
 
-def _since(stretch: Stretch) -> list[Message]:
+def _since(stretch: CompactedStretch) -> list[Message]:
     return [*stretch.after, *stretch.later]

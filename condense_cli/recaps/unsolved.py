@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ..ledger.entries import DENIED, ENDED, OK, CommandEntry
+from ..ledger.entries import CommandEntry
+from ..toolcalls.outcomes import DENIED, ENDED, OK
 
 MOST: Final = 5
 

@@ -52,10 +52,10 @@ def row_work(
     column: str,
     max_tokens: int | None,
     model: str | None,
-    format: str | None,
+    format_name: str | None,
 ) -> RowWork:
     """Raises ConfigurationError, UsageError."""
-    return RowWork(api.configuration_from(configuration, preset), column, max_tokens, model, format)
+    return RowWork(api.configuration_from(configuration, preset), column, max_tokens, model, format_name)
 
 
 def mapped(work: RowWork, given: Any, prefix: str) -> Any:

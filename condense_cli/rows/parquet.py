@@ -43,12 +43,12 @@ class ParquetRows:
             except self._pa.ArrowException as error:
                 raise UnreadableError(f"{file} is not a complete Parquet file ({first_line(error)}).") from None
         self._schema: pa.Schema = self._source.schema_arrow
-        self._column, format = self._conversation_column(kind)
+        self._column, format_name = self._conversation_column(kind)
         partner = None if kind.is_named else partner_of((self._column,))
         partner = partner if partner is not None and self._holds(partner[0]) else None
         columns = [self._column, *(partner or ())]
         self._cells = {name: Cells(self._schema.field(name).type, name, file) for name in columns}
-        self.kind = RowKind((self._column,), format or kind.format, is_named=True, partner=partner)
+        self.kind = RowKind((self._column,), format_name or kind.format, is_named=True, partner=partner)
         self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
 
     def batches(self) -> Iterator[RowLines]:

@@ -16,14 +16,14 @@ from .row import RowKind, find, named_kind
 _PARQUET: Final = b"PAR1"
 
 
-def rows_in(file: str, format: str | None) -> RowKind | None:
+def rows_in(file: str, format_name: str | None) -> RowKind | None:
     """What the rows of a file are like; None when it is no set of rows. Raises UnreadableError.
 
     `format` is the name that the user gave, if any.
     """
     named = None
-    if format is not None:
-        named = named_kind(format)
+    if format_name is not None:
+        named = named_kind(format_name)
         if named is None:
             return None
     if is_parquet(file):

@@ -56,9 +56,9 @@ class Row(Struct, frozen=True):
         return self.before + messages + self.after
 
 
-def named_kind(format: str | None) -> RowKind | None:
+def named_kind(format_name: str | None) -> RowKind | None:
     """What `--format rows` or `--format rows:KEY` says; None for any other format."""
-    name, _, column = (format or "").partition(":")
+    name, _, column = (format_name or "").partition(":")
     if name != FORMAT:
         return None
     return RowKind(tuple(column.split(".")) if column else (), is_named=bool(column))
@@ -72,8 +72,8 @@ def read_row(line: bytes, kind: RowKind, name: str) -> Row:
     found = _located(line, kind, name)
     if found is None:
         return Row(None)
-    start, end, format, model, column = found
-    transcript = formats.parse(line[start:end], name=name, format=format)
+    start, end, format_name, model, column = found
+    transcript = formats.parse(line[start:end], name=name, format=format_name)
     return Row(replace(transcript, model=transcript.model or model), line[:start], line[end:], column)
 
 
@@ -86,8 +86,8 @@ def _located(line: bytes, kind: RowKind, name: str) -> tuple[int, int, str, str 
     found = find(value, kind)
     if found is None:
         raise _no_conversation(value, kind, name)
-    column, format = found
-    if format is None:
+    column, format_name = found
+    if format_name is None:
         return None
     model = _model(value)
     del value
@@ -95,7 +95,7 @@ def _located(line: bytes, kind: RowKind, name: str) -> tuple[int, int, str, str 
     start, end = json_text.locate(text, [column])[column]
     if not line.isascii():
         start, end = len(json_text.encode(text[:start])), len(line) - len(json_text.encode(text[end:]))
-    return start, end, format, model, column
+    return start, end, format_name, model, column
 
 
 def parse_row(line: bytes, name: str) -> Any:
@@ -126,9 +126,9 @@ def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
             if empty is None and (column == kind.column or column[-1] in _USUAL):
                 empty = column
             continue
-        format = format_of(messages, kind.format)
-        if format is not None:
-            return column, format
+        format_name = format_of(messages, kind.format)
+        if format_name is not None:
+            return column, format_name
     return None if empty is None else (empty, None)
 
 

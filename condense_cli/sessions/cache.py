@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from .. import __version__
+from ..core.version import __version__
 from ..formats.table import TABLE
 from ..storage.cache_files import CacheFile, is_broken
 from .finding import SessionFile

@@ -171,10 +171,10 @@ def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
     files = list(files)
     ids = sorted({file.id for file in files if not file.is_snapshot})
     short = {file.id: file.id for file in files if file.is_snapshot}  # Its session is called so, up to the time.
-    for before, id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
-        shared = max(_shared(id, before), _shared(id, after))
-        prefix = _PREFIX.match(id)
-        short[id] = id[: max(SHORTEST_ID + (prefix.end() if prefix else 0), shared + 1)]
+    for before, session_id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
+        shared = max(_shared(session_id, before), _shared(session_id, after))
+        prefix = _PREFIX.match(session_id)
+        short[session_id] = session_id[: max(SHORTEST_ID + (prefix.end() if prefix else 0), shared + 1)]
     return short
 
 

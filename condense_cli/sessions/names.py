@@ -24,14 +24,14 @@ from .records import records
 from .requests import request_in, title_of
 
 
-class Known(Struct, frozen=True):
+class KnownSession(Struct, frozen=True):
     """What an index says of a session."""
 
     title: str | None = None
     project: str | None = None
 
 
-_NOTHING = Known()
+_NOTHING = KnownSession()
 _UNNAMED = ("New session - ", "Child session - ")
 
 
@@ -39,9 +39,9 @@ class Names:
     """Reads each index once, when the first session of it is asked for. One that is broken says nothing."""
 
     def __init__(self) -> None:
-        self._indexes: dict[Path, dict[str, Known]] = {}
+        self._indexes: dict[Path, dict[str, KnownSession]] = {}
 
-    def of(self, file: SessionFile) -> Known:
+    def of(self, file: SessionFile) -> KnownSession:
         match file.place.layout:
             case Layout.ROLLOUTS | Layout.ARCHIVE:
                 return self._index(file.place.folder.parent / "session_index.jsonl").get(file.id, _NOTHING)
@@ -64,7 +64,7 @@ class Names:
             case other:
                 assert_never(other)
 
-    def _index(self, path: Path) -> dict[str, Known]:
+    def _index(self, path: Path) -> dict[str, KnownSession]:
         if path not in self._indexes:
             match path.suffix:
                 case ".jsonl":
@@ -76,63 +76,65 @@ class Names:
         return self._indexes[path]
 
 
-def _beside_log(file: SessionFile) -> Known:
+def _beside_log(file: SessionFile) -> KnownSession:
     """What the logs of two clients do not say themselves."""
     path = Path(file.path)
     match file.place.client:
         case Client.GEMINI:
             root = _bytes(path.parents[1] / ".project_root").decode("utf-8", "replace").strip()
-            return Known(None, root or None)
+            return KnownSession(None, root or None)
         case Client.KIMI:
             state = _json(path.parents[2] / "state.json")
             known = state if isinstance(state, dict) else {}
             title = _text(known.get("title")) if known.get("isCustomTitle") else None
-            return Known(title_of(title) if title else None, _text(known.get("cwd")))
+            return KnownSession(title_of(title) if title else None, _text(known.get("cwd")))
         case _:
             return _NOTHING
 
 
-def _threads(path: Path) -> dict[str, Known]:
-    threads: dict[str, Known] = {}
+def _threads(path: Path) -> dict[str, KnownSession]:
+    threads: dict[str, KnownSession] = {}
     for record in records(_bytes(path)):
-        id, name = record.get("id"), record.get("thread_name")
-        if isinstance(id, str) and isinstance(name, str) and name.strip():
-            threads[id] = Known(title_of(name))
+        thread_id, name = record.get("id"), record.get("thread_name")
+        if isinstance(thread_id, str) and isinstance(name, str) and name.strip():
+            threads[thread_id] = KnownSession(title_of(name))
     return threads
 
 
-def _stored(database: Path) -> dict[str, Known]:
+def _stored(database: Path) -> dict[str, KnownSession]:
     """opencode names a session after what was asked first, once a model has answered."""
     with contextlib.suppress(UnreadableError):
         return {
-            stored.id: Known(None if stored.title.startswith(_UNNAMED) else title_of(stored.title), stored.project)
+            stored.id: KnownSession(
+                None if stored.title.startswith(_UNNAMED) else title_of(stored.title), stored.project
+            )
             for stored in opencode_database.sessions(database)
         }
     return {}
 
 
-def _tasks(index: Any) -> dict[str, Known]:
+def _tasks(index: Any) -> dict[str, KnownSession]:
     entries: Any = index.get("entries") if isinstance(index, dict) else index
     found: Iterable[Any] = entries if isinstance(entries, list) else ()
     return {str(entry.get("id")): item for entry in found if (item := _item(entry))}
 
 
-def _item(entry: Any) -> Known | None:
+def _item(entry: Any) -> KnownSession | None:
     """Roo Code calls the project `workspace`, Cline `cwdOnTaskInitialization`."""
     if not isinstance(entry, dict):
         return None
-    return Known(
+    return KnownSession(
         _request(entry.get("task")), _text(entry.get("workspace")) or _text(entry.get("cwdOnTaskInitialization"))
     )
 
 
-def _manifest(manifest: Any) -> Known:
+def _manifest(manifest: Any) -> KnownSession:
     if not isinstance(manifest, dict):
         return _NOTHING
     about = manifest.get("metadata")
     named = _text(about.get("title")) if isinstance(about, dict) else None
     project = _text(manifest.get("cwd")) or _text(manifest.get("workspace_root"))
-    return Known(title_of(named) if named else _request(manifest.get("prompt")), project)
+    return KnownSession(title_of(named) if named else _request(manifest.get("prompt")), project)
 
 
 def _request(value: Any) -> str | None:

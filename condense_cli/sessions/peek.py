@@ -15,7 +15,7 @@ from .records import HEAD, TAIL, last_timestamp
 Told = Callable[[bytes], str | None]
 
 
-class Reader(Struct, frozen=True):
+class Peek(Struct, frozen=True):
     """What the bytes of a file tell. `project` needs the beginning of a file only, `last_time` its end."""
 
     title: Told
@@ -25,17 +25,17 @@ class Reader(Struct, frozen=True):
     model: Told = lambda data: None
 
 
-_OF_TASKS: Final = Reader(tasks.title, tasks.project, tasks.last_time, tasks.has_messages, tasks.model)
-_OF_LOGS: Final = Reader(logs.title, logs.project, last_timestamp, logs.has_messages)
+_OF_TASKS: Final = Peek(tasks.title, tasks.project, tasks.last_time, tasks.has_messages, tasks.model)
+_OF_LOGS: Final = Peek(logs.title, logs.project, last_timestamp, logs.has_messages)
 READERS: Final = {
-    Client.CLAUDE_CODE: Reader(claude_code.title, claude_code.project, last_timestamp, claude_code.has_messages),
-    Client.CODEX: Reader(codex.title, codex.project, last_timestamp, codex.has_messages),
+    Client.CLAUDE_CODE: Peek(claude_code.title, claude_code.project, last_timestamp, claude_code.has_messages),
+    Client.CODEX: Peek(codex.title, codex.project, last_timestamp, codex.has_messages),
     Client.ROO: _OF_TASKS,
     Client.CLINE: _OF_TASKS,
-    Client.OPENCODE: Reader(logs.exported_title, logs.exported_project, lambda data: None, logs.has_messages),
+    Client.OPENCODE: Peek(logs.exported_title, logs.exported_project, lambda data: None, logs.has_messages),
     Client.PI: _OF_LOGS,
     # A client that goes on with a session may leave a log in which nobody said anything.
-    Client.GEMINI: Reader(logs.title, logs.project, last_timestamp, lambda data: logs.title(data) is not None),
+    Client.GEMINI: Peek(logs.title, logs.project, last_timestamp, lambda data: logs.title(data) is not None),
     Client.KIMI: _OF_LOGS,
     Client.QWEN: _OF_LOGS,
     Client.COPILOT: _OF_LOGS,

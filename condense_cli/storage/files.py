@@ -28,11 +28,16 @@ def read_bytes(path: str | Path) -> bytes:
         raise UnreadableError("The name of the file is empty.", "Name a transcript, or use - for standard input.")
     if str(path) == STDIO:
         return _read_stream(sys.stdin.buffer, "Standard input")
-    if opencode_database.is_in_database(Path(path)):
-        return opencode_database.exported(Path(path))
-    with input_errors(path), Path(path).open("rb") as file:
-        has_an_end = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        return file.read() if has_an_end else _read_stream(file, str(path))
+    with input_errors(path):
+        try:
+            file = Path(path).open("rb")  # noqa: SIM115 - closed below
+        except (FileNotFoundError, NotADirectoryError):
+            if not opencode_database.is_in_database(Path(path)):
+                raise
+            return opencode_database.exported(Path(path))
+        with file:
+            has_an_end = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            return file.read() if has_an_end else _read_stream(file, str(path))
 
 
 def _read_stream(stream: BinaryIO, name: str) -> bytes:

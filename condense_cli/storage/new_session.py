@@ -34,18 +34,18 @@ class NewSession(Struct, frozen=True):
         return command if self.cwd in (None, here) else f"cd {shlex.quote(str(self.cwd))} && {command}"
 
 
-def write_new_session(file: Path, format: str, data: bytes) -> NewSession:
+def write_new_session(file: Path, format_name: str, data: bytes) -> NewSession:
     """Write the bytes of a condensed session as a new one in the folder of the original.
 
     Raises UsageError when no client could resume it, OutputError when the file cannot be written or another one has
     its name.
     """
-    files = session_files(format)
+    files = session_files(format_name)
     place = Path(os.path.abspath(file))
     if not (files.is_home(_folders(place)) and place.samefile(file)):
         place = Path(os.path.realpath(file))  # A link from elsewhere to where the client keeps it.
     is_home = files.is_home(_folders(place))
-    session = sibling(data, format, place.name, place.parent.name)
+    session = sibling(data, format_name, place.name, place.parent.name)
     path = place.with_name(session.name)
     is_new = create_bytes(path, session.data, like=place)
     write_origin(path, place)

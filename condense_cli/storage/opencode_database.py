@@ -57,8 +57,8 @@ def sessions(database: Path) -> list[StoredSession]:
     """
     with _opened(database) as opened:
         return [
-            StoredSession(id, title, project, updated, size, bool(is_side))
-            for id, title, project, updated, size, is_side in opened.execute(query)
+            StoredSession(session_id, title, project, updated, size, bool(is_side))
+            for session_id, title, project, updated, size, is_side in opened.execute(query)
         ]
 
 
@@ -70,12 +70,14 @@ def exported(path: Path) -> bytes:
             raise UnreadableError(f"{path.parent} holds no session {path.name}.", "condense sessions lists them.")
         by_message: dict[str, list[dict[str, Any]]] = defaultdict(list)
         parts = "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id"
-        for id, message, data in database.execute(parts, (path.name,)):
-            by_message[message].append({**json.loads(data), "id": id, "sessionID": path.name, "messageID": message})
+        for entry_id, message, data in database.execute(parts, (path.name,)):
+            by_message[message].append(
+                {**json.loads(data), "id": entry_id, "sessionID": path.name, "messageID": message}
+            )
         messages = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
         listed = [
-            {"info": {**json.loads(data), "id": id, "sessionID": path.name}, "parts": by_message[id]}
-            for id, data in database.execute(messages, (path.name,))
+            {"info": {**json.loads(data), "id": entry_id, "sessionID": path.name}, "parts": by_message[entry_id]}
+            for entry_id, data in database.execute(messages, (path.name,))
         ]
     value = {"info": _info(found), "messages": listed}
     return json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass") + b"\n"

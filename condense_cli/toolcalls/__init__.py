@@ -1,1 +1,1 @@
-"""What the tools of the known agents do, and calls that are written as text."""
+"""What the tools of the known agents do and how it ended, and calls that are written as text."""

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 
 from ..errors import CondenseError
 from ..report.lists.sessions import SessionList
-from .choice import Choice
+from .choice import UserChoice
 from .opened import Desk, OpenSession
 from .screens.editor import EditorScreen
 from .screens.session import SessionScreen
@@ -46,7 +46,7 @@ class CondenseApp(App[None]):
     def __init__(
         self,
         desk: Desk,
-        start: Choice,
+        start: UserChoice,
         find: Callable[[], SessionList],
         session: OpenSession | None = None,
         editor: EditorScreen | None = None,

@@ -16,7 +16,7 @@ from ..errors import UsageError
 _PERCENT: Final = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
 
 
-class Choice(Struct, frozen=True):
+class UserChoice(Struct, frozen=True):
     """A configuration, a target and what is kept or cut besides.
 
     `name` is a preset, or what a configuration is called whose `text` is given. Tokens are the model's.
@@ -36,7 +36,7 @@ class Choice(Struct, frozen=True):
             return f"{self.target_tokens:,}"
         return "" if self.target_percent is None else f"{self.target_percent:g}%"
 
-    def with_target(self, typed: str) -> Choice:
+    def with_target(self, typed: str) -> UserChoice:
         """The choice with a target: `60000`, `60k`, `40%`, or nothing for none. Raises UsageError."""
         typed = typed.strip()
         percent = _PERCENT.fullmatch(typed)
@@ -52,44 +52,44 @@ class Choice(Struct, frozen=True):
                 f"{typed!r} is not a target.", "Write 60000, 60k or 40%, or nothing for no target."
             ) from None
 
-    def keeping(self, selector: str) -> Choice:
+    def keeping(self, selector: str) -> UserChoice:
         """The choice with a selector among what is kept, and not among what is cut; without it if it was there."""
         return self._toggled(selector, "keep", "cut")
 
-    def cutting(self, selector: str) -> Choice:
+    def cutting(self, selector: str) -> UserChoice:
         """The same the other way round."""
         return self._toggled(selector, "cut", "keep")
 
-    def cycled(self, selector: str) -> Choice:
+    def cycled(self, selector: str) -> UserChoice:
         """Nothing said of a selector, then kept, then cut, then nothing again."""
         if selector in self.keep:
             return self.cutting(selector)
         return self.cutting(selector) if selector in self.cut else self.keeping(selector)
 
-    def _toggled(self, selector: str, to: str, other: str) -> Choice:
+    def _toggled(self, selector: str, to: str, other: str) -> UserChoice:
         without = {name: tuple(each for each in getattr(self, name) if each != selector) for name in (to, other)}
         if selector not in getattr(self, to):
             without[to] += (selector,)
         return replace(self, **without)
 
 
-class Step(Struct, frozen=True):
+class TakenStep(Struct, frozen=True):
     """A choice and what led to it. `take_back` undoes what was written besides, and says so; it may raise."""
 
-    choice: Choice
+    choice: UserChoice
     said: str = ""
     take_back: Callable[[], str] | None = None
 
 
-class History:
+class ChoiceHistory:
     """The steps that were taken, up to the present one, and those that were taken back."""
 
-    def __init__(self, choice: Choice) -> None:
-        self._steps = [Step(choice)]
-        self._undone: list[Step] = []
+    def __init__(self, choice: UserChoice) -> None:
+        self._steps = [TakenStep(choice)]
+        self._undone: list[TakenStep] = []
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> UserChoice:
         return self._steps[-1].choice
 
     @property
@@ -97,17 +97,17 @@ class History:
         """Whether something was chosen that nothing was written of."""
         return len(self._steps) > 1 and self._steps[-1].take_back is None
 
-    def do(self, choice: Choice, said: str) -> bool:
+    def do(self, choice: UserChoice, said: str) -> bool:
         """Take a step; whether it changes anything."""
         if choice == self.choice:
             return False
-        self._steps.append(Step(choice, said))
+        self._steps.append(TakenStep(choice, said))
         self._undone.clear()
         return True
 
     def wrote(self, said: str, take_back: Callable[[], str]) -> None:
         """Note that something was written, which is a step as well."""
-        self._steps.append(Step(self.choice, said, take_back))
+        self._steps.append(TakenStep(self.choice, said, take_back))
         self._undone.clear()
 
     def undo(self) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ..config.document import Document
-from .choice import Choice
+from ..config.document import ConfigurationDocument
+from .choice import UserChoice
 from .configurations import Configurations
 
 
-def configuration_text(configurations: Configurations, choice: Choice) -> str:
+def configuration_text(configurations: Configurations, choice: UserChoice) -> str:
     """The text of a configuration that does what was chosen. Raises ConfigurationError."""
     is_preset = not choice.text and choice.name in configurations.names()
-    document = Document(f"preset: {choice.name}\n" if is_preset else configurations.text_of(choice))
+    document = ConfigurationDocument(f"preset: {choice.name}\n" if is_preset else configurations.text_of(choice))
     for key, selectors in (("keep", choice.keep), ("cut", choice.cut)):
         if selectors:
             known = document.value.get(key) or []

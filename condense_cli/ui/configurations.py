@@ -9,7 +9,7 @@ from ..config.loading import Loaded, parse_with_positions, read_text
 from ..config.models import Configuration
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import Presets
-from .choice import Choice
+from .choice import UserChoice
 
 
 class Configurations:
@@ -31,20 +31,20 @@ class Configurations:
             case _:
                 return ()
 
-    def start(self, preset: str | None, usual: str = DEFAULT_PRESET) -> Choice:
+    def start(self, preset: str | None, usual: str = DEFAULT_PRESET) -> UserChoice:
         """The choice to begin with: a preset by its name, or the configuration in a file. Raises ConfigurationError."""
         name = preset or usual
         if name in self.names():
-            return Choice(name)
+            return UserChoice(name)
         path = self._presets.find(name)
-        choice = Choice(str(path), read_text(path))
+        choice = UserChoice(str(path), read_text(path))
         self.of(choice)
         return choice
 
     def names(self) -> list[str]:
         return self._presets.names()
 
-    def of(self, choice: Choice) -> Configuration:
+    def of(self, choice: UserChoice) -> Configuration:
         """The configuration that a choice names or spells out. Raises ConfigurationError."""
         return self.of_text(choice.text, choice.name) if choice.text else self._presets.load(choice.name)
 
@@ -59,7 +59,7 @@ class Configurations:
         """The same with where its values are from. Raises ConfigurationError."""
         return parse_with_positions(text, name, Path(), self._presets)
 
-    def text_of(self, choice: Choice) -> str:
+    def text_of(self, choice: UserChoice) -> str:
         """The text of a choice's configuration, to edit. Raises ConfigurationError."""
         return choice.text or read_text(self._presets.find(choice.name))
 

@@ -8,13 +8,13 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.document import Document
+from ..config.document import ConfigurationDocument
 from ..config.loading import Loaded
 from ..config.positions import KeyPath, value_at
 from ..core.plurals import plural
 from ..errors import ConfigurationError, UsageError
 from .configurations import Configurations
-from .form import Fault, Field, fields, sections_of_whole
+from .form import Field, FieldFault, fields, sections_of_whole
 
 _RECENT: Final = {"type": "preserve_recent", "keep_recent_count": 5}
 TEMPLATES: Final[dict[str, dict[str, Any]]] = {
@@ -31,7 +31,7 @@ TEMPLATES: Final[dict[str, dict[str, Any]]] = {
 """A pass of each mode that works as it is."""
 
 
-class Part(Struct, frozen=True):
+class EditedPart(Struct, frozen=True):
     """A part of the configuration that has a form: where it is, and what it is called."""
 
     path: KeyPath
@@ -49,13 +49,13 @@ class Edited:
     def __init__(self, text: str, configurations: Configurations) -> None:
         """Raises ConfigurationError where the text is no YAML mapping: nothing could be edited."""
         self._configurations = configurations
-        self.document = Document(text)
-        self.fault: Fault | None = None
+        self.document = ConfigurationDocument(text)
+        self.fault: FieldFault | None = None
         self.loaded: Loaded | None = None
         try:
             self.loaded = configurations.loaded(text, "configuration")
         except ConfigurationError as error:
-            self.fault = Fault.of(error.message, error.hint)
+            self.fault = FieldFault.of(error.message, error.hint)
 
     @property
     def text(self) -> str:
@@ -74,13 +74,17 @@ class Edited:
         passes = self.values.get("passes")
         return passes if isinstance(passes, list) else []
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[EditedPart]:
         """The whole, each pass, and the sections, those that are set first."""
-        passes = [Part(("passes", index), pass_title(config)) for index, config in enumerate(self.passes)]
+        passes = [EditedPart(("passes", index), pass_title(config)) for index, config in enumerate(self.passes)]
         sections = sorted(sections_of_whole(), key=lambda key: key not in self.values)
-        return [Part((), "Configuration"), *passes, *(Part((key,), key.replace("_", " ")) for key in sections)]
+        return [
+            EditedPart((), "Configuration"),
+            *passes,
+            *(EditedPart((key,), key.replace("_", " ")) for key in sections),
+        ]
 
-    def form(self, part: Part) -> list[Field]:
+    def form(self, part: EditedPart) -> list[Field]:
         """The form of a part; a text that names something is one of the names that there are."""
         return [self._of_names(field) for field in fields(part.path, self.values)]
 
@@ -97,8 +101,8 @@ class Edited:
     def with_pass(self, index: int, mode: str) -> Edited:
         """One more pass of a mode, in front of the one at an index."""
         known = {config.get("id") for config in self.passes if isinstance(config, dict)}
-        id = next(name for number in range(1, 10_000) if (name := f"{mode}-{number}") not in known)
-        return self._of(self._owning(("passes",)).with_item(("passes",), index, {"id": id, **TEMPLATES[mode]}))
+        pass_id = next(name for number in range(1, 10_000) if (name := f"{mode}-{number}") not in known)
+        return self._of(self._owning(("passes",)).with_item(("passes",), index, {"id": pass_id, **TEMPLATES[mode]}))
 
     def with_moved(self, index: int, to: int) -> Edited:
         return self._of(self._owning(("passes",)).with_moved(("passes",), index, to))
@@ -120,12 +124,12 @@ class Edited:
             raise UsageError(fault.said)
         return edited
 
-    def _owning(self, path: KeyPath) -> Document:
+    def _owning(self, path: KeyPath) -> ConfigurationDocument:
         """The document, with the passes of its preset written out where one of them is to be edited."""
         is_of_preset = path[0] == "passes" and "passes" not in self.document.value and self.passes
         return self.document.with_value(("passes",), self.passes) if is_of_preset else self.document
 
-    def _of(self, document: Document) -> Edited:
+    def _of(self, document: ConfigurationDocument) -> Edited:
         return Edited(document.text, self._configurations)
 
 
@@ -152,12 +156,12 @@ def _value_of(field: Field, text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    value = Document(f"value: {text}\n").value
+    value = ConfigurationDocument(f"value: {text}\n").value
     if len(value) != 1:
         raise UsageError(f"{text!r} is more than one value.")
     return value_at(value, ("value",))
 
 
-def fault_text(fault: Fault | None, passes: int) -> str:
+def fault_text(fault: FieldFault | None, passes: int) -> str:
     """Whether a configuration is valid, in a line."""
     return f"valid: {plural(passes, 'pass', 'passes')}" if fault is None else f"! {fault.said}"

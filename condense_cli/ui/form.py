@@ -66,14 +66,14 @@ class Field(Struct, frozen=True):
         return f"{self.about} ({wanted}{default})" if self.about else f"{wanted}{default}"
 
 
-class Fault(Struct, frozen=True):
+class FieldFault(Struct, frozen=True):
     """What is wrong with a configuration, and where."""
 
     path: KeyPath
     said: str
 
     @classmethod
-    def of(cls, message: str, hint: str = "") -> Fault:
+    def of(cls, message: str, hint: str = "") -> FieldFault:
         """The fault that an error of the loader tells."""
         found = _PATH.search(message)
         path: KeyPath = ()
@@ -167,7 +167,7 @@ def _kind(schema: Mapping[str, Any]) -> Kind:
             return "yaml"
 
 
-def fault_at(fault: Fault | None, found: Sequence[Field]) -> int | None:
+def fault_at(fault: FieldFault | None, found: Sequence[Field]) -> int | None:
     """The line of a form where a fault is shown: that of the nearest setting around it."""
     if fault is None:
         return None

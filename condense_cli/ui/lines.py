@@ -23,46 +23,46 @@ _EXPANDED: Final = "▾"
 _FOLDED: Final = "▸"
 
 
-class Line(Struct, frozen=True):
+class ShownLine(Struct, frozen=True):
     """A line with its style, which tells nothing that the text does not: there may be no colours."""
 
     text: str
     style: str = ""
 
 
-class Place(Struct, frozen=True):
+class ShownPlace(Struct, frozen=True):
     """What a line of the list is: a message by its position in the view, or a block of it."""
 
     position: int
     number: int | None = None
 
 
-def place_lines(view: View, expanded: Collection[int]) -> list[tuple[Place, Line]]:
+def place_lines(view: View, expanded: Collection[int]) -> list[tuple[ShownPlace, ShownLine]]:
     """The list of messages, with the blocks of those that are expanded (their positions)."""
     found = []
     for position, message in enumerate(view.conversation.messages):
         is_open = position in expanded
-        found.append((Place(position), _message_line(message, view, is_open)))
+        found.append((ShownPlace(position), _message_line(message, view, is_open)))
         if is_open:
             lines = (_block_line(message, number, view) for number in range(len(message.blocks)))
-            found += [(Place(position, number), line) for number, line in enumerate(lines)]
+            found += [(ShownPlace(position, number), line) for number, line in enumerate(lines)]
     return found
 
 
-def _message_line(message: PageMessage, view: View, is_open: bool) -> Line:
+def _message_line(message: PageMessage, view: View, is_open: bool) -> ShownLine:
     addresses = [(message.number, number) for number in range(len(message.blocks))]
     mark = "+" if message.is_new else _mark(addresses, message.tokens, view)
     fold = " " if len(message.blocks) < 2 else _EXPANDED if is_open else _FOLDED
     role = _ROLES.get(message.role, message.role)[:4]
     label = _label(message.blocks)
-    return Line(f"{mark}{fold}{message.number:>4} {role:<4} {_sizes(message.tokens)} {label}", _style(mark))
+    return ShownLine(f"{mark}{fold}{message.number:>4} {role:<4} {_sizes(message.tokens)} {label}", _style(mark))
 
 
-def _block_line(message: PageMessage, number: int, view: View) -> Line:
+def _block_line(message: PageMessage, number: int, view: View) -> ShownLine:
     block = message.blocks[number]
     mark = "+" if message.is_new else _mark([(message.number, number)], block.tokens, view)
     kind = _KINDS.get(block.kind, block.kind)[:8]
-    return Line(f"{mark}     .{number:<2} {kind:<8}{_sizes(block.tokens)} {_label([block])}", _style(mark))
+    return ShownLine(f"{mark}     .{number:<2} {kind:<8}{_sizes(block.tokens)} {_label([block])}", _style(mark))
 
 
 def _mark(addresses: Sequence[Address], tokens: tuple[int, int], view: View) -> str:
@@ -107,22 +107,22 @@ def _label(blocks: Sequence[PageBlock]) -> str:
     return next((" ".join(block.text[:200].split()) for block in blocks if block.text.strip()), "")
 
 
-def message_lines(view: View, place: Place, width: int) -> list[Line]:
+def message_lines(view: View, place: ShownPlace, width: int) -> list[ShownLine]:
     """The text of a message, or of one of its blocks, as the choice makes it, wrapped to a width."""
     message = view.conversation.messages[place.position]
     numbers = range(len(message.blocks)) if place.number is None else [place.number]
-    found: list[Line] = []
+    found: list[ShownLine] = []
     reasons = view.conversation.reasons
     if place.number is None:
         found += _why(message.reasons, reasons, width)
     for number in numbers:
         if found:
-            found.append(Line(""))
+            found.append(ShownLine(""))
         found += _block_lines(message, number, reasons, width)
     return found
 
 
-def _block_lines(message: PageMessage, number: int, reasons: Sequence[CutReason], width: int) -> Iterator[Line]:
+def _block_lines(message: PageMessage, number: int, reasons: Sequence[CutReason], width: int) -> Iterator[ShownLine]:
     block = message.blocks[number]
     before, after = block.tokens
     sizes = f"{before:,}" if before == after else f"{before:,} → {after:,}"
@@ -130,13 +130,13 @@ def _block_lines(message: PageMessage, number: int, reasons: Sequence[CutReason]
     name = "summary" if message.is_new else f"{message.number}.{number}"
     kind = block.kind.replace("_", " ")
     yield from wrapped("", f"{name} {kind} {block.label or block.tool}".rstrip(), width, LOUD)
-    yield Line(f"{sizes} tokens{outcome}"[:width], QUIET)
+    yield ShownLine(f"{sizes} tokens{outcome}"[:width], QUIET)
     yield from _why(block.reasons, reasons, width)
     for sign, line in _edited(block):
         yield from wrapped(f"{sign} ", line, width, {"-": GONE, "+": NEW, "└": QUIET}.get(sign, ""))
 
 
-def _why(numbers: Sequence[int], reasons: Sequence[CutReason], width: int) -> Iterator[Line]:
+def _why(numbers: Sequence[int], reasons: Sequence[CutReason], width: int) -> Iterator[ShownLine]:
     for number in numbers:
         reason = reasons[number]
         by = f"{reason.operation} by {reason.by}" if reason.is_change else "stays"
@@ -161,16 +161,16 @@ def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
             yield "└", f"{'stays' if edit > 0 else 'gone'}: {why}"
 
 
-def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[Line]:
+def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[ShownLine]:
     """A line in as many as it takes, broken between words where that is possible; each begins with the lead."""
     room = max(8, width - cell_len(lead))
     text = text.replace("\t", "    ")
     if cell_len(text) <= room:
-        yield Line(f"{lead}{text}", style)
+        yield ShownLine(f"{lead}{text}", style)
         return
     breaks = divide_line(text, room)
     for start, end in zip([0, *breaks], [*breaks, len(text)], strict=True):
-        yield Line(f"{lead}{text[start:end].rstrip()}", style)
+        yield ShownLine(f"{lead}{text[start:end].rstrip()}", style)
 
 
 def fitted(text: str, width: int) -> str:

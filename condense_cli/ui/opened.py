@@ -33,12 +33,12 @@ from ..report.run.facts import Cost
 from ..report.run.shortcomings import warnings_of
 from ..storage.files import Stamp, stamp
 from .background import Clock
-from .choice import Choice
+from .choice import UserChoice
 from .configurations import Configurations
 from .selecting import Places
 
 
-class Totals(Struct, frozen=True):
+class ShownTotals(Struct, frozen=True):
     """What a choice comes to: tokens are the model's; `used` those of the next request, None where no window is known.
 
     `by_references` of what is saved can be restored.
@@ -61,10 +61,10 @@ class Totals(Struct, frozen=True):
 class View(Struct, frozen=True):
     """A session as a choice makes it: all that is shown of it. `kept` and `cut` are the blocks that a person named."""
 
-    choice: Choice
+    choice: UserChoice
     result: Condensation
     conversation: ConversationPage
-    totals: Totals
+    totals: ShownTotals
     kept: frozenset[Address]
     cut: frozenset[Address]
     warnings: tuple[str, ...]
@@ -112,7 +112,7 @@ class OpenSession:
         encoding = encoding_for(self.transcript.model)
         return inspection.inspect(self.transcript, self.count, self.factor, encoding, source=self.path)
 
-    def condensed(self, choice: Choice, clock: Clock, *, proves: bool = False) -> Condensation:
+    def condensed(self, choice: UserChoice, clock: Clock, *, proves: bool = False) -> Condensation:
         """The session as a choice condenses it, without a model. Raises CondenseError, and what `clock` does."""
         percent = choice.target_percent
         return api.condense(
@@ -127,7 +127,7 @@ class OpenSession:
             proves=proves,
         )
 
-    def view(self, choice: Choice, clock: Clock) -> View:
+    def view(self, choice: UserChoice, clock: Clock) -> View:
         """What is shown of a choice, but for why lines went. Raises CondenseError, and what `clock` does."""
         result = self.condensed(choice, clock)
         clock()
@@ -136,7 +136,7 @@ class OpenSession:
         kept, cut = self.places.marks(choice.keep), self.places.marks(choice.cut)
         return View(choice, result, conversation, self._totals(result), kept, cut, tuple(warnings_of(result)))
 
-    def views(self, choice: Choice, clock: Clock) -> Iterator[View]:
+    def views(self, choice: UserChoice, clock: Clock) -> Iterator[View]:
         """The same, and then with why lines went or stayed, which takes as long again."""
         view = self.view(choice, clock)
         yield view
@@ -146,9 +146,9 @@ class OpenSession:
         if result.lines:
             yield replace(view, result=result, conversation=conversation_of(result, self.count))
 
-    def _totals(self, result: Condensation) -> Totals:
+    def _totals(self, result: Condensation) -> ShownTotals:
         overhead, _ = overhead_of(self.transcript, self.count, self.factor)
-        return Totals(
+        return ShownTotals(
             result.shown_before,
             result.shown_after,
             self.factor.shown(result.lossless_saved),

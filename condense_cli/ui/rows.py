@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from .lines import Line, fitted
+from .lines import ShownLine, fitted
 
 
 class Rows(ScrollView, can_focus=True):
@@ -52,9 +52,9 @@ class Rows(ScrollView, can_focus=True):
     def __init__(self, *, has_cursor: bool = True, id: str | None = None) -> None:
         super().__init__(id=id)
         self.has_cursor = has_cursor
-        self.lines: Sequence[Line] = ()
+        self.lines: Sequence[ShownLine] = ()
 
-    def show(self, lines: Sequence[Line], current: int | None = None) -> None:
+    def show(self, lines: Sequence[ShownLine], current: int | None = None) -> None:
         """Show these lines instead, with the cursor on that one, or where it was."""
         self.lines = lines
         self.virtual_size = Size(self.size.width, len(lines))

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from ..report.costs.text import cost_figures
 from ..report.inspection.facts import Inspection
 from ..report.text.shares import percent
-from .choice import Choice
-from .opened import Totals
+from .choice import UserChoice
+from .opened import ShownTotals
 
 
-def totals_text(totals: Totals) -> str:
+def totals_text(totals: ShownTotals) -> str:
     """Tokens, window and money, in that order."""
     return " · ".join(_totals(totals))
 
 
-def _totals(totals: Totals) -> Iterator[str]:
+def _totals(totals: ShownTotals) -> Iterator[str]:
     saved = percent(totals.before - totals.after, totals.before)
     missed = "" if totals.target is None or totals.after <= totals.target else f", target {totals.target:,} missed"
     yield f"{totals.before:,} → {totals.after:,} tokens ({saved:.1f}% saved{missed})"
@@ -31,7 +31,7 @@ def _totals(totals: Totals) -> Iterator[str]:
         yield money
 
 
-def choice_text(choice: Choice) -> str:
+def choice_text(choice: UserChoice) -> str:
     """What is chosen, in a line."""
     parts = [choice.name + (" (edited)" if choice.text else ""), f"target {choice.target or 'none'}"]
     parts += [f"{name} {', '.join(found)}" for name in ("keep", "cut") if (found := getattr(choice, name))]

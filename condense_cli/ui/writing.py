@@ -15,11 +15,11 @@ from ..errors import OutputError, UsageError
 from ..report.text.visible import visible
 from ..storage.backups import undo
 from ..storage.files import check_output, holds, make_folder, output_errors, read_bytes, stamp, write_bytes
-from .choice import Choice
+from .choice import UserChoice
 from .opened import OpenSession
 
 
-class Written(Struct, frozen=True):
+class SavedResult(Struct, frozen=True):
     """What was written, told in sentences; what takes it back, None where nothing was written."""
 
     said: tuple[str, ...]
@@ -38,7 +38,7 @@ def check_new_file(source: str, path: str) -> None:
     check_output(source, file)
 
 
-def write(session: OpenSession, choice: Choice, where: Where, file: str | None = None) -> Written:
+def write(session: OpenSession, choice: UserChoice, where: Where, file: str | None = None) -> SavedResult:
     """Condense the session as chosen, prove the result and write it. Raises CondenseError."""
     output = str(Path(file).expanduser()) if file is not None else None
     to = Destination(where, session.path, output, dry_run=False, force=False, seen=session.seen)
@@ -46,9 +46,9 @@ def write(session: OpenSession, choice: Choice, where: Where, file: str | None =
     data = api.dump(session.condensed(choice, time.perf_counter, proves=True))
     delivery = to.write(data, session.transcript)
     if delivery.backup is not None:
-        return Written((*delivery.said, *delivery.warnings), lambda: _restore(session))
+        return SavedResult((*delivery.said, *delivery.warnings), lambda: _restore(session))
     created = _created(delivery)
-    return Written(delivery.said, None if created is None else taking_away(created))
+    return SavedResult(delivery.said, None if created is None else taking_away(created))
 
 
 def _created(delivery: Delivery) -> Path | None:
@@ -83,7 +83,7 @@ def _check_unchanged(path: Path, data: bytes) -> None:
         raise OutputError(f"{path} is no longer what was written.", "It stays as it is.")
 
 
-def write_text(path: str, text: str) -> Written:
+def write_text(path: str, text: str) -> SavedResult:
     """Write a configuration; taking that back brings what was there before. Raises OutputError."""
     file = Path(path).expanduser()
     before = read_bytes(file) if file.exists() else None
@@ -97,4 +97,4 @@ def write_text(path: str, text: str) -> Written:
         write_bytes(file, before)
         return f"Put {visible(str(file))} back as it was."
 
-    return Written((f"Written: {visible(str(file))}",), take_away if before is None else put_back)
+    return SavedResult((f"Written: {visible(str(file))}",), take_away if before is None else put_back)

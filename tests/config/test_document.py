@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from condense_cli.config import yaml_editing
-from condense_cli.config.document import Document
+from condense_cli.config.document import ConfigurationDocument
 from condense_cli.config.preset_folders import presets_folder
 
 TEXT = """\
@@ -51,73 +51,79 @@ def after(text: str, line: str) -> str:
 
 
 def test_a_value_changes_and_nothing_else() -> None:
-    edited = Document(TEXT).with_value(("name",), "yours")
+    edited = ConfigurationDocument(TEXT).with_value(("name",), "yours")
     assert edited.text == TEXT.replace("name: mine  # short", "name: yours  # short")
-    edited = Document(TEXT).with_value(("passes", 1, "selection", "keep_percentage"), 20)
+    edited = ConfigurationDocument(TEXT).with_value(("passes", 1, "selection", "keep_percentage"), 20)
     assert edited.text == TEXT.replace("50", "20")
-    edited = Document(TEXT).with_value(("lossless_prelude", "operations", "remove_obsolete_state"), False)
+    edited = ConfigurationDocument(TEXT).with_value(("lossless_prelude", "operations", "remove_obsolete_state"), False)
     assert edited.text == TEXT.replace("remove_obsolete_state: true", "remove_obsolete_state: false")
 
 
 def test_comments_move_with_the_entry_that_they_stand_above() -> None:
-    moved = Document(TEXT).with_moved(("passes",), 1, 0).text
+    moved = ConfigurationDocument(TEXT).with_moved(("passes",), 1, 0).text
     assert [item["id"] for item in yaml.safe_load(moved)["passes"]] == ["texts", "results"]
     assert after(moved, "# all of them.") == "  - id: texts  # the second"
     assert after(moved, "# Old results first.") == "  - id: results"
     assert after(moved, "# why five").startswith("    selection: {type: preserve_recent")
     assert after(moved, "# The end of it.") == "thinking: auto"
-    assert Document(moved).with_moved(("passes",), 0, 1).text == TEXT
+    assert ConfigurationDocument(moved).with_moved(("passes",), 0, 1).text == TEXT
 
 
 def test_what_is_removed_takes_its_comments_along() -> None:
-    edited = Document(TEXT).without(("passes", 0)).text
+    edited = ConfigurationDocument(TEXT).without(("passes", 0)).text
     assert "Old results" not in edited
     assert "why five" not in edited
     assert "nothing else yet" not in edited
     assert after(edited, "# all of them.") == "  - id: texts  # the second"
-    edited = Document(TEXT).without(("passes", 0, "mode")).text
+    edited = ConfigurationDocument(TEXT).without(("passes", 0, "mode")).text
     assert edited == TEXT.replace("    mode: extract\n    # nothing else yet\n", "", 1)
 
 
 def test_the_first_key_of_an_item_may_go() -> None:
-    edited = Document(TEXT).without(("passes", 1, "id"))
+    edited = ConfigurationDocument(TEXT).without(("passes", 1, "id"))
     assert list(edited.value["passes"][1]) == ["selection", "mode"]
     assert "- selection:\n" in edited.text
-    edited = Document("passes:\n  - id: a\n    # about the mode\n    mode: extract\n").without(("passes", 0, "id"))
+    edited = ConfigurationDocument("passes:\n  - id: a\n    # about the mode\n    mode: extract\n").without(
+        ("passes", 0, "id")
+    )
     assert after(edited.text, "# about the mode").strip() == "mode: extract"
 
 
 def test_keys_are_added_where_they_belong() -> None:
-    edited = Document(TEXT).with_value(("passes", 0, "extract_config", "min_worth"), 0.2).text
+    edited = ConfigurationDocument(TEXT).with_value(("passes", 0, "extract_config", "min_worth"), 0.2).text
     assert after(edited, "    mode: extract") == "    extract_config: {min_worth: 0.2}"
-    edited = Document(TEXT).with_value(("lossless_prelude", "operations", "consolidate_tool_results"), False).text
+    edited = (
+        ConfigurationDocument(TEXT)
+        .with_value(("lossless_prelude", "operations", "consolidate_tool_results"), False)
+        .text
+    )
     assert "remove_obsolete_state: true, consolidate_tool_results: false}" in edited
-    edited = Document(TEXT).with_value(("keep",), ["tool:Bash", "/a: b/"]).text
+    edited = ConfigurationDocument(TEXT).with_value(("keep",), ["tool:Bash", "/a: b/"]).text
     assert edited == TEXT + "keep: ['tool:Bash', '/a: b/']\n"
-    assert Document("").with_value(("preset",), "cost").text == "preset: cost\n"
-    assert Document("# nothing yet\n").with_value(("preset",), "cost").value == {"preset": "cost"}
+    assert ConfigurationDocument("").with_value(("preset",), "cost").text == "preset: cost\n"
+    assert ConfigurationDocument("# nothing yet\n").with_value(("preset",), "cost").value == {"preset": "cost"}
 
 
 def test_items_are_added_anywhere() -> None:
     item = {"id": "new", "selection": {"type": "custom"}, "mode": "extract"}
     for index in range(3):
-        edited = Document(TEXT).with_item(("passes",), index, item)
+        edited = ConfigurationDocument(TEXT).with_item(("passes",), index, item)
         assert edited.value["passes"][index] == item
         assert after(edited.text, "# all of them.") == "  - id: texts  # the second"
         assert after(edited.text, "# Old results first.") == "  - id: results"
-    assert Document("name: a\n").with_item(("passes",), 0, item).value == {"name": "a", "passes": [item]}
-    assert Document("passes: []\nname: a\n").with_item(("passes",), 0, item).value["passes"] == [item]
+    assert ConfigurationDocument("name: a\n").with_item(("passes",), 0, item).value == {"name": "a", "passes": [item]}
+    assert ConfigurationDocument("passes: []\nname: a\n").with_item(("passes",), 0, item).value["passes"] == [item]
 
 
 def test_comments_inside_what_is_written_anew_move_above_it() -> None:
     text = "keep:\n  # the tests\n  - tool:Bash\n  - 3  # a message\npasses: []\n"
-    edited = Document(text).with_value(("keep",), [])
+    edited = ConfigurationDocument(text).with_value(("keep",), [])
     assert edited.text == "# the tests\nkeep: []  # a message\npasses: []\n"
-    edited = Document("keep: # one\n  # two\n  - a\npasses: []\n").with_value(("keep",), ["b"])
+    edited = ConfigurationDocument("keep: # one\n  # two\n  - a\npasses: []\n").with_value(("keep",), ["b"])
     assert edited.text == "# one\n# two\nkeep: [b]\npasses: []\n"
-    edited = Document("cut:\n  - 3\n  -\n    # a message\n    4\n").with_value(("cut", 1), "-5 #")
+    edited = ConfigurationDocument("cut:\n  - 3\n  -\n    # a message\n    4\n").with_value(("cut", 1), "-5 #")
     assert edited.text == "cut:\n  - 3\n  # a message\n  - '-5 #'\n"
-    edited = Document("keep: [a, # one\n  b] # two\n").with_value(("keep",), ["c"])
+    edited = ConfigurationDocument("keep: [a, # one\n  b] # two\n").with_value(("keep",), ["c"])
     assert "# one" in edited.text
     assert "# two" in edited.text
 
@@ -127,8 +133,8 @@ def test_comments_inside_what_is_written_anew_move_above_it() -> None:
 )
 def test_any_text_is_written_so_that_it_reads_the_same(value: str) -> None:
     for path in (("name",), ("passes", 1, "selection", "type"), ("lossless_prelude", "operations", "x")):
-        assert yaml.safe_load(Document(TEXT).with_value(path, value).text) is not None
-        edited: Any = Document(TEXT).with_value(path, value).value
+        assert yaml.safe_load(ConfigurationDocument(TEXT).with_value(path, value).text) is not None
+        edited: Any = ConfigurationDocument(TEXT).with_value(path, value).value
         for step in path:
             edited = edited[step]
         assert edited == value
@@ -136,20 +142,20 @@ def test_any_text_is_written_so_that_it_reads_the_same(value: str) -> None:
 
 def test_texts_of_several_lines_are_replaced() -> None:
     text = "description: |\n  One.\n  Two.\n\n# about passes\npasses: []\n"
-    edited = Document(text).with_value(("description",), "Three.")
+    edited = ConfigurationDocument(text).with_value(("description",), "Three.")
     assert edited.text == "description: Three.\n\n# about passes\npasses: []\n"
 
 
 # Written anew, with the comments at the top, rather than wrong.
 def test_aliases_are_written_out() -> None:
     text = "# why\npasses:\n  - &a {id: x, mode: extract}\n  - *a\n"
-    edited = Document(text).with_value(("passes", 1, "id"), "y")
+    edited = ConfigurationDocument(text).with_value(("passes", 1, "id"), "y")
     assert edited.value == {"passes": [{"id": "x", "mode": "extract"}, {"id": "y", "mode": "extract"}]}
     assert edited.text.startswith("# why\n")
 
 
 def test_json_stays_json() -> None:
-    edited = Document('{"name": "a", "passes": []}').with_value(("name",), "b").without(("passes",))
+    edited = ConfigurationDocument('{"name": "a", "passes": []}').with_value(("name",), "b").without(("passes",))
     assert json.loads(edited.text) == {"name": "b"}
 
 
@@ -163,7 +169,7 @@ def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
 def test_edits_in_a_row_keep_the_comments(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(yaml_editing, "anew")  # Each is an edit in its place.
     chance = random.Random(name)
-    document = Document((presets_folder() / f"{name}.yaml").read_text())
+    document = ConfigurationDocument((presets_folder() / f"{name}.yaml").read_text())
     comments = [line.strip() for line in document.text.split("\n") if line.strip().startswith("#")]
     for number in range(60):
         items = document.value.get("passes", [])

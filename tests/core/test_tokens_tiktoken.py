@@ -26,7 +26,6 @@ from condense_cli.cli import options
 from condense_cli.cli.rows.condensing import RowsTask, condense_batch
 from condense_cli.cli.running.one_of_many import rules_of
 from condense_cli.cli.running.options import Spending
-from condense_cli.cli.running.summarizing import calls_of
 from condense_cli.cli.running.work import Treatment, Work
 from condense_cli.cli.running.workers import apart
 from condense_cli.config.loading import parse_configuration
@@ -233,7 +232,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
     kind = rows_in(str(rows_file), None)
     assert kind is not None
     configuration = parse_configuration("preset: speed\ncounter: tiktoken\n")
-    treatment = Treatment(Work(configuration), calls_of(Spending()))
+    treatment = Treatment(Work(configuration), Spending().calls())
     task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), RowLines(1, data.splitlines(True)))))
     do = partial(condense_batch, task, kind)
     plain = apart(do, treatment, batch)[0]
@@ -244,7 +243,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
 
 # Files that another counter counted are not up to date.
 def test_files_are_counted_anew_by_another_counter() -> None:
-    one, other = (Treatment(Work(parse_configuration(f"counter: {name}\n")), calls_of(Spending())) for name in COUNTERS)
+    one, other = (Treatment(Work(parse_configuration(f"counter: {name}\n")), Spending().calls()) for name in COUNTERS)
     assert rules_of(one) != rules_of(other)
 
 

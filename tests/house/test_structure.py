@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -110,7 +112,7 @@ def imported_rooms(path: Path) -> set[str]:
     for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.level and node.level == depth:
             names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-            rooms |= {name for name in names if name != "__version__"}
+            rooms |= {name if name in FLOOR_OF else "__init__" for name in names}
     return rooms
 
 
@@ -146,31 +148,26 @@ def test_patterns_take_a_run_of_blanks_once(path: Path) -> None:
         assert len(re.findall(r"\\W\*(?!\+)", pattern)) < 2, name
 
 
-def imports(path: Path) -> Iterator[tuple[Path, ast.ImportFrom]]:
-    """The files of the package that a file imports when it runs, or at its start, and not for type checkers alone."""
-    for_types = {
-        id(inner)
-        for node in nodes(path)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
+def imports(path: Path) -> Iterator[Path]:
+    """The files of the package that a file imports, at its start, when it runs, or for type checkers alone."""
     for node in nodes(path):
-        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in for_types:
+        if isinstance(node, ast.ImportFrom) and node.level:
             folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
             for alias in node.names:
                 for found in (
                     folder / f"{alias.name}.py",
                     folder / alias.name / "__init__.py",
                     folder.with_suffix(".py"),
+                    folder / "__init__.py",
                 ):
                     if found.is_file():
-                        yield found, node
+                        yield found
                         break
 
 
 def circles() -> list[list[str]]:
     """Files that import each other, however far around."""
-    graph = {path: {found for found, _ in imports(path)} for path in modules()}
+    graph = {path: {*imports(path)} for path in modules()}
     reach = {path: graph[path] - {path} for path in graph}
     changed = True
     while changed:
@@ -199,13 +196,26 @@ def test_no_folder_is_without_streets() -> None:
     assert {name: size for name, size in sizes.items() if size > MOST_FILES} == {}
 
 
+SEVERAL: Final = {"Command", "Kind", "Known", "Line", "Step", "Work"}
+"""Names of classes in rooms that no file knows both of; each command has its own `Command`."""
+
+
+def test_names_of_classes_are_told_apart() -> None:
+    found = Counter(
+        node.name
+        for path in modules()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, times in found.items() if times > 1} == SEVERAL
+
+
 def test_every_room_has_a_floor() -> None:
     assert {room(path) for path in modules()} == set(FLOOR_OF)
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_down(path: Path) -> None:
-    # The package's own __init__ names the API for type checkers; everything may know the version in it.
     for name in imported_rooms(path):
         assert FLOOR_OF[name] <= FLOOR_OF[room(path)], f"{path.name} imports {name} from a floor above"
 

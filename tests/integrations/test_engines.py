@@ -111,13 +111,13 @@ def test_the_command_on_ray(shards: Path) -> None:
     assert there == here
     assert len(there) == 5
     for told in (told_here, told_there):
-        told.pop("out_dir")
-        for file in told["files"]:
+        told.pop("output")
+        for file in told["results"]:
             file["output"] = file["output"] and file["output"].partition("/")[2]
     assert told_there == told_here
-    assert [file["status"] for file in told_there["files"]].count("failed") == 1
+    assert [file["status"] for file in told_there["results"]].count("failed") == 1
     _, again = run(shards, "there", "--engine", "ray")
-    assert again["totals"]["up_to_date"] == 4
+    assert again["files"]["up_to_date"] == 4
 
 
 # A worker that is killed is replaced, and one task that kills its workers stops no other.

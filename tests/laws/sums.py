@@ -6,9 +6,8 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.keys import BlockKey, key_of
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, Message, Transcript
+from condense_cli.core.transcript import Block, BlockKey, Message, Transcript
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
@@ -57,7 +56,7 @@ def _by_references(result: Condensation, count: Counter) -> list[int]:
 
 
 def _blocks(messages: tuple[Message, ...]) -> dict[BlockKey, Block]:
-    return {key_of(block): block for message in messages for block in message.blocks}
+    return {block.key: block for message in messages for block in message.blocks}
 
 
 def _without_references(transcript: Transcript) -> dict[BlockKey, Block]:

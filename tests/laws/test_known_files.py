@@ -15,7 +15,7 @@ from condense_cli.errors import TranscriptError
 from condense_cli.formats import FORMATS, parse
 from condense_cli.formats.engine.base import Evidence, claims_nothing
 from condense_cli.formats.engine.container import open_document
-from condense_cli.formats.table import TABLE, Row, keys_of
+from condense_cli.formats.table import TABLE, FormatRow, keys_of
 
 SEVERAL = "several|conversations"
 EXPECTED: dict[str, str] = {
@@ -163,7 +163,7 @@ def test_no_made_up_record_does_either(value: Any) -> None:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
-def test_the_table_says_of_a_format_what_it_says_of_itself(row: Row) -> None:
+def test_the_table_says_of_a_format_what_it_says_of_itself(row: FormatRow) -> None:
     assert row.format.name == row.name
     assert row.may_claim == (row.format.claims is not claims_nothing)
 

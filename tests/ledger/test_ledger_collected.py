@@ -18,8 +18,8 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest, merge
-from condense_cli.ledger.outcomes import first_error
 from condense_cli.ledger.written import parse, render
+from condense_cli.toolcalls.outcomes import first_error
 from condense_cli.toolcalls.tools import matched_texts
 
 # --- Whole conversations ----------------------------------------------------------------------------------------------

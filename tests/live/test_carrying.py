@@ -9,7 +9,7 @@ import pytest
 
 from condense_cli.integrations import conversations, needs
 from condense_cli.integrations.carrying import Block, Part, Told, call, carried, fitted, result, text, thinking
-from condense_cli.integrations.conversations import Conversations
+from condense_cli.integrations.conversations import FittedConversations
 from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.decisions import Fitted
 
@@ -53,7 +53,7 @@ def history(turns: int) -> list[Said]:
     return said
 
 
-def fit(live: Conversations, messages: list[Said], model: str = "claude-opus-4-5") -> list[Said]:
+def fit(live: FittedConversations, messages: list[Said], model: str = "claude-opus-4-5") -> list[Said]:
     return fitted(live, "one", messages, Dialect(), usage=100_000, model=model)
 
 
@@ -67,7 +67,7 @@ def test_results_are_told_in_one_message() -> None:
 
 def test_results_change_and_all_else_is_the_same_object() -> None:
     given = history(30)
-    sent = fit(Conversations(policy="tokens:10000"), given)
+    sent = fit(FittedConversations(policy="tokens:10000"), given)
     changed = [at for at, (one, other) in enumerate(zip(sent, given, strict=True)) if one is not other]
     assert len(changed) > 20
     assert all("answers" in given[at] and at < len(given) - KEEP_RECENT - 1 for at in changed)
@@ -76,7 +76,7 @@ def test_results_change_and_all_else_is_the_same_object() -> None:
 
 def test_thinking_goes_where_a_model_binds_it() -> None:
     given = history(30)
-    live = Conversations(policy="tokens:10000")
+    live = FittedConversations(policy="tokens:10000")
     sent = fit(live, given, "claude-opus-5-5")
     assert not any(5 in message["parts"] for message in sent)
     again = fit(live, [*given, *history(1)[1:]], "claude-opus-5-5")
@@ -85,13 +85,13 @@ def test_thinking_goes_where_a_model_binds_it() -> None:
 
 def test_what_cannot_be_told_goes_out_as_it_is() -> None:
     given = [*history(2), {"who": "user", "parts": None}]
-    assert fit(Conversations(), given) == given
+    assert fit(FittedConversations(), given) == given
 
 
 def test_conversations_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversations, "MOST", 2)
     fits: list[Fitted] = []
-    live = Conversations(policy="tokens:10000", on_decision=fits.append)
+    live = FittedConversations(policy="tokens:10000", on_decision=fits.append)
     messages = [{"role": "user", "content": "Why?"}]
     for key in ("a", "b", "a", "c", "a"):
         live.fit(key, messages)
@@ -106,7 +106,7 @@ def test_what_a_listener_raises_is_no_reason_to_send_all() -> None:
         raise RuntimeError
 
     given = history(30)
-    assert fit(Conversations(policy="tokens:10000", on_decision=listen), given) != given
+    assert fit(FittedConversations(policy="tokens:10000", on_decision=listen), given) != given
 
 
 def test_a_missing_package_is_named() -> None:

@@ -12,7 +12,7 @@ from model_server import INPUT, OUTPUT
 from condense_cli.ledger.checklist import of_text
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Fulfilment
-from condense_cli.llm.client import Answer, Request
+from condense_cli.llm.client import Answer, ModelRequest
 from condense_cli.llm.prompts import PromptTask, Subject
 from condense_cli.llm.reasons import Cause
 from condense_cli.llm.summaries import summarize
@@ -29,7 +29,7 @@ def task(number: int = 0, share: float = 0.2, lines: int = 1, listed: str = "") 
 
 
 def saying(first: str, second: str) -> Reply:
-    def reply(request: Request) -> Answer:
+    def reply(request: ModelRequest) -> Answer:
         return Answer(second if "<answer-1>" in request.prompt else first, CallUsage(INPUT, OUTPUT))
 
     return reply

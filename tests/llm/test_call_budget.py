@@ -7,7 +7,7 @@ from decimal import Decimal
 from fake_client import EACH, profile, reasons, request, run
 
 from condense_cli.llm.budget import Budget, Worst
-from condense_cli.llm.client import Answer, Request
+from condense_cli.llm.client import Answer, ModelRequest
 from condense_cli.llm.reasons import Cause
 from condense_cli.money.economics import CallUsage
 
@@ -16,7 +16,7 @@ WORST = 64 + 4 + 150
 
 
 def test_no_call_starts_that_could_cross_the_limit_of_tokens() -> None:
-    def used_little(request: Request) -> Answer:
+    def used_little(request: ModelRequest) -> Answer:
         return Answer("short", CallUsage(10, 5))
 
     budget = Budget(max_tokens=3 * WORST)

@@ -13,7 +13,7 @@ from condense_cli.config.profiles import Access
 from condense_cli.llm.budget import Budget
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import fulfil
-from condense_cli.llm.client import Client
+from condense_cli.llm.client import ModelClient
 from condense_cli.llm.reasons import Cause
 from condense_cli.llm.spending import Spent
 from condense_cli.money.economics import CallUsage
@@ -54,7 +54,7 @@ def test_what_failed_on_its_way_is_asked_again(tmp_path: Path, reason: Cause) ->
 def test_with_a_full_cache_no_client_is_made_and_no_budget_needed(tmp_path: Path) -> None:
     run([request("a")], cache=Cache(tmp_path / "c"))
 
-    def opened(access: Access) -> Client:
+    def opened(access: Access) -> ModelClient:
         raise AssertionError
 
     again = caller(opened=opened, cache=Cache(tmp_path / "c"), budget=Budget(max_cost=Decimal(0)))

@@ -25,7 +25,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
-from condense_cli.llm.client import Answer, CallError, Request
+from condense_cli.llm.client import Answer, CallError, ModelRequest
 from condense_cli.llm.counting import counted_factor
 from condense_cli.llm.reasons import Cause
 from condense_cli.llm.redaction import Redactor
@@ -144,7 +144,7 @@ class Told:
         self.bodies.append(body)
         return 4
 
-    def call(self, request: Request) -> Answer:
+    def call(self, request: ModelRequest) -> Answer:
         raise AssertionError
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from condense_cli.errors import CondenseError
-from condense_cli.llm.client import Request
+from condense_cli.llm.client import ModelRequest
 from condense_cli.llm.redaction import Redactor
 
 FOUND = ("sk-first-key", "tok4", "tok", "inner-key", "https://inner-key@host")
@@ -75,8 +75,8 @@ def test_the_longest_is_numbered_first_where_both_begin_in_one_place(redactor: R
 def test_a_secret_stays_one_to_the_end(redactor: Redactor) -> None:
     assert redactor.text("password: hunter22") == "password: [secret 1]"
     assert redactor.text("it was hunter22") == "it was [secret 1]"
-    request = redactor.request(Request("Keep hunter22.", "of hunter22", 100, 7))
-    assert request == Request("Keep [secret 1].", "of [secret 1]", 100, 7)
+    request = redactor.request(ModelRequest("Keep hunter22.", "of hunter22", 100, 7))
+    assert request == ModelRequest("Keep [secret 1].", "of [secret 1]", 100, 7)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from condense_cli.config.profiles import BUILT_IN
 from condense_cli.llm import cache as cache_module
 from condense_cli.llm.cache import Cache, Stored, cache_path, key_of
-from condense_cli.llm.client import Request
+from condense_cli.llm.client import ModelRequest
 from condense_cli.llm.reasons import Cause
 
 MINI = BUILT_IN["gpt-4o-mini"]
-REQUEST = Request("Shorten it.", "a text", 100)
+REQUEST = ModelRequest("Shorten it.", "a text", 100)
 KEY = key_of(REQUEST, MINI)
 
 
@@ -65,7 +65,7 @@ def test_only_the_user_may_read_it(path: Path) -> None:
 
 def test_it_holds_no_question(path: Path) -> None:
     cache = Cache(path)
-    cache.put(key_of(Request("my system", "my secret text", 9), MINI), Stored("an answer"))
+    cache.put(key_of(ModelRequest("my system", "my secret text", 9), MINI), Stored("an answer"))
     cache.close()
     held = b"".join(file.read_bytes() for file in path.parent.iterdir())
     assert b"an answer" in held
@@ -97,7 +97,7 @@ def test_what_the_key_does_not_depend_on(changes: dict[str, Any]) -> None:
 
 
 def test_a_text_that_moves_from_prompt_to_system_is_another_request() -> None:
-    assert key_of(Request("ab", "c", 9), MINI) != key_of(Request("a", "bc", 9), MINI)
+    assert key_of(ModelRequest("ab", "c", 9), MINI) != key_of(ModelRequest("a", "bc", 9), MINI)
 
 
 def test_the_version_of_the_prompts_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

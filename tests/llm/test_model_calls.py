@@ -21,14 +21,14 @@ from condense_cli.config.profiles import Access
 from condense_cli.llm import calls
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Fulfilment, Progress, fulfil
-from condense_cli.llm.client import Answer, CallError, Client, Request
-from condense_cli.llm.reasons import Cause, Names, failure
+from condense_cli.llm.client import Answer, CallError, ModelClient, ModelRequest
+from condense_cli.llm.reasons import Cause, ReasonNames, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.money.economics import CallUsage
 
 
 def test_outcomes_come_in_the_order_asked() -> None:
-    def slower_first(request: Request) -> Answer:
+    def slower_first(request: ModelRequest) -> Answer:
         time.sleep(0.02 if request.prompt.endswith("0") else 0)
         return echo(request)
 
@@ -39,7 +39,7 @@ def test_outcomes_come_in_the_order_asked() -> None:
 
 
 def test_nothing_asked_opens_nothing() -> None:
-    def opened(access: Access) -> Client:
+    def opened(access: Access) -> ModelClient:
         raise AssertionError
 
     assert fulfil([], caller(opened=opened)) == Fulfilment(())
@@ -91,10 +91,10 @@ def test_answers_of_no_use_end_it(reply: Reply) -> None:
 
 
 def test_a_refusal_for_want_of_a_key_says_what_to_give() -> None:
-    why = failure(Cause.UNAUTHORISED, Names(profile="local", host="localhost"))
+    why = failure(Cause.UNAUTHORISED, ReasonNames(profile="local", host="localhost"))
     assert "sends no key" in why.what
     assert "`key_variable`" in why.hint
-    assert "HELD" in failure(Cause.UNAUTHORISED, Names(profile="local", variable="HELD")).hint
+    assert "HELD" in failure(Cause.UNAUTHORISED, ReasonNames(profile="local", variable="HELD")).hint
 
 
 @pytest.mark.parametrize("reason", [Cause.UNAUTHORISED, Cause.MODEL_NOT_FOUND, Cause.OUT_OF_CREDIT])
@@ -113,7 +113,7 @@ def test_a_server_that_fails_again_and_again_is_left_alone(reason: Cause) -> Non
 
 
 def test_single_failures_stop_nothing() -> None:
-    def now_and_then(request: Request) -> Answer:
+    def now_and_then(request: ModelRequest) -> Answer:
         if request.prompt.endswith(("3", "7")):
             raise CallError(failure(Cause.SERVER_ERROR))
         return echo(request)
@@ -124,7 +124,7 @@ def test_single_failures_stop_nothing() -> None:
 
 
 def test_a_client_that_cannot_be_made_fails_every_request() -> None:
-    def opened(access: Access) -> Client:
+    def opened(access: Access) -> ModelClient:
         raise CallError(failure(Cause.SDK_MISSING))
 
     done = fulfil([request(1), request(2)], caller(opened=opened))
@@ -133,7 +133,7 @@ def test_a_client_that_cannot_be_made_fails_every_request() -> None:
 
 
 def test_a_defect_in_a_client_is_a_failure_and_no_crash() -> None:
-    def broken(request: Request) -> Answer:
+    def broken(request: ModelRequest) -> Answer:
         raise RuntimeError("a defect")
 
     done, _ = run([request(1)], broken)
@@ -142,7 +142,7 @@ def test_a_defect_in_a_client_is_a_failure_and_no_crash() -> None:
 
 
 def test_what_is_not_known_is_counted_and_not_taken_for_nothing() -> None:
-    def silent(request: Request) -> Answer:
+    def silent(request: ModelRequest) -> Answer:
         return Answer("short", None)
 
     assert run([request(1)], silent)[0].spent == Spent(1, 0, Decimal(0), 1)
@@ -181,7 +181,7 @@ def test_a_call_without_end_is_given_up() -> None:
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     released = threading.Event()
 
-    def some_hang(request: Request) -> Answer:
+    def some_hang(request: ModelRequest) -> Answer:
         if request.prompt.endswith(("0", "1")):
             return echo(request)
         released.wait(30)
@@ -208,10 +208,10 @@ import sys
 from datetime import UTC, datetime
 from condense_cli.config.profiles import Access, Profile
 from condense_cli.llm.calls import Caller, fulfil
-from condense_cli.llm.client import Request
+from condense_cli.llm.client import ModelRequest
 profile = Profile(api=sys.argv[1], model="m", base_url=sys.argv[2], context_window=9999)
 caller = Caller(Access("test", profile), len, datetime.now(UTC))
-done = fulfil([Request("s", str(number), 50) for number in range(20)], caller)
+done = fulfil([ModelRequest("s", str(number), 50) for number in range(20)], caller)
 print(done.is_interrupted, [str(outcome.failure.reason) for outcome in done.outcomes].count("interrupted"), flush=True)
 raise SystemExit(130)
 """

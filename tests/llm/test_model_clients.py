@@ -9,7 +9,7 @@ import pytest
 from model_server import INPUT, OUTPUT, Play, model_server
 
 from condense_cli.config.profiles import Access, Profile
-from condense_cli.llm.client import Answer, CallError, Request
+from condense_cli.llm.client import Answer, CallError, ModelRequest
 from condense_cli.llm.connecting import connect
 from condense_cli.llm.reasons import Cause
 from condense_cli.money.economics import CallUsage
@@ -19,7 +19,7 @@ pytest.importorskip("openai")
 
 Api = Literal["anthropic", "openai"]
 APIS: tuple[Api, ...] = ("anthropic", "openai")
-REQUEST = Request("Shorten it.", "<transcript-1>\nA long text.\n</transcript-1>", 100)
+REQUEST = ModelRequest("Shorten it.", "<transcript-1>\nA long text.\n</transcript-1>", 100)
 
 
 def access(url: str, api: Api, **changes: Any) -> Access:
@@ -28,7 +28,7 @@ def access(url: str, api: Api, **changes: Any) -> Access:
     return Access("test", Profile(api=api, model="some-model", base_url=base_url, key_variable="KEY", **settings), "k1")
 
 
-def ask(url: str, api: Api, request: Request = REQUEST, **changes: Any) -> Answer | CallError:
+def ask(url: str, api: Api, request: ModelRequest = REQUEST, **changes: Any) -> Answer | CallError:
     client = connect(access(url, api, **changes))
     try:
         return client.call(request)

@@ -16,7 +16,7 @@ from condense_cli import formats
 from condense_cli.config.profiles import Access, PriceOverride, Profile
 from condense_cli.core.tokens import count_text
 from condense_cli.llm.calls import Caller, Fulfilment
-from condense_cli.llm.client import Answer, CallError, Request, max_output
+from condense_cli.llm.client import Answer, CallError, ModelRequest, max_output
 from condense_cli.llm.flatten import flattened
 from condense_cli.llm.parts import FOREIGN, PART_LIMIT, TooLargeError, divide, requests_for, worst_input
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, fence, request_for, words_of
@@ -30,7 +30,7 @@ def task(subject: Subject = Subject.TOOL_RESULT, *pieces: str, **changes: Any) -
     return PromptTask(subject, pieces or ("a text",), **{"limit": 100, **changes})
 
 
-def asked(task: PromptTask) -> Request:
+def asked(task: PromptTask) -> ModelRequest:
     return request_for(task, "".join(task.pieces), task.limit)
 
 
@@ -199,11 +199,11 @@ def test_a_window_that_is_too_small_for_any_part() -> None:
 
 
 class Fake:
-    def __init__(self, reply: Callable[[Request], Answer]) -> None:
+    def __init__(self, reply: Callable[[ModelRequest], Answer]) -> None:
         self.reply = reply
-        self.asked: list[Request] = []
+        self.asked: list[ModelRequest] = []
 
-    def call(self, request: Request) -> Answer:
+    def call(self, request: ModelRequest) -> Answer:
         self.asked.append(request)
         return self.reply(request)
 
@@ -211,14 +211,16 @@ class Fake:
         pass
 
 
-def summarized(tasks: list[PromptTask], reply: Callable[[Request], Answer], **changes: Any) -> tuple[Fulfilment, Fake]:
+def summarized(
+    tasks: list[PromptTask], reply: Callable[[ModelRequest], Answer], **changes: Any
+) -> tuple[Fulfilment, Fake]:
     fake = Fake(reply)
     access = Access("test", PROFILE)
     caller = Caller(access, words, datetime(2026, 6, 1, tzinfo=UTC), exact=True, opened=lambda _: fake, **changes)
     return summarize(tasks, caller), fake
 
 
-def keeping_numbers(request: Request) -> Answer:
+def keeping_numbers(request: ModelRequest) -> Answer:
     """Answers with the first number of what it was shown, or with all answers that it is to join."""
     body = request.prompt.split("\n", 1)[1]
     found = [word for word in body.split() if word.isdigit() or word.startswith("<")]
@@ -244,7 +246,7 @@ def test_a_long_text_is_summarized_in_parts_that_are_joined() -> None:
     assert done.spent == long.spent + short.spent
 
 
-def _part(request: Request) -> int:
+def _part(request: ModelRequest) -> int:
     return int(request.system.split("is part ")[1].split()[0])
 
 
@@ -257,7 +259,7 @@ def test_an_earlier_summary_is_given_to_the_last_request_only() -> None:
 
 
 def test_when_one_part_fails_the_whole_has_failed() -> None:
-    def failing(request: Request) -> Answer:
+    def failing(request: ModelRequest) -> Answer:
         if "part 3 of" in request.system:
             raise CallError(failure(Cause.SERVER_ERROR), CallUsage(100, 0))
         return keeping_numbers(request)
@@ -272,7 +274,7 @@ def test_when_one_part_fails_the_whole_has_failed() -> None:
 
 
 def test_summaries_of_parts_that_are_too_long_to_join_at_once_are_joined_in_rounds() -> None:
-    def verbose(request: Request) -> Answer:
+    def verbose(request: ModelRequest) -> Answer:
         return Answer("word " * (request.limit if request.limit > 100 else 50), CallUsage(1, 1))
 
     done, fake = summarized([task(Subject.TOOL_RESULT, *LINES)], verbose)

@@ -10,7 +10,7 @@ from model_server import Exchange, Play, model_server
 from test_model_clients import APIS, REQUEST, Api, access, ask
 
 from condense_cli.llm.calls import Caller, fulfil
-from condense_cli.llm.client import Answer, CallError, Request
+from condense_cli.llm.client import Answer, CallError, ModelRequest
 from condense_cli.llm.connecting import connect
 from condense_cli.llm.reasons import Cause
 
@@ -73,7 +73,7 @@ def test_another_path_of_the_same_server_is_asked_with_the_same_text(api: Api, c
 @pytest.mark.parametrize("api", APIS)
 def test_a_loop_of_redirects_ends_soon_and_the_calls_behind_it_are_not_made(api: Api, code: int) -> None:
     with model_server(redirect(code, "/v1/messages")) as server:
-        requests = [Request("Shorten it.", f"text {number}", 100) for number in range(8)]
+        requests = [ModelRequest("Shorten it.", f"text {number}", 100) for number in range(8)]
         caller = Caller(access(server.url, api, max_parallel_calls=1), len, datetime(2026, 11, 1, tzinfo=UTC))
         done = fulfil(requests, caller)
     assert {outcome.failure.reason for outcome in done.outcomes if outcome.failure} == {Cause.REDIRECTED}

@@ -14,7 +14,7 @@ from condense_cli.config.profiles import BUILT_IN, Access
 from condense_cli.errors import CondenseError
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Caller, fulfil
-from condense_cli.llm.client import Answer, Request
+from condense_cli.llm.client import Answer, ModelRequest
 from condense_cli.llm.redaction import Redactor
 
 pytest.importorskip("kingfisher_sdk")
@@ -139,17 +139,17 @@ def test_a_lone_surrogate_stops_nothing(redactor: Redactor) -> None:
 
 # Neither the request nor the cache sees the secret, and what was masked is never put back.
 def test_nothing_is_sent_unmasked(redactor: Redactor, masking_rules: Path, tmp_path: Path) -> None:
-    sent: list[Request] = []
+    sent: list[ModelRequest] = []
 
     class Fake:
-        def call(self, request: Request) -> Answer:
+        def call(self, request: ModelRequest) -> Answer:
             sent.append(request)
             return Answer(request.prompt, None)
 
         def close(self) -> None:
             pass
 
-    asked = Request("Keep keys.", f"it says {SECRETS['openai']}", 100)
+    asked = ModelRequest("Keep keys.", f"it says {SECRETS['openai']}", 100)
     access = Access("test", BUILT_IN["gpt-4o-mini"], "k")
     for number in range(2):
         caller = Caller(
@@ -179,7 +179,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_secret_of_an_earlier_text_is_masked_in_later_ones(redactor: Redactor) -> None:
     redactor.text(f"password={PASSWORD}")
     assert redactor.text(f"logged in with {PASSWORD}") == "logged in with [secret 1]"
-    asked = redactor.request(Request(f"Keep {PASSWORD}.", f"it says {PASSWORD}", 100))
+    asked = redactor.request(ModelRequest(f"Keep {PASSWORD}.", f"it says {PASSWORD}", 100))
     assert (asked.system, asked.prompt) == ("Keep [secret 1].", "it says [secret 1]")
 
 

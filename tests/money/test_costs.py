@@ -9,7 +9,7 @@ from build import anthropic, assistant, call, conversation, cut_to, one_pass, re
 from build import condense as run_passes
 
 from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
-from condense_cli.money.economics import Rewrite
+from condense_cli.money.economics import PrefixRewrite
 from condense_cli.money.prices import Price
 from condense_cli.passes.condensation import Condensation
 from condense_cli.report.costs.facts import PriceSource, cost_of, rewrite_of
@@ -42,7 +42,7 @@ def test_the_prefix_ends_before_the_first_changed_block() -> None:
     kept = (
         tokens_of(condensed, 2) + MESSAGE_TOKENS
     )  # The first result is the first to go: of its message the frame stays.
-    assert rewrite_of(condensed, COUNT, 0) == Rewrite(
+    assert rewrite_of(condensed, COUNT, 0) == PrefixRewrite(
         kept, condensed.tokens_before - kept, condensed.tokens_after - kept
     )
 
@@ -61,12 +61,12 @@ def test_of_a_message_only_the_blocks_before_the_changed_one_stay_cached() -> No
 def test_the_overhead_comes_before_everything() -> None:
     condensed = run_passes(anthropic(*conversation()))
     without, with_it = rewrite_of(condensed, COUNT, 0), rewrite_of(condensed, COUNT, 1_000)
-    assert with_it == Rewrite(without.prefix + 1_000, without.old_suffix, without.new_suffix)
+    assert with_it == PrefixRewrite(without.prefix + 1_000, without.old_suffix, without.new_suffix)
 
 
 def test_without_a_change_everything_stays_cached() -> None:
     condensed = run_passes(anthropic(user("Hi."), assistant("Hello.")))
-    assert rewrite_of(condensed, COUNT, 0) == Rewrite(condensed.tokens_before, 0, 0)
+    assert rewrite_of(condensed, COUNT, 0) == PrefixRewrite(condensed.tokens_before, 0, 0)
 
 
 # --- How much money ---------------------------------------------------------------------------------------------------

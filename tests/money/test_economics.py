@@ -7,7 +7,16 @@ from math import ceil
 
 import pytest
 
-from condense_cli.money.economics import NEVER, Accounting, CallUsage, Rates, Rewrite, cost_of_call, most_left, weigh
+from condense_cli.money.economics import (
+    NEVER,
+    Accounting,
+    CallUsage,
+    PrefixRewrite,
+    Rates,
+    cost_of_call,
+    most_left,
+    weigh,
+)
 from condense_cli.money.prices import Price
 
 SUFFIX = 100_000
@@ -36,8 +45,8 @@ def rates(name: str, price: str = "1") -> Rates:
     return Rates(Decimal(write) * Decimal(price), Decimal(read) * Decimal(price))
 
 
-def rewrite(share: str, prefix: int = 20_000) -> Rewrite:
-    return Rewrite(prefix, SUFFIX, int(SUFFIX * Decimal(share)))
+def rewrite(share: str, prefix: int = 20_000) -> PrefixRewrite:
+    return PrefixRewrite(prefix, SUFFIX, int(SUFFIX * Decimal(share)))
 
 
 @pytest.mark.parametrize("prefix", [0, 20_000])
@@ -57,7 +66,7 @@ def test_turns_until_a_rewrite_of_a_warm_cache_pays(name: str, share: str, turns
 def test_what_may_be_left_pays_just_in_time(name: str, turns: int) -> None:
     left = most_left(rates(name), turns)
     assert left is not None
-    found = weigh(Rewrite(20_000, 10**9, int(left * 10**9)), rates(name)).warm
+    found = weigh(PrefixRewrite(20_000, 10**9, int(left * 10**9)), rates(name)).warm
     assert found == pytest.approx(turns, rel=1e-6)
 
 
@@ -76,7 +85,7 @@ def test_summaries_take_more_turns(share: str, more: str) -> None:
     assert round(with_them - without, 1) == Decimal(more)
 
 
-def spent(of: Rates, change: Rewrite, turns: int, *, condensed: bool, summaries: Decimal) -> Decimal:
+def spent(of: Rates, change: PrefixRewrite, turns: int, *, condensed: bool, summaries: Decimal) -> Decimal:
     """Dollars after so many turns, turn by turn: what is in the cache is read, the rest is written."""
     assert of.write is not None
     size = change.after if condensed else change.before
@@ -104,7 +113,7 @@ def test_the_formulas_agree_with_a_simulation_to_the_turn(name: str, share: str,
 
 
 def test_the_cost_of_a_turn_and_the_one_off_cost() -> None:
-    result = weigh(Rewrite(1_000, 9_000, 3_000), Rates(Decimal("1.25"), Decimal("0.1")), summaries=Decimal(7))
+    result = weigh(PrefixRewrite(1_000, 9_000, 3_000), Rates(Decimal("1.25"), Decimal("0.1")), summaries=Decimal(7))
     assert [result.next_turn_before, result.next_turn_after] == [1_000, 400]
     assert result.one_off == Decimal("1.15") * 3_000 + 7
     assert result.warm == result.one_off / 600
@@ -112,25 +121,27 @@ def test_the_cost_of_a_turn_and_the_one_off_cost() -> None:
 
 @pytest.mark.parametrize("new_suffix", [9_000, 9_500])
 def test_what_saves_nothing_never_pays(new_suffix: int) -> None:
-    result = weigh(Rewrite(1_000, 9_000, new_suffix), Rates(Decimal("1.25"), Decimal("0.1")), summaries=Decimal(1))
+    result = weigh(
+        PrefixRewrite(1_000, 9_000, new_suffix), Rates(Decimal("1.25"), Decimal("0.1")), summaries=Decimal(1)
+    )
     assert result.warm == NEVER
 
 
 def test_without_a_cache_there_is_nothing_to_rewrite() -> None:
     price = Price("m", "p", Decimal(2), Decimal(8), None, None)
-    result = weigh(Rewrite(100, 900, 300), Rates.of(price))
+    result = weigh(PrefixRewrite(100, 900, 300), Rates.of(price))
     assert [result.next_turn_before, result.next_turn_after, result.one_off, result.warm] == [2_000, 800, 0, 0]
 
 
 def test_an_unknown_price_of_writing_leaves_unknown_what_needs_it() -> None:
     price = Price("m", "p", Decimal(2), Decimal(8), Decimal(1), None)
-    result = weigh(Rewrite(100, 900, 300), Rates.of(price))
+    result = weigh(PrefixRewrite(100, 900, 300), Rates.of(price))
     assert [result.next_turn_before, result.next_turn_after] == [1_000, 400]
     assert (result.one_off, result.warm) == (None, None)
 
 
 def test_a_smaller_request_may_have_a_lower_rate() -> None:
-    result = weigh(Rewrite(0, 1_000, 100), Rates(Decimal(2), Decimal(2)), Rates(Decimal(1), Decimal(1)))
+    result = weigh(PrefixRewrite(0, 1_000, 100), Rates(Decimal(2), Decimal(2)), Rates(Decimal(1), Decimal(1)))
     assert [result.next_turn_before, result.next_turn_after] == [2_000, 100]
 
 

@@ -12,9 +12,8 @@ from condense_cli.config.models import Configuration, IndexRange, Predicates, Se
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError
-from condense_cli.passes.blocks.untouched import why_untouched
 from condense_cli.passes.receipts import Kept
-from condense_cli.passes.selection import Selected, no_selectors, protect, select
+from condense_cli.passes.selection import Selected, no_selectors, protect, select, why_untouched
 
 COMMAND = "<command-name>/init</command-name>"
 REMINDER = "<system-reminder>Be brief.</system-reminder>"

@@ -17,7 +17,7 @@ from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.errors import ConfigurationError, ExitStatus
-from condense_cli.providers.decision import Decision, DecisionReason, Sizes, decide
+from condense_cli.providers.decision import CheckDecision, DecisionReason, Sizes, decide
 from condense_cli.providers.window import Window, WindowFlags, window_of
 
 SMALL = as_lines(conversation())
@@ -77,7 +77,7 @@ SIZES = st.integers(0, 2_000_000)
     st.integers(1, 100_000),
 )
 def test_more_tokens_never_turn_a_yes_into_a_no(context: Sizes, more: int) -> None:
-    def with_more(tokens: int, overhead: int) -> Decision:
+    def with_more(tokens: int, overhead: int) -> CheckDecision:
         return decide(replace(context, tokens=context.tokens + tokens, beside=context.beside + overhead))
 
     decision = decide(context)

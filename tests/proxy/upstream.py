@@ -18,7 +18,7 @@ from condense_cli.live.state import Memory, State
 from condense_cli.proxy.app import Proxy
 from condense_cli.proxy.record import Record
 from condense_cli.proxy.server import address_of, listening, names_of, served
-from condense_cli.proxy.settings import Settings
+from condense_cli.proxy.settings import ProxySettings
 
 TOKEN = "the token of this run"
 
@@ -102,7 +102,7 @@ def proxied(upstream: str | None, state: State | None = None, **more: Any) -> It
     """A proxy in a thread. `more` are settings."""
     listener = listening("127.0.0.1", 0)
     url = address_of(listener, "127.0.0.1")
-    settings = Settings(token=TOKEN, hosts=names_of(url), upstream=upstream)
+    settings = ProxySettings(token=TOKEN, hosts=names_of(url), upstream=upstream)
     proxy = Proxy(replace(settings, **more), state or Memory(), Record())
     with served(proxy, listener):
         yield Running(proxy, url)

@@ -17,7 +17,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import BrokenOutputError
-from condense_cli.formats.compacted import Kind, compactions
+from condense_cli.formats.compacted import CompactionKind, compactions
 from condense_cli.formats.stretches import stretches
 from condense_cli.measuring.evaluating import Plan
 from condense_cli.measuring.judging import judge_recorded
@@ -58,7 +58,7 @@ CLIENTS = {
 def test_a_summary_keeps_no_line_and_names_what_it_names(client: str) -> None:
     one = only(CLIENTS[client])
     left = one.left[0]
-    assert (one.kind, left.way, one.is_readable) == (Kind.SUMMARY, CLIENT, True)
+    assert (one.kind, left.way, one.is_readable) == (CompactionKind.SUMMARY, CLIENT, True)
     assert one.lines == 1
     assert left.recall is not None
     assert left.recall.edits == Score(1, 0)
@@ -102,7 +102,7 @@ def test_what_a_boundary_keeps_is_not_lost() -> None:
 def test_only_cleared_results_are_lost(data: bytes, standing: int, said: int) -> None:
     one = only(data)
     left = one.left[0]
-    assert (one.kind, one.is_auto, one.said_before) == (Kind.CLEARED, True, said)
+    assert (one.kind, one.is_auto, one.said_before) == (CompactionKind.CLEARED, True, said)
     assert left.recall is not None
     assert left.recall.edits == Score(1, standing)
     assert left.summary == 0
@@ -113,14 +113,16 @@ def test_what_was_cleared_before_a_summary_is_not_counted_again() -> None:
     cleared, summed = judge(work.claude_twice())
     assert isinstance(cleared, Judged)
     assert isinstance(summed, Judged)
-    assert (cleared.kind, summed.kind) == (Kind.CLEARED, Kind.SUMMARY)
+    assert (cleared.kind, summed.kind) == (CompactionKind.CLEARED, CompactionKind.SUMMARY)
     # Between them a few words were said; what was cleared is gone for good.
     assert summed.tokens < cleared.tokens
     assert cleared.after == After(requests=1, actions=0, files=2, read_again=0, tokens=0, to_edit=None)
 
 
-@pytest.mark.parametrize(("kind", "how"), [("assistant", Kind.SUMMARY), ("truncation", Kind.DROPPED)])
-def test_messages_behind_the_record_of_a_compaction_were_there_before_it(kind: str, how: Kind) -> None:
+@pytest.mark.parametrize(
+    ("kind", "how"), [("assistant", CompactionKind.SUMMARY), ("truncation", CompactionKind.DROPPED)]
+)
+def test_messages_behind_the_record_of_a_compaction_were_there_before_it(kind: str, how: CompactionKind) -> None:
     one = only(work.roo(kind))
     assert one.kind is how
     assert one.left[0].recall is not None
@@ -129,9 +131,9 @@ def test_messages_behind_the_record_of_a_compaction_were_there_before_it(kind: s
 
 
 # The events of a run stand in one list, those of the SDK on lines.
-@pytest.mark.parametrize(("summary", "kind"), [("I read a.py.", Kind.SUMMARY), ("", Kind.DROPPED)])
+@pytest.mark.parametrize(("summary", "kind"), [("I read a.py.", CompactionKind.SUMMARY), ("", CompactionKind.DROPPED)])
 @pytest.mark.parametrize("client", ["openhands", "openhands-sdk"])
-def test_what_a_condenser_forgot_stood_before_it(client: str, summary: str, kind: Kind) -> None:
+def test_what_a_condenser_forgot_stood_before_it(client: str, summary: str, kind: CompactionKind) -> None:
     data = agent_logs.WRITABLE[client](WORK)
     if client == "openhands":
         run = json.loads(data)

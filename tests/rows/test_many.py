@@ -18,7 +18,7 @@ from condense_cli.many.record import NAME
 
 
 def statuses(done: Outcome) -> dict[str, str]:
-    return {Path(each["input"]).name: each["status"] for each in done.json["files"]}
+    return {Path(each["input"]).name: each["status"] for each in done.json["results"]}
 
 
 def test_a_folder_is_condensed_into_another(tree: Path, tmp_path: Path) -> None:
@@ -72,15 +72,15 @@ def test_the_table_fits_and_adds_up(tree: Path, tmp_path: Path) -> None:
     assert max(map(len, done.plain.splitlines())) <= 80
     assert table[-1].startswith("all ")
     told = condense("run", tree, "--dry-run", *SPEED, "-j", "1", "--json").json
-    assert told["totals"]["tokens_before"] == sum(each["tokens_before"] for each in told["files"])
-    assert f"{told['totals']['tokens_after']:,}" in table[-1]
+    assert told["tokens"]["before"] == sum(each["tokens"]["before"] for each in told["results"])
+    assert f"{told['tokens']['after']:,}" in table[-1]
 
 
 def test_the_report_for_programs(tree: Path, tmp_path: Path) -> None:
     done = run("in", "--out-dir", "out", "--json", "--report", "report.json", cwd=tmp_path)
     told = done.json
     assert json.loads((tmp_path / "report.json").read_text()) == told
-    assert (told["version"], told["out_dir"], told["configuration"]) == (2, "out", "speed")
+    assert (told["version"], told["output"], told["configuration"]) == (2, "out", "speed")
     assert statuses(done) == {
         "session.jsonl": "done",
         "rows.jsonl": "done",
@@ -88,10 +88,10 @@ def test_the_report_for_programs(tree: Path, tmp_path: Path) -> None:
         "short.jsonl": "unchanged",
         "package.json": "passed over",
     }
-    by_name = {Path(each["input"]).name: each for each in told["files"]}
+    by_name = {Path(each["input"]).name: each for each in told["results"]}
     assert (by_name["rows.jsonl"]["format"], by_name["rows.jsonl"]["rows"]) == ("rows", 2)
     assert by_name["session.jsonl"]["format"] == "anthropic"
-    assert told["totals"]["files"] == 6
+    assert told["files"]["total"] == 6
 
 
 # Names that are the same in several folders stay apart: the tree below the folder that all have in common is kept.
@@ -106,7 +106,7 @@ def test_files_of_one_name_get_paths_of_their_own(tree: Path, tmp_path: Path) ->
 def test_a_file_that_is_named_twice_is_worked_on_once(tree: Path, tmp_path: Path) -> None:
     (tree / "link.jsonl").symlink_to(tree / "short.jsonl")
     done = run("in/short.jsonl", "in/link.jsonl", "in", "in/a/../short.jsonl", "-n", "--json", cwd=tmp_path)
-    assert len(done.json["files"]) == 6
+    assert len(done.json["results"]) == 6
 
 
 # --- What fails -------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_a_named_file_that_is_no_transcript_fails(tree: Path, tmp_path: Path) ->
     done = run("in/package.json", "in/missing.jsonl", "in/short.jsonl", "--out-dir", "out", "--json", cwd=tmp_path)
     assert done.status == ExitStatus.INPUT
     assert statuses(done) == {"package.json": "failed", "missing.jsonl": "failed", "short.jsonl": "unchanged"}
-    assert all(each["why"] for each in done.json["files"] if each["status"] == "failed")
+    assert all(each["why"] for each in done.json["results"] if each["status"] == "failed")
 
 
 def test_a_file_that_is_named_beside_its_folder_is_no_guess(tree: Path, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_written_fails_alone(tree: Path, tmp_path: Path) -
     (tmp_path / "out/a/session.jsonl").mkdir(parents=True)
     done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
     assert done.status == ExitStatus.FAILED
-    assert [each["exit_status"] for each in done.json["files"] if each["status"] == "failed"] == [1]
+    assert [each["exit_status"] for each in done.json["results"] if each["status"] == "failed"] == [1]
     assert (tmp_path / "out/b/session.jsonl").exists()
 
 
@@ -236,7 +236,7 @@ def test_several_processes_do_the_same(tree: Path, tmp_path: Path) -> None:
     for jobs in ("1", "2"):
         done = condense("run", "in", "--out-dir", jobs, *SPEED, "-j", jobs, "--json", cwd=tmp_path)
         assert done.status == ExitStatus.INPUT
-        reports.append([{**each, "output": None} for each in done.json["files"]])
+        reports.append([{**each, "output": None} for each in done.json["results"]])
     assert reports[0] == reports[1]
     one, two = ({path: entry[3] for path, entry in snapshot(tmp_path / jobs).items()} for jobs in ("1", "2"))
     assert one == two

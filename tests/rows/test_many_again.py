@@ -24,10 +24,10 @@ def test_what_is_up_to_date_is_left_alone(tree: Path, tmp_path: Path) -> None:
     assert again.status == ExitStatus.DONE
     assert "5 files are up to date" in again.text
     assert snapshot(tmp_path) == before
-    first = run("in", "-n", "--json", cwd=tmp_path).json["totals"]
-    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]
-    assert (told["up_to_date"], told["done"]) == (5, 0)
-    assert told["tokens_after"] == first["tokens_after"], "the figures of the run that wrote them"
+    first = run("in", "-n", "--json", cwd=tmp_path).json
+    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json
+    assert (told["files"]["up_to_date"], told["files"]["done"]) == (5, 0)
+    assert told["tokens"] == first["tokens"], "the figures of the run that wrote them"
 
 
 def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
     (out / "b/session.jsonl").write_bytes(b"something else")
     (out / "short.jsonl").unlink()
     done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
-    assert [each["status"] for each in done.json["files"] if each["status"] != "passed over"] == [
+    assert [each["status"] for each in done.json["results"] if each["status"] != "passed over"] == [
         "up to date",
         "unchanged",
         "unchanged",
@@ -53,7 +53,7 @@ def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
 )
 def test_another_configuration_does_everything_again(tree: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
     run("in", "--out-dir", "out", cwd=tmp_path)
-    assert run("in", "--out-dir", "out", *flags, "--json", cwd=tmp_path).json["totals"]["up_to_date"] == 0
+    assert run("in", "--out-dir", "out", *flags, "--json", cwd=tmp_path).json["files"]["up_to_date"] == 0
     single = condense("run", "-", *SPEED, *flags, stdin=DATA).stdout
     assert (tmp_path / "out/a/session.jsonl").read_bytes() == single
 
@@ -74,10 +74,10 @@ def test_other_settings_of_the_user_do_everything_again(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     command = ("run", "in/a", "--out-dir", "out", "--provider", "truncation", "-j", "1", "--json")
-    first = [condense(*command, cwd=tmp_path).json["totals"]["up_to_date"] for _ in range(2)]
+    first = [condense(*command, cwd=tmp_path).json["files"]["up_to_date"] for _ in range(2)]
     (tmp_path / "condense").mkdir()
     (tmp_path / "condense/condense.yaml").write_text(own)
-    assert [*first, condense(*command, *flags, cwd=tmp_path).json["totals"]["up_to_date"]] == [0, 1, 0]
+    assert [*first, condense(*command, *flags, cwd=tmp_path).json["files"]["up_to_date"]] == [0, 1, 0]
 
 
 # Earlier versions of the program may have written something else from the same.
@@ -85,7 +85,7 @@ def test_what_another_version_wrote_is_done_again(tree: Path, tmp_path: Path, mo
     with monkeypatch.context() as older:
         older.setattr("condense_cli.cli.running.one_of_many.RECORD", RECORD - 1)
         run("in", "--out-dir", "out", cwd=tmp_path)
-    assert run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]["up_to_date"] == 0
+    assert run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["files"]["up_to_date"] == 0
 
 
 def test_a_record_that_is_cut_off_counts_as_far_as_it_goes(tree: Path, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_record_that_is_cut_off_counts_as_far_as_it_goes(tree: Path, tmp_path:
     record.write_bytes(record.read_bytes()[:-10])
     known = read_record(tmp_path / "out")
     assert len(known) == 4
-    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]
+    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["files"]
     assert (told["up_to_date"], told["failed"]) == (4, 0)
     assert len(read_record(tmp_path / "out")) == 5
 
@@ -104,7 +104,7 @@ def test_a_name_need_not_be_utf_8(tree: Path, tmp_path: Path) -> None:
     for up_to_date in (0, 5):
         told = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
         assert told.status == ExitStatus.DONE
-        assert (told.json["totals"]["up_to_date"], told.json["totals"]["failed"]) == (up_to_date, 0)
+        assert (told.json["files"]["up_to_date"], told.json["files"]["failed"]) == (up_to_date, 0)
     assert (tmp_path / "out" / os.fsdecode(b"\xff.jsonl")).exists()
 
 
@@ -159,5 +159,5 @@ def test_ctrl_c_leaves_whole_files_and_the_next_run_goes_on(tmp_path: Path) -> N
     assert all(path.read_bytes() == SMALLER for path in written)
     known = len(read_record(tmp_path / "out"))
     done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
-    assert done.json["totals"]["up_to_date"] == known > 0
-    assert done.json["totals"]["done"] == 300 - known
+    assert done.json["files"]["up_to_date"] == known > 0
+    assert done.json["files"]["done"] == 300 - known

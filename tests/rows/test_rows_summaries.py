@@ -88,7 +88,7 @@ def test_many_files_share_budget_and_summarizer(folder: Path) -> None:
         assert spent(done.json) == CALL * server.calls > 0
         calls = server.calls
         again = run(folder, server, *files)
-        assert (again.json["totals"]["up_to_date"], server.calls) == (2, calls)
+        assert (again.json["files"]["up_to_date"], server.calls) == (2, calls)
 
 
 def test_a_failing_model_shows_in_the_status_of_each_file(folder: Path) -> None:
@@ -96,11 +96,11 @@ def test_a_failing_model_shows_in_the_status_of_each_file(folder: Path) -> None:
     with model_server(played.status(400)) as server:
         done = run(folder, server, "session.jsonl", "rows.jsonl", "--out-dir", "out")
     assert done.status == ExitStatus.CALLS_FAILED
-    assert [each["exit_status"] for each in done.json["files"]] == [5, 5]
+    assert [each["exit_status"] for each in done.json["results"]] == [5, 5]
     assert (folder / "out/session.jsonl").read_bytes() == (folder / "session.jsonl").read_bytes()
     with model_server(played.good(BY_MODEL)) as server:
         again = run(folder, server, "session.jsonl", "rows.jsonl", "--out-dir", "out")
-    assert again.json["totals"]["done"] == 2, "what fell short is not up to date"
+    assert again.json["files"]["done"] == 2, "what fell short is not up to date"
 
 
 # Neither a file that cannot be read nor one that is up to date has anything to tell of the calls before it.
@@ -110,7 +110,7 @@ def test_what_was_spent_is_told_whatever_comes_last(folder: Path) -> None:
     (folder / "in/z.jsonl").write_text("no transcript\n")
     with model_server(played.good(BY_MODEL)) as server:
         done = run(folder, server, "in", "--out-dir", "out")
-        assert [each["status"] for each in done.json["files"]] == ["done", "failed"]
+        assert [each["status"] for each in done.json["results"]] == ["done", "failed"]
         assert spent(done.json) == CALL * server.calls > 0
 
 

@@ -122,7 +122,7 @@ def test_what_cannot_be_split_is_refused(rows: Path, arguments: tuple[str, ...],
 def test_an_earlier_run_that_did_not_split_is_done_again(rows: Path) -> None:
     def run(*how: str) -> list[str]:
         done = condense("run", rows, "--out-dir", rows.parent / "out", "--target-tokens", "3k", "--json", *how)
-        return [file["status"] for file in done.json["files"]]
+        return [file["status"] for file in done.json["results"]]
 
     assert run() == ["done"]
     assert run() == ["up to date"]

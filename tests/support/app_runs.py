@@ -14,7 +14,7 @@ from condense_cli.config.user import UserConfiguration
 from condense_cli.providers.registry import Registry
 from condense_cli.report.lists.sessions import SessionList
 from condense_cli.ui.app import CondenseApp
-from condense_cli.ui.choice import Choice
+from condense_cli.ui.choice import UserChoice
 from condense_cli.ui.configurations import Configurations
 from condense_cli.ui.opened import Desk, OpenSession
 from condense_cli.ui.screens.editor import EditorScreen
@@ -34,7 +34,7 @@ def app_of(
     find: Callable[[], SessionList] = lambda: SessionList(1, 0, [], [], []),
     editor: EditorScreen | None = None,
 ) -> CondenseApp:
-    return CondenseApp(DESK, Choice(preset), find, session, editor)
+    return CondenseApp(DESK, UserChoice(preset), find, session, editor)
 
 
 def run(app: CondenseApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:

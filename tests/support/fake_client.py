@@ -11,7 +11,7 @@ from model_server import INPUT, OUTPUT
 
 from condense_cli.config.profiles import Access, PriceOverride, Profile
 from condense_cli.llm.calls import Caller, Fulfilment, fulfil
-from condense_cli.llm.client import Answer, CallError, Request
+from condense_cli.llm.client import Answer, CallError, ModelRequest
 from condense_cli.llm.reasons import Cause, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.money.economics import CallUsage
@@ -27,8 +27,8 @@ def words(text: str) -> int:
 WHEN = datetime(2026, 6, 1, tzinfo=UTC)
 
 
-def request(name: object, limit: int = 100, replaced: int | None = None) -> Request:
-    return Request("Shorten it.", f"text {name}", limit, replaced)
+def request(name: object, limit: int = 100, replaced: int | None = None) -> ModelRequest:
+    return ModelRequest("Shorten it.", f"text {name}", limit, replaced)
 
 
 def profile(**changes: Any) -> Profile:
@@ -48,7 +48,7 @@ def caller(access_profile: Profile | None = None, **changes: Any) -> Caller:
     return Caller(Access("test", access_profile or profile(), "k1"), words, WHEN, exact=True, **changes)
 
 
-Reply = Callable[[Request], Answer]
+Reply = Callable[[ModelRequest], Answer]
 
 
 class Fake:
@@ -59,7 +59,7 @@ class Fake:
         self.asked: list[str] = []
         self.is_closed = False
 
-    def call(self, request: Request) -> Answer:
+    def call(self, request: ModelRequest) -> Answer:
         self.asked.append(request.prompt)
         return self.reply(request)
 
@@ -67,18 +67,18 @@ class Fake:
         self.is_closed = True
 
 
-def echo(request: Request) -> Answer:
+def echo(request: ModelRequest) -> Answer:
     return Answer(f"summary of {request.prompt}", CallUsage(INPUT, OUTPUT))
 
 
 def failing(reason: Cause, usage: CallUsage | None = None) -> Reply:
-    def reply(request: Request) -> Answer:
+    def reply(request: ModelRequest) -> Answer:
         raise CallError(failure(reason), usage)
 
     return reply
 
 
-def run(requests: Sequence[Request], reply: Reply = echo, **changes: Any) -> tuple[Fulfilment, Fake]:
+def run(requests: Sequence[ModelRequest], reply: Reply = echo, **changes: Any) -> tuple[Fulfilment, Fake]:
     fake = Fake(reply)
     done = fulfil(requests, caller(**changes, opened=lambda access: fake))
     return done, fake

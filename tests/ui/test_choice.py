@@ -9,9 +9,9 @@ import pytest
 
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.ui.background import Background, Clock
-from condense_cli.ui.choice import Choice, History
+from condense_cli.ui.choice import ChoiceHistory, UserChoice
 
-START = Choice("balanced")
+START = UserChoice("balanced")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_selector_is_kept_or_cut_never_both() -> None:
 
 
 def test_every_step_is_undone_and_done_again() -> None:
-    history = History(START)
+    history = ChoiceHistory(START)
     assert history.undo() == ""
     assert history.do(START.keeping("3"), "Keep 3")
     assert not history.do(START.keeping("3"), "Keep 3")
@@ -58,7 +58,7 @@ def test_every_step_is_undone_and_done_again() -> None:
 
 
 def test_what_was_written_is_taken_back_once() -> None:
-    history = History(START)
+    history = ChoiceHistory(START)
     taken: list[str] = []
 
     def take_back() -> str:
@@ -73,7 +73,7 @@ def test_what_was_written_is_taken_back_once() -> None:
 
 # A file that went on since stays, and so does the step: one may try again.
 def test_what_cannot_be_taken_back_stays_a_step() -> None:
-    history = History(START)
+    history = ChoiceHistory(START)
 
     def fails() -> str:
         raise UsageError("It changed.")

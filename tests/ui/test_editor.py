@@ -15,10 +15,10 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.config.preset_folders import presets_folder
 from condense_cli.config.presets import PACKAGED
 from condense_cli.errors import UsageError
-from condense_cli.ui.choice import Choice
+from condense_cli.ui.choice import UserChoice
 from condense_cli.ui.configurations import Configurations
 from condense_cli.ui.editing import TEMPLATES, Edited
-from condense_cli.ui.form import Fault, Field, fault_at, fields
+from condense_cli.ui.form import Field, FieldFault, fault_at, fields
 from condense_cli.ui.rows import Rows
 from condense_cli.ui.screens.editor import EditorScreen
 
@@ -95,7 +95,7 @@ def test_faults_are_told_where_they_are() -> None:
     assert one.fault.path == ("passes", 3)
     assert "a batch pass needs batch_config" in one.fault.said
     form = one.form(one.parts()[4])
-    assert fault_at(Fault(("passes", 3, "selection", "regex"), ""), form) == form.index(
+    assert fault_at(FieldFault(("passes", 3, "selection", "regex"), ""), form) == form.index(
         field_of(form, "passes", 3, "selection", "regex")
     )
     assert fault_at(one.fault, form) is None
@@ -155,7 +155,7 @@ def test_the_editor_shows_the_effect_of_each_pass(file: Path) -> None:
         assert screen.view is not None
         assert screen.view.totals.after >= before.totals.after
         await press(pilot, "u")
-        assert screen.history.choice == Choice("speed")
+        assert screen.history.choice == UserChoice("speed")
 
     run(app_of(opened(file)), steps)
 
@@ -178,7 +178,7 @@ def test_passes_move_with_their_comments_and_are_saved(tmp_path: Path) -> None:
         await press(pilot, "u", "u", "u")
         assert not home.exists()
 
-    editor = EditorScreen(Choice("balanced"), DESK.configurations, None, home)
+    editor = EditorScreen(UserChoice("balanced"), DESK.configurations, None, home)
     run(app_of(editor=editor), steps)
 
 
@@ -210,7 +210,7 @@ def test_settings_are_changed_in_the_form() -> None:
         await press(pilot, "space")
         assert editor.edited.passes[3]["stop_at_target"] is True
 
-    run(app_of(editor=EditorScreen(Choice("balanced"), DESK.configurations, None)), steps)
+    run(app_of(editor=EditorScreen(UserChoice("balanced"), DESK.configurations, None)), steps)
 
 
 def test_what_names_something_is_picked_from_the_names() -> None:

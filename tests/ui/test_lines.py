@@ -11,15 +11,15 @@ from build import assistant, call, result, user
 from helpers import as_lines
 from real import SAMPLES
 
-from condense_cli.ui.choice import Choice
-from condense_cli.ui.lines import Place, message_lines, place_lines, short_number
+from condense_cli.ui.choice import UserChoice
+from condense_cli.ui.lines import ShownPlace, message_lines, place_lines, short_number
 from condense_cli.ui.opened import View
 from condense_cli.ui.selecting import Places
 from condense_cli.ui.strip import Column, columns, strip_lines
 from condense_cli.ui.totals import choice_text, totals_text
 
 
-def view_of(path: Path, choice: Choice) -> View:
+def view_of(path: Path, choice: UserChoice) -> View:
     return opened(path).view(choice, time.perf_counter)
 
 
@@ -58,41 +58,41 @@ def test_a_file_is_listed_by_its_name(tmp_path: Path) -> None:
     ]
     path = tmp_path / "s.jsonl"
     path.write_bytes(as_lines([user("Look."), assistant(calls), user([result(f"t{n}", "no") for n in range(3)])]))
-    shown = [line.text for _, line in place_lines(view_of(path, Choice("speed")), {1})]
+    shown = [line.text for _, line in place_lines(view_of(path, UserChoice("speed")), {1})]
     assert [line.split()[-2:] for line in shown[2:5]] == [["Read", "stock.py"], ["LS", "/"], ["ls", "/x"]]
 
 
 def test_the_text_of_a_message_tells_every_line_s_fate_without_colours(file: Path) -> None:
-    view = view_of(file, Choice("speed"))
-    lines = [line.text for line in message_lines(view, Place(2), 60)]
+    view = view_of(file, UserChoice("speed"))
+    lines = [line.text for line in message_lines(view, ShownPlace(2), 60)]
     assert lines[0].startswith("2.0 tool result Read src/1.py")
     assert lines[1].endswith("tokens, truncated")
     text = view.conversation.messages[2].blocks[0].text.split("\n")
     assert [line[2:] for line in lines if line[:2] in ("  ", "- ")] == text
     assert any(line.startswith("+ […") for line in lines)
-    assert [line.text for line in message_lines(view, Place(2, 0), 60)] == lines
+    assert [line.text for line in message_lines(view, ShownPlace(2, 0), 60)] == lines
 
 
 def test_lines_fit_their_width(file: Path) -> None:
-    view = view_of(file, Choice("speed", keep=("3",)))
+    view = view_of(file, UserChoice("speed", keep=("3",)))
     for width in (20, 60):
         for position in range(len(view.conversation.messages)):
-            assert all(len(line.text) <= width for line in message_lines(view, Place(position), width))
+            assert all(len(line.text) <= width for line in message_lines(view, ShownPlace(position), width))
 
 
 def test_the_list_marks_what_is_kept_and_cut(file: Path) -> None:
-    view = view_of(file, Choice("speed", keep=("2",), cut=("3", "tool:Nothing")))
+    view = view_of(file, UserChoice("speed", keep=("2",), cut=("3", "tool:Nothing")))
     marks = {place.position: line.text[0] for place, line in place_lines(view, ())}
     assert (marks[0], marks[2], marks[3], marks[6]) == (" ", "K", "X", "~")
     assert any("matches nothing" in warning for warning in view.warnings)
     opened_up = place_lines(view, {0})
-    assert [place for place, _ in opened_up[:3]] == [Place(0), Place(0, 0), Place(1)]
+    assert [place for place, _ in opened_up[:3]] == [ShownPlace(0), ShownPlace(0, 0), ShownPlace(1)]
 
 
 def test_totals_and_choice_are_told(file: Path) -> None:
-    choice = Choice("speed", target_percent=40.0, keep=("2", "tool:Read"))
+    choice = UserChoice("speed", target_percent=40.0, keep=("2", "tool:Read"))
     assert choice_text(choice) == "speed · target 40% · keep 2, tool:Read"
-    view = view_of(file, Choice("speed", target_tokens=10))
+    view = view_of(file, UserChoice("speed", target_tokens=10))
     assert "target 10 missed" in totals_text(view.totals)
 
 
@@ -115,9 +115,11 @@ def test_names_with_signs_of_globs_mean_themselves(tmp_path: Path) -> None:
 
 def test_lines_that_were_picked_say_why() -> None:
     session = opened(SAMPLES[0])
-    first, then = session.views(Choice("balanced"), time.perf_counter)
+    first, then = session.views(UserChoice("balanced"), time.perf_counter)
     position = next(number for number, one in enumerate(then.conversation.messages) if any(b.whys for b in one.blocks))
-    lines = [line.text for line in message_lines(then, Place(position), 80)]
+    lines = [line.text for line in message_lines(then, ShownPlace(position), 80)]
     assert any(line.startswith("└ gone: ") for line in lines)
-    assert not any(line.startswith("└") for line in [line.text for line in message_lines(first, Place(position), 80)])
+    assert not any(
+        line.startswith("└") for line in [line.text for line in message_lines(first, ShownPlace(position), 80)]
+    )
     assert first.totals == then.totals

@@ -46,7 +46,7 @@ class Command(InGroups):
         "Common options": ("session", "threshold", "above", "model", "context_window", "overhead_tokens"),
         "Output": ("json", "quiet"),
         "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
-        "Reading": ("format", "lenient", "no_config"),
+        "Reading": ("format_name", "lenient", "no_config"),
     }
 
 
@@ -75,7 +75,7 @@ def check(
     no_config: NoConfig = False,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; only the exit status tells.")] = False,
-    format: FormatOption = None,
+    format_name: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
@@ -108,7 +108,7 @@ def check(
         how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         configuration = settings.configuration if settings else Configuration()
         file = input_file(file, session)
-        transcript = read_transcript(file, format, lenient)
+        transcript = read_transcript(file, format_name, lenient)
         transcript = replace(transcript, model=model or transcript.model)
         asked = WindowFlags(profile, context_window, threshold, above)
         window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))

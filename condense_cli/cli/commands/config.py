@@ -141,7 +141,7 @@ def _say(found: Checked) -> None:
 class _ShowPage(InGroups):
     groups: ClassVar = {
         "Common options": ("preset", "config", "no_config", "keep", "cut", "target_tokens", "target_percent"),
-        "Output": ("all", "json", "compiled"),
+        "Output": ("shows_all", "json", "compiled"),
         "More that a run can be told": ("provider", "assignments", "lossless_only", "drop_thinking"),
     }
 
@@ -155,7 +155,7 @@ def show(
         bool,
         typer.Option("--compiled", help="Show the passes that a provider's settings or phases turn into."),
     ] = False,
-    all: Annotated[bool, typer.Option("--all", help="Include every default, as in a pipe.")] = False,
+    shows_all: Annotated[bool, typer.Option("--all", help="Include every default, as in a pipe.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that a run with the same flags would use.
@@ -187,7 +187,7 @@ def show(
             if used.besides:
                 say(f"condense: Provider {used.id} also {used.besides}, which passes cannot express.")
         shown = effective(settings, overrides, passes)
-        has_defaults = all or not sys.stdout.isatty()
+        has_defaults = shows_all or not sys.stdout.isatty()
         write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown, has_defaults=has_defaults))
 
 

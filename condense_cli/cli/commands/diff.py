@@ -32,7 +32,7 @@ class Command(InGroups):
         "Common options": ("session", "preset", "provider", "assignments"),
         "Output": ("stat", "lines", "all_lines", "json"),
         "Counting tokens": ("counter", "count_as", "profile", "allow_calls", "redact"),
-        "Reading": ("format", "lenient"),
+        "Reading": ("format_name", "lenient"),
     }
 
 
@@ -65,7 +65,7 @@ def diff(
         int, typer.Option("--lines", metavar="N", min=0, help="Changed lines to show at each place.")
     ] = _SHOWN_LINES,
     all_lines: Annotated[bool, typer.Option("--all-lines", "-v", help="Show every line.")] = False,
-    format: Annotated[
+    format_name: Annotated[
         str | None,
         typer.Option(
             "--format",
@@ -110,12 +110,12 @@ def diff(
 
         settings = settings_if_any()
         how, calls = counting.asked(settings)
-        old = read_transcript(before, format, lenient)
+        old = read_transcript(before, format_name, lenient)
         count = Counter.of(old, counter_of(counting.counter, settings))
         factor = factor_for(how, old, count, calls)
         result = None
         if after is not None:
-            new = read_transcript(after, format, lenient)
+            new = read_transcript(after, format_name, lenient)
         else:
             registry = registry_of_user()
             if provider is not None:

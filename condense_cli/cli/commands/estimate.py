@@ -70,7 +70,7 @@ class Command(InGroups):
         "Output": ("json",),
         "Counting tokens": ("model", "overhead_tokens", "counter", "count_as"),
         "Model calls": ("profile", "allow_calls", "redact"),
-        "Reading": ("format", "lenient"),
+        "Reading": ("format_name", "lenient"),
     }
 
 
@@ -132,7 +132,7 @@ class EstimateOutput(NamedTuple):
     """How it is read and printed."""
 
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False
-    format: FormatOption = None
+    format_name: FormatOption = None
     lenient: LenientReading = False
 
 
@@ -170,7 +170,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
         how, calls = count_asked(
             measuring.count_as, settings, calling.profile, calling.allow_calls, redact=calling.redact
         )
-        kind = rows_in(file, printing.format)
+        kind = rows_in(file, printing.format_name)
         if kind is not None:
             from ..rows.estimate import estimate_rows
 
@@ -186,7 +186,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
                 model=measuring.model, how=how, calls=calls, json=printing.json,
             )  # fmt: skip
             return
-        transcript = read_transcript(file, printing.format, printing.lenient)
+        transcript = read_transcript(file, printing.format_name, printing.lenient)
         if measuring.model:
             transcript = replace(transcript, model=measuring.model)
         counted = counted_transcript(transcript, counter, how, calls)
@@ -282,8 +282,8 @@ def _of_providers(
         raise UsageError(
             "--set needs one --provider.", "For example --provider truncation --set max_tool_result_lines=20."
         )
-    for id in dict.fromkeys(ids):
-        yield id, provider_with(id, assignments, registry)
+    for provider_id in dict.fromkeys(ids):
+        yield provider_id, provider_with(provider_id, assignments, registry)
 
 
 def _warn_of_settings(names: list[str], settings: Settings | None) -> None:

@@ -48,7 +48,7 @@ class Command(InGroups):
             "profile", "prompt", "allow_calls", "max_cost", "max_cost_per_conversation", "max_cost_per_day",
             "max_summary_tokens", "no_cache", "redact",
         ),
-        "Reading and counting": ("format", "lenient", "counter", "jobs"),
+        "Reading and counting": ("format_name", "lenient", "counter", "jobs"),
     }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def evaluate(
         typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel processes.  [default: one per processor]"),
     ] = None,
     calling: Calling,
-    format: FormatOption = None,
+    format_name: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Measure how much of what later work needed is still there.
@@ -94,19 +94,16 @@ def evaluate(
     with exits():
         from ..reading import input_files
         from ..running.options import Spending
-        from ..running.summarizing import calls_of
 
-        calls = calls_of(
-            Spending(
-                allow_calls=calling.allow_calls,
-                max_cost=calling.max_cost,
-                max_cost_per_conversation=calling.max_cost_per_conversation,
-                max_cost_per_day=calling.max_cost_per_day,
-                max_summary_tokens=calling.max_summary_tokens,
-                no_cache=calling.no_cache,
-                redact=calling.redact,
-            )
-        )
+        calls = Spending(
+            allow_calls=calling.allow_calls,
+            max_cost=calling.max_cost,
+            max_cost_per_conversation=calling.max_cost_per_conversation,
+            max_cost_per_day=calling.max_cost_per_day,
+            max_summary_tokens=calling.max_summary_tokens,
+            no_cache=calling.no_cache,
+            redact=calling.redact,
+        ).calls()
         with_models = bool(calling.profile or calling.prompt or calling.allow_calls)
         _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
         if recorded:
@@ -141,7 +138,7 @@ def evaluate(
             () if models and cutting.budgets is None else _shares("--budgets", cutting.budgets or BUDGETS),
             _shares("--cuts", cutting.cuts),
             cutting.min_tokens,
-            format,
+            format_name,
             lenient,
             counter_of(counter, settings_if_any()),
             tuple(name for name in measures if name in WITNESSES),

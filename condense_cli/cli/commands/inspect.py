@@ -35,11 +35,11 @@ EXAMPLES = (
 
 class Command(InGroups):
     groups: ClassVar = {
-        "Common options": ("session", "top", "all", "json"),
+        "Common options": ("session", "top", "shows_all", "json"),
         "Counting tokens": (
             "model", "overhead_tokens", "counter", "count_as", "profile", "allow_calls", "redact",
         ),
-        "Reading": ("format", "lenient"),
+        "Reading": ("format_name", "lenient"),
     }  # fmt: skip
 
 
@@ -68,8 +68,8 @@ def inspect(
     top: Annotated[
         int | None, typer.Option("--top", metavar="N", min=1, help="Entries in each list.  [default: 10]")
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="Show everything, as in a pipe.")] = False,
-    format: FormatOption = None,
+    shows_all: Annotated[bool, typer.Option("--all", help="Show everything, as in a pipe.")] = False,
+    format_name: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Show what fills a transcript, in tokens.
@@ -94,7 +94,7 @@ def inspect(
         how, calls = counting.asked(settings)
         file = input_file(file, session)
         model, counter = reader.model, counter_of(counting.counter, settings)
-        kind = rows_in(file, format)
+        kind = rows_in(file, format_name)
         if kind is not None:
             from ..rows.inspect import inspect_rows
 
@@ -102,7 +102,7 @@ def inspect(
             check_one(how, "this is a set of rows")
             inspect_rows(file, kind, model=model, counter=counter, how=how, top=top or _TOP, json=json)
             return
-        transcript = read_transcript(file, format, lenient)
+        transcript = read_transcript(file, format_name, lenient)
         if model:
             transcript = replace(transcript, model=model)
         _, count, factor, encoding = counted_transcript(transcript, counter, how, calls)
@@ -122,7 +122,7 @@ def inspect(
             return
         from ...report.inspection.terminal import render, render_answer
 
-        is_answer_enough = sys.stdout.isatty() and not all and top is None
+        is_answer_enough = sys.stdout.isatty() and not shows_all and top is None
         screen = console()
         for part in (render_answer if is_answer_enough else render)(found, screen.width):
             screen.print(part)

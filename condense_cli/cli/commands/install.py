@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ..console import exits, say
 
 if TYPE_CHECKING:
-    from ...installing.plan import Plan
+    from ...installing.plan import InstallPlan
     from ...installing.target import Target
 
 EXAMPLES = (
@@ -58,7 +58,7 @@ def install(
         steps: Any = import_module(f"...installing.{client.value.replace('-', '_')}", __package__)
         if status:
             raise SystemExit(_say_status(target, list(steps.problems(target))))
-        plan: Plan = steps.removed(target) if remove else steps.installed(target)
+        plan: InstallPlan = steps.removed(target) if remove else steps.installed(target)
         if not plan.changes:
             typer.echo(
                 "Nothing to change: "
@@ -83,7 +83,7 @@ def _target(client: str, project: bool) -> Target:
     return Target(client, Path(os.path.expanduser("~")), os.environ, folder, find_spec("mcp") is not None)
 
 
-def _show(plan: Plan) -> None:
+def _show(plan: InstallPlan) -> None:
     from ...report.text.visible import visible
 
     for edit in plan.changes:
@@ -100,7 +100,7 @@ def _is_wanted(yes: bool) -> bool:
     return typer.confirm("Write this?", default=False)
 
 
-def _say_rest(plan: Plan, *, lacks_mcp: bool) -> None:
+def _say_rest(plan: InstallPlan, *, lacks_mcp: bool) -> None:
     for remark in plan.remarks:
         typer.echo(remark)
     if lacks_mcp:

@@ -145,7 +145,7 @@ def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
 
     from ...core.tokens import Counter
     from ...llm.calls import Caller, CallOutcome, fulfil
-    from ...llm.client import Request
+    from ...llm.client import ModelRequest
     from ...llm.reasons import Failure
     from ...plugins import Installed
 
@@ -158,7 +158,7 @@ def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
         Installed().summarizer(access.profile.summarizer)
         outcome = CallOutcome("Its package is installed.")
     else:
-        request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
+        request = ModelRequest("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
         done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))
         if done.is_interrupted:
             raise KeyboardInterrupt

@@ -23,7 +23,7 @@ from ..running.needing import ContextWindow
 if TYPE_CHECKING:
     from ...live.state import State
     from ...proxy.clients import Started
-    from ...proxy.settings import Settings
+    from ...proxy.settings import ProxySettings
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -106,7 +106,7 @@ def proxy(
 
         from ...live.conversation import KEEP_RECENT, Live
         from ...proxy.apis import check_other, check_upstream
-        from ...proxy.settings import Settings
+        from ...proxy.settings import ProxySettings
 
         if upstream is not None:
             upstream = check_upstream(upstream)
@@ -116,7 +116,7 @@ def proxy(
         listener = server.listening(host, port if port is not None else 0 if client else _PORT)
         with closing(listener):
             address = server.address_of(listener, host)
-            settings = Settings(
+            settings = ProxySettings(
                 token=secrets.token_urlsafe(16),
                 hosts=server.names_of(address),
                 is_local=host in server.LOOPBACK,
@@ -141,7 +141,7 @@ def _state(path: Path | None, *, watches: bool) -> State:
     return Memory() if watches else StateFile(path or cache_folder() / "live.db")
 
 
-def _alone(settings: Settings, memory: State, listener: Any, address: str) -> None:
+def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) -> None:
     """Until it is told to stop."""
     from ...proxy.app import Proxy
     from ...proxy.record import Record, summary
@@ -156,7 +156,7 @@ def _alone(settings: Settings, memory: State, listener: Any, address: str) -> No
     say(f"condense: {summary(record, proxy.conversations.number, watches=settings.watches)}.")
 
 
-def _with_client(client: list[str], settings: Settings, memory: State, listener: Any, address: str) -> int:
+def _with_client(client: list[str], settings: ProxySettings, memory: State, listener: Any, address: str) -> int:
     """The client's exit status, once it has ended."""
     from msgspec.structs import replace
 

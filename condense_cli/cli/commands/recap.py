@@ -33,7 +33,7 @@ def recap(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON, in parts.")] = False,
     counter: CounterOption = None,
-    format: FormatOption = None,
+    format_name: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Print what is needed to continue a conversation.
@@ -49,7 +49,7 @@ def recap(
         from ...recaps.told import TOKENS
         from ...recaps.told import recap as told_of
 
-        transcript = read_transcript(file, format, lenient)
+        transcript = read_transcript(file, format_name, lenient)
         told = told_of(
             transcript,
             TOKENS if tokens is None else tokens,

@@ -34,7 +34,7 @@ def restore(
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the restored transcript there.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
-    format: FormatOption = None,
+    format_name: FormatOption = None,
     lenient: Lenient = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
 ) -> None:
@@ -59,7 +59,7 @@ def restore(
 
         if output not in (None, "-"):
             check_output(file, Path(str(output)))
-        kind = rows_in(file, format)
+        kind = rows_in(file, format_name)
         if kind is not None:
             from ..rows import restore as rows_restore
 
@@ -69,7 +69,7 @@ def restore(
             elif not quiet:
                 _show(found, writes_stdout, output, rows_restore.said(found, name_of(file)))
             raise SystemExit(int(rows_restore.status_of(found, lenient=lenient)))
-        transcript = read_transcript(file, format, lenient)
+        transcript = read_transcript(file, format_name, lenient)
         if writes_stdout or output is not None:
             formats.check_writable(transcript)
         restored = api.restore(transcript)

@@ -59,23 +59,12 @@ def run(
         overrides = choosing.overrides(with_target=False)
 
         # Imported step by step: a wrong flag is told at once, and a run needs the modules of its own kind alone.
-        from ..running.several import (
-            check_engine,
-            check_no_split,
-            check_rows,
-            check_several,
-            check_split,
-            is_several,
-            of_one,
-        )
-
         options = RunOptions(reading, configuring, choosing, doing, spending, writing, showing)
-        files = reading.files or []
-        are_several = is_several(files, writing.out_dir)
-        check_split(doing, choosing)
-        check_engine(writing.engine, are_several=are_several)
-        if are_several:
-            check_several(files, reading, writing, showing)
+        files, are_several = reading.files or [], options.are_several
+        if are_several or doing.split or writing.engine != "local":
+            from ..running import several
+
+            several.check(options)
         given = files[0] if files else None
         file = "-" if are_several else input_file(given, reading.session, is_latest_said=not showing.log_json)
         if reading.session != LATEST and not (are_several or showing.log_json or showing.quiet):
@@ -103,12 +92,14 @@ def run(
             raise SystemExit(run_many(files, treatment, options))
         kind = rows_in(file, reading.format)
         if kind is not None:
+            from ..rows.running import run_rows
+            from ..running.several import check_rows, of_one
+
             check_rows(file, of_one(showing) | {"--to": writing.to_format})
             check_one(treatment.work.count, "this is a set of rows")
-            from ..rows.running import run_rows
-
             raise SystemExit(int(run_rows(file, kind, treatment, options, to)))
-        check_no_split(doing.split)
+        if doing.split:
+            raise several.no_rows_to_split()
         from ..running.one import run_one
 
         raise SystemExit(int(run_one(file, treatment, showing, to, registry)))

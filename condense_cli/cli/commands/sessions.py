@@ -68,7 +68,7 @@ def sessions(
         SortOrder,
         typer.Option("--sort", metavar="ORDER", help="newest or largest first; for largest, every session is read."),
     ] = SortOrder.NEWEST,
-    all: Annotated[bool, typer.Option("--all", help="Include sub-agents, archived and empty sessions.")] = False,
+    shows_all: Annotated[bool, typer.Option("--all", help="Include sub-agents, archived and empty sessions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """List the agent sessions on this machine.
@@ -85,7 +85,7 @@ def sessions(
         from ..machine import cache_folder, session_places
 
         places = [place for place in session_places() if client is None or place.client.value == client.value]
-        found = finding.find(places, everything=all)
+        found = finding.find(places, everything=shows_all)
         files: Sequence[SessionFile] = found.files
         folder = listing.project_root(Path.cwd()) if here else project
         if folder is not None:
@@ -96,7 +96,7 @@ def sessions(
                 cache_folder(),
                 limit=limit or None,
                 order=listing.Order(sort.value),
-                with_empty=all,
+                with_empty=shows_all,
                 on_read=on_read,
             )
         report = listing.report(sessions, found, load_user_configuration())
@@ -106,7 +106,7 @@ def sessions(
             write_text(facts.to_json(report))
             return
         if not sessions:
-            _say_nothing_found(report, folder, flag="--here" if here else "--project", everything=all)
+            _say_nothing_found(report, folder, flag="--here" if here else "--project", everything=shows_all)
             return
         from datetime import UTC, datetime
 

@@ -58,7 +58,7 @@ def show(
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print the records exactly as in the file.")] = False,
-    format: FormatOption = None,
+    format_name: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Print a message, a block, or what a marker replaced.
@@ -74,8 +74,8 @@ def show(
         if what is None:
             raise UsageError("show needs a hash or a position.", "For example: condense show session.jsonl 12.0")
         file = input_file(file, session)
-        transcript = read_transcript(file, format, lenient)
-        file, transcript, hits = _found(file, transcript, what, format, lenient=lenient)
+        transcript = read_transcript(file, format_name, lenient)
+        file, transcript, hits = _found(file, transcript, what, format_name, lenient=lenient)
         if json:
             from ...report.inspection.lookup_json import as_report
             from ...report.run import facts
@@ -88,7 +88,7 @@ def show(
 
 
 def _found(
-    file: str, transcript: Transcript, what: str, format: str | None, *, lenient: bool
+    file: str, transcript: Transcript, what: str, format_name: str | None, *, lenient: bool
 ) -> tuple[str, Transcript, Sequence[Hit]]:
     """What is meant, in the file or in the one that it was condensed from; and where that is. Raises CondenseError."""
     from ...report.inspection.lookup import HitKind, find
@@ -105,7 +105,7 @@ def _found(
     except CondenseError as nothing:
         error = nothing
     for original in origins_of(file):
-        older = read_transcript(str(original), format, lenient)
+        older = read_transcript(str(original), format_name, lenient)
         with suppress(CondenseError):
             found = find(older, what)
             if found and found[0].found is not HitKind.MARKER:

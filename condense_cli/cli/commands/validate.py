@@ -28,7 +28,7 @@ def validate(
     file: File = None,
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print the faults as JSON.")] = False,
-    format: FormatOption = None,
+    format_name: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Check a transcript against the rules of its API.
@@ -42,12 +42,12 @@ def validate(
         from ...rows.recognising import rows_in
 
         file = input_file(file, session)
-        kind = rows_in(file, format)
+        kind = rows_in(file, format_name)
         if kind is not None:
             from ..rows.validate import validate_rows
 
             raise SystemExit(int(validate_rows(file, kind, json=json, lenient=lenient)))
-        found = validation.check(read_transcript(file, format, lenient), source=name_of(file))
+        found = validation.check(read_transcript(file, format_name, lenient), source=name_of(file))
         if json:
             write_text(facts.to_json(found))
         else:

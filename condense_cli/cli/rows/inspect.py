@@ -14,7 +14,7 @@ from ...report.inspection.facts import CONTENT_TYPES
 from ...report.inspection.parts import MARKUP
 from ...report.inspection.terminal import with_bars
 from ...report.run import facts
-from ...report.text.shares import Share, ToolShare, percent, tool_shares
+from ...report.text.shares import TokenShare, ToolShare, percent, tool_shares
 from ...report.text.tokens import of_several
 from ...rows.surveys import Contents, LargeRow, survey, weighing
 from ...rows.tally import Problem
@@ -41,7 +41,7 @@ class RowsInspection(Struct, frozen=True):
     estimated: int
     bytes: int
     tokens_per_row: int
-    content_types: list[Share]
+    content_types: list[TokenShare]
     tools: list[ToolShare]
     largest_rows: list[LargeRow]
     problems: list[Problem]
@@ -62,9 +62,9 @@ def inspect_rows(
 
 
 def _inspection(found: Contents, source: str, top: int, counter: CounterName, how: CountName) -> RowsInspection:
-    def share(name: str) -> Share:
+    def share(name: str) -> TokenShare:
         tokens = found.content_types[name]
-        return Share(name, tokens, percent(tokens, found.tokens_before), found.blocks[name])
+        return TokenShare(name, tokens, percent(tokens, found.tokens_before), found.blocks[name])
 
     read = found.rows - found.bad
     return RowsInspection(

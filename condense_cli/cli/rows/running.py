@@ -17,7 +17,7 @@ from ...storage.processes import usable_processors
 from ..console import console, print_lines, print_warnings, say
 from ..reading import name_of
 from ..running.destination import Destination
-from ..running.output import is_silent, tell_report
+from ..running.output import write_report
 from ..running.work import Treatment
 from .condensing import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
 
@@ -42,12 +42,14 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
     started = time.perf_counter()
     with progress_of(file) as progress:
         outcome = condense_rows(task, output, options.writing.jobs or usable_processors(), progress)
-    if not is_silent(showing):
+    if not showing.is_silent:
         report = report_of(task, outcome, to.output if output is not None else None, treatment.name)
         more = facts.details(outcome.tally, time.perf_counter() - started) if showing.verbose else []
         if showing.cost or showing.verbose:
             more = [*facts.prices_of(report), *more]
-        tell_report(showing, lambda: report, lambda: _show(report, name_of(file), to, more))
+        write_report(showing, report)
+        if not (showing.json or showing.quiet):
+            _show(report, name_of(file), to, more)
     if showing.quiet and not treatment.lenient:  # They are why the status is not 0.
         for line in bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file)):
             say(f"condense: {line}")

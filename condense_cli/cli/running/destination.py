@@ -140,14 +140,14 @@ class Destination(Struct, frozen=True):
         )
         return Delivery(self.source, backup=str(backup), said=said, warnings=warnings)
 
-    def _write_session(self, data: bytes, format: str) -> Delivery:
+    def _write_session(self, data: bytes, format_name: str) -> Delivery:
         import os
 
         from ...report.run.facts import WrittenSession
         from ...report.text.visible import visible
         from ...storage.new_session import write_new_session
 
-        session = write_new_session(Path(self.source), format, data)
+        session = write_new_session(Path(self.source), format_name, data)
         there = "New session" if session.is_new else "This session already exists"
         command = session.command_line(os.getcwd())
         said = [f"{there}: {visible(str(session.path))} ({session.size:,} bytes)", f"Resume it: {visible(command)}"]
@@ -251,12 +251,12 @@ def check_configurations(files: Iterable[str], targets: Iterable[str | Path | No
                 raise UsageError(f"The output {target} is a configuration file of this run.", "Write to another file.")
 
 
-def proposal(source: str, format: str, *, is_writable: bool) -> str:
+def proposal(source: str, format_name: str, *, is_writable: bool) -> str:
     """What to do to get the condensed transcript, where nothing was written."""
     from ...formats.engine.session_ids import SESSION_FILES
 
     if not is_writable:
         return "Nothing was written: this format can only be read. Add --to anthropic -o FILE."
-    if format in SESSION_FILES and source != "-":
+    if format_name in SESSION_FILES and source != "-":
         return "Nothing was written: add --new-session to resume it, or -o FILE."
     return "Nothing was written: add -o FILE."

@@ -13,14 +13,14 @@ from ...errors import UsageError
 from ...many import facts
 from ...many.inputs import Input, find_inputs
 from ...many.record import NAME, add_entry, read_record
-from ...report.costs.text import digits, dollars
+from ...report.costs.text import dollars
 from ...report.text.tokens import of_several
 from ...storage.files import check_no_links, make_folder
 from ...storage.processes import in_order, usable_processors
 from ..console import console, print_lines, print_warnings, say
 from .on_ray import SEVERAL, on_ray
 from .one_of_many import Job, rules_of, work_on
-from .output import tell_report
+from .output import write_report
 from .summarizing import SummaryUse
 from .work import Treatment
 from .workers import Spread, done_to_each, may_call
@@ -54,13 +54,16 @@ def run_many(
     results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing)
     report = facts.build(
         results,
-        out_dir=str(out_dir) if folder is not None else None,
+        output=str(out_dir) if folder is not None else None,
         configuration=treatment.name,
-        spent=digits(told.cost),
+        spent=told.cost,
+        summaries=told.used,
         warnings=told.warnings,
     )
     below = {str(each.path): str(each.below) for each in inputs}
-    tell_report(showing, lambda: report, lambda: _show(report, below, treatment.work.count))
+    write_report(showing, report)
+    if not (showing.json or showing.quiet):
+        _show(report, below, treatment.work.count)
     if showing.quiet:  # A status that is not 0 needs a reason, as where one file is run.
         for line in _first(_reasons([each for each in results if each.exit_status], below)):
             say(f"condense: {line.removeprefix('* ')}")
@@ -121,43 +124,41 @@ def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> No
     from ...report.text.fitted_table import fitted_table
 
     screen = console()
-    totals = report.totals
-    shown = [each for each in report.files if each.status is not facts.FileStatus.PASSED_OVER]
-    rows = [_cells(each, below[each.input], is_written=report.out_dir is not None) for each in shown]
+    counts, tokens = report.files, report.tokens
+    shown = [each for each in report.results if each.status is not facts.FileStatus.PASSED_OVER]
+    rows = [_cells(each, below[each.input], is_written=report.output is not None) for each in shown]
     styles = [_STYLES.get(each.status, "") for each in shown]
     if len(shown) > 1:
-        saved = f"{totals.saved_percent:.1f}%"
-        rows.append(["all", f"{totals.tokens_before:,}", f"{totals.tokens_after:,}", saved, _counts(totals)])
+        finished = counts.done + counts.unchanged + counts.up_to_date
+        rows.append(["all", *_figures(tokens), f"{finished:,} of {counts.total - counts.passed_over:,}"])
         styles.append("bold")
     columns = ("file", "before", "after", "saved", "status")
     if rows:
         table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
         screen.print(table)
         print_lines([of_several(how)], "dim")
-    print_lines(_first(_reasons(report.files, below)), "red")
-    warnings = (f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings)
+    print_lines(_first(_reasons(report.results, below)), "red")
+    warnings = (f"{below[each.input]}: {warning}" for each in report.results for warning in each.warnings)
     print_lines(_first(warnings), "yellow")
     print_lines(_left_alone(report, below), "dim")
     if report.spent != "0":
         print_lines([f"Summaries cost {dollars(report.spent)}."])
     print_warnings(report.warnings)
-    if report.out_dir is None:
+    if report.output is None:
         print_lines(["Nothing was written; add --out-dir DIR."], "dim")
-    elif totals.failed + totals.passed_over < totals.files:
-        print_lines([f"Written to {report.out_dir}"], "bold")
+    elif counts.failed + counts.passed_over < counts.total:
+        print_lines([f"Written to {report.output}"], "bold")
 
 
 def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str]:
     if result.status not in facts.WORKED:
         return [name, "", "", "", result.status]
     status = "would change" if result.status is facts.FileStatus.DONE and not is_written else result.status
-    before, after = f"{result.tokens_before:,}", f"{result.tokens_after:,}"
-    return [name, before, after, f"{result.saved_percent:.1f}%", status + (" *" if result.why else "")]
+    return [name, *_figures(result.tokens), status + (" *" if result.why else "")]
 
 
-def _counts(totals: facts.Totals) -> str:
-    finished = totals.done + totals.unchanged + totals.up_to_date
-    return f"{finished:,} of {totals.files - totals.passed_over:,}"
+def _figures(tokens: facts.FileTokens) -> tuple[str, str, str]:
+    return f"{tokens.before:,}", f"{tokens.after:,}", f"{tokens.saved_percent:.1f}%"
 
 
 def _reasons(results: Iterable[facts.FileResult], below: dict[str, str]) -> Iterator[str]:
@@ -177,12 +178,12 @@ def _first(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _left_alone(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str]:
-    totals = report.totals
-    if totals.passed_over:
-        files = plural(totals.passed_over, "other file")
-        names = [below[each.input] for each in report.files if each.status is facts.FileStatus.PASSED_OVER]
+    counts = report.files
+    if counts.passed_over:
+        files = plural(counts.passed_over, "other file")
+        names = [below[each.input] for each in report.results if each.status is facts.FileStatus.PASSED_OVER]
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         yield f"Skipped {files}, not a transcript that can be written ({', '.join(names[:_NAMED])}{more})."
-    if totals.up_to_date:
-        files = plural(totals.up_to_date, "file is", "files are")
+    if counts.up_to_date:
+        files = plural(counts.up_to_date, "file is", "files are")
         yield f"{files} up to date from an earlier run."

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ...core.tokens import Counter
-from ...passes.flags import name_flags
 from ...report.text.visible import visible
 from ..console import say, tell
 from ..reading import read_transcript
 from .log import log_run
-from .output import is_silent, tell_report
-from .progress import progress_of
+from .output import write_report
 from .providing import say_error
 from .report import Ran, show, write_page
-from .summarizing import summaries_for, summary_use
+from .summarizing import SummaryUse, summaries_for, summary_use
 from .work import Treatment, Worker, output_of, status_of_result
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ...errors import ExitStatus
     from ...providers.registry import Registry
     from .destination import Destination
     from .options import Showing
+    from .progress import Tell
 
 
 def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry) -> ExitStatus:
@@ -45,13 +48,16 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
                 transcript, count, factor, tell_pass
             )
     known = len(result.warnings)
-    result = name_flags(result, work.overrides, work.configuration)
+    if work.names_blocks:
+        from ...passes.flags import name_flags
+
+        result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
     written = to.write(output.data or b"", transcript)
     status = status_of_result(result, summaries, treatment)
     if not showing.log_json:  # Its line names the error.
         say_error(result)
-    if is_silent(showing):
+    if showing.is_silent:
         for warning in result.warnings[known:]:  # What was to be kept, by a name that is mistyped, is gone.
             say(f"condense: warning: {visible(warning)}")
         if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
@@ -61,10 +67,23 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         from ...passes.explained import explained
 
         result = explained(result, count)
-    ran = Ran(file, treatment, showing, to, result, count, output, written, summary_use(summaries))
+    told = summary_use(summaries) if summaries.made is not None else SummaryUse()
+    ran = Ran(file, treatment, showing, to, result, count, output, written, told)
     if showing.html is not None:
         write_page(showing.html, ran)
-    tell_report(showing, lambda: ran.report, lambda: show(ran))
+    if showing.writes_report:
+        write_report(showing, ran.report)
+    if not (showing.json or showing.quiet):
+        show(ran)
     if showing.log_json or showing.verbose:
         log_run(result, ran.report, work, status, as_json=showing.log_json)
     return status
+
+
+def progress_of(file: str, *, is_wanted: bool) -> AbstractContextManager[Tell]:
+    """What says which pass is at work; nothing does where nobody waits at a terminal."""
+    if not (is_wanted and sys.stderr.isatty()):
+        return nullcontext(lambda text: None)
+    from .progress import on_terminal
+
+    return on_terminal(file)

@@ -16,16 +16,15 @@ from ...config.user import load_user_configuration
 from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
-from ...many.facts import FileResult, FileStatus
+from ...many.facts import FileResult, FileStatus, FileTokens
 from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
-from ...report.text.shares import percent
 from ...rows.recognising import rows_in
 from ...storage.compressed import packed
 from ...storage.files import check_no_links, make_folder, write_bytes
 from ..reading import read_transcript
 from ..rows.condensing import RowsTask, condense_rows
 from ..rows.running import status_of_rows
-from .several import check_no_split
+from .several import no_rows_to_split
 from .summarizing import was_interrupted
 from .work import Treatment, Worker, output_of, status_of_result
 from .workers import may_call
@@ -115,7 +114,8 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
         if treatment.to is not None:
             raise UsageError("--to works on single transcripts, and this is a set of rows.")
         return _rows(treatment, summaries, job, kind, made_from)
-    check_no_split(treatment.splits)
+    if treatment.splits:
+        raise no_rows_to_split()
     transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
     if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
@@ -162,9 +162,9 @@ def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: RowKind, ma
     return _finished(job, FileStatus.DONE if tally.changed else FileStatus.UNCHANGED, entry, status, why)
 
 
-def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> FileRecord:
+def _entry(job: Job, made_from: str, format_name: str, before: int, after: int, rows: int = 0) -> FileRecord:
     digest = file_hash(job.output) if job.output is not None else ""
-    return FileRecord(job.below, made_from, digest, format, before, after, rows)
+    return FileRecord(job.below, made_from, digest, format_name, before, after, rows)
 
 
 def _finished(job: Job, status: FileStatus, entry: FileRecord, exit_status: ExitStatus, why: str) -> Finished:
@@ -181,7 +181,5 @@ def _result(job: Job, status: FileStatus, entry: FileRecord) -> FileResult:
         0,
         entry.format,
         entry.rows,
-        entry.tokens_before,
-        entry.tokens_after,
-        percent(entry.tokens_before - entry.tokens_after, entry.tokens_before),
+        FileTokens.of(entry.tokens_before, entry.tokens_after),
     )

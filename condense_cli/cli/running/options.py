@@ -50,6 +50,7 @@ from ..options import (
 from .needing import Above, ContextWindow, IfNeeded, Threshold
 
 if TYPE_CHECKING:
+    from ...calling import Calls
     from ...config.overrides import Overrides
 
 
@@ -159,6 +160,20 @@ class Spending(NamedTuple):
     redact: Redact = False
     allow_partial: AllowPartial = False
 
+    def calls(self, *, is_planned: bool = False, is_count_asked: bool = False) -> Calls:
+        """The flags as one checked value. Raises UsageError."""
+        from ...calling import Calls, dollars_of
+        from ...config.limits import Limits
+
+        limits = Limits(
+            dollars_of(self.max_cost, "--max-cost"),
+            dollars_of(self.max_cost_per_conversation, "--max-cost-per-conversation"),
+            dollars_of(self.max_cost_per_day, "--max-cost-per-day"),
+            self.max_summary_tokens,
+            self.redact,
+        )
+        return Calls(self.profile, self.allow_calls, limits, self.no_cache, is_planned, is_count_asked)
+
 
 class Writing(NamedTuple):
     """Where to write."""
@@ -201,6 +216,16 @@ class Showing(NamedTuple):
     ] = False
     log_json: LogJson = False
 
+    @property
+    def writes_report(self) -> bool:
+        """Whether the report is asked for as JSON, in a file or on standard output."""
+        return self.json or self.report is not None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is told of the run."""
+        return self.quiet and not (self.writes_report or self.log_json or self.html is not None)
+
 
 class RunOptions(NamedTuple):
     """All options of one `condense run`."""
@@ -212,6 +237,12 @@ class RunOptions(NamedTuple):
     spending: Spending
     writing: Writing
     showing: Showing
+
+    @property
+    def are_several(self) -> bool:
+        """Whether they name more than one transcript."""
+        files = self.reading.files or []
+        return self.writing.out_dir is not None or len(files) > 1 or (len(files) == 1 and Path(files[0]).is_dir())
 
 
 HELP_GROUPS: Final = {

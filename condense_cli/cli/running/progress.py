@@ -1,9 +1,8 @@
-"""What a run is at, on the terminal of somebody who waits: from the second second on, and nothing in a pipe."""
+"""What a run is at, on the terminal of somebody who waits: from the second second on."""
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,11 +18,8 @@ Tell = Callable[[str], None]
 
 
 @contextmanager
-def progress_of(file: str, *, is_wanted: bool = True) -> Iterator[Tell]:
+def on_terminal(file: str) -> Iterator[Tell]:
     """Says that the file is read, and then whatever it is told, until the work is done."""
-    if not (is_wanted and sys.stderr.isatty()):
-        yield lambda text: None
-        return
     line = _Line(f"Reading {_size(file)}")
     timer = threading.Timer(_PATIENCE, line.show)
     timer.daemon = True

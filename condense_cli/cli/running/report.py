@@ -67,7 +67,7 @@ class Ran(Struct, frozen=True, dict=True):
         yield from self.output.warnings
         is_converted = self.treatment.to is not None
         if self.output.data is not None and not is_converted and self.result.transcript.has_new_summary:
-            from ...report.run.slimming import growth
+            from ...report.run.slimming_text import growth
 
             yield from growth(self.result.transcript, len(self.output.data))
         yield from self.written.warnings
@@ -155,7 +155,7 @@ def _brief(ran: Ran) -> Iterator[str]:
     result = ran.result
     yield str(facts.headline(result, ran.encoding, ran.treatment.name))
     if ran.treatment.work.slim:
-        from ...report.run.slimming import slim_line
+        from ...report.run.slimming_text import slim_line
 
         yield slim_line(ran.report, unit_of(ran.report))
     if ran.told.used:

@@ -1,20 +1,14 @@
-"""Whether `condense run` is for one transcript or for several, and which of its options go with several."""
+"""Which options of `condense run` go with several transcripts or with a set of rows, and which with one alone."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
 from ..reading import name_of
 
 if TYPE_CHECKING:
-    from .options import Choosing, Doing, Reading, Showing, Writing
-
-
-def is_several(files: list[str], out_dir: Path | None) -> bool:
-    """Whether the arguments of `condense run` name more than one transcript."""
-    return out_dir is not None or len(files) > 1 or (len(files) == 1 and Path(files[0]).is_dir())
+    from .options import Reading, RunOptions, Showing, Writing
 
 
 def of_one(showing: Showing) -> dict[str, object]:
@@ -27,27 +21,26 @@ def of_one_file(showing: Showing) -> dict[str, object]:
     return of_one(showing) | {"--cost": showing.cost, "-v": showing.verbose}
 
 
-def check_split(doing: Doing, choosing: Choosing) -> None:
-    """Raises UsageError for rows to be split where nothing says how large one may be."""
-    if doing.split and choosing.target_tokens is None:
+def check(options: RunOptions) -> None:
+    """Raises UsageError for options that are for rows or several files, where these lack something, or are one."""
+    if options.doing.split and options.choosing.target_tokens is None:
         raise UsageError("--split needs a size.", "Set the largest row with --target-tokens 32k.")
+    if options.are_several:
+        _check_several(options.reading, options.writing, options.showing)
+    elif options.writing.engine != "local":
+        raise UsageError(
+            f"--engine {options.writing.engine} works on several files.", "Name a folder and --out-dir DIR."
+        )
 
 
-def check_no_split(is_wanted: bool) -> None:
-    """Raises UsageError for what is one transcript, and no row."""
-    if is_wanted:
-        raise UsageError("--split works on sets of rows, and this is one transcript.", "Leave --split out.")
+def no_rows_to_split() -> UsageError:
+    """What is wrong with --split where there is one transcript."""
+    return UsageError("--split works on sets of rows, and this is one transcript.", "Leave --split out.")
 
 
-def check_engine(engine: str, *, are_several: bool) -> None:
-    """Raises UsageError where there are no files to hand out to workers."""
-    if engine != "local" and not are_several:
-        raise UsageError(f"--engine {engine} works on several files.", "Name a folder and --out-dir DIR.")
-
-
-def check_several(files: list[str], reading: Reading, writing: Writing, showing: Showing) -> None:
+def _check_several(reading: Reading, writing: Writing, showing: Showing) -> None:
     """Raises UsageError for options that make no sense here: those that name one transcript, and others for one."""
-    out_dir, dry_run = writing.out_dir, writing.dry_run
+    files, out_dir, dry_run = reading.files or [], writing.out_dir, writing.dry_run
     places: dict[str, object] = {
         "-o": writing.output,
         "--session": reading.session,

@@ -1,46 +1,23 @@
-"""Summaries of a run: what the flags permit, and how calls are shown."""
+"""Summaries of a run: how calls are shown while they are made, and what is told of them in the end."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ... import calling
-from ...calling import Calls, OnDemand, dollars_of
-from ...config.limits import Limits
+from ...calling import OnDemand
 from ...errors import ExitStatus
 
 if TYPE_CHECKING:
-    from ...config.models import Configuration
-    from ...core.tokens import Counter
-    from ...llm.budget import Budget
     from ...llm.calls import Progress
     from ...report.run.facts import Summarized
-    from .options import Spending
-
-
-def calls_of(spending: Spending, *, is_planned: bool = False, is_count_asked: bool = False) -> Calls:
-    """The flags as one checked value. Raises UsageError."""
-    limits = Limits(
-        dollars_of(spending.max_cost, "--max-cost"),
-        dollars_of(spending.max_cost_per_conversation, "--max-cost-per-conversation"),
-        dollars_of(spending.max_cost_per_day, "--max-cost-per-day"),
-        spending.max_summary_tokens,
-        spending.redact,
-    )
-    return Calls(spending.profile, spending.allow_calls, limits, spending.no_cache, is_planned, is_count_asked)
-
-
-def summaries_for(
-    configuration: Configuration, count: Counter, calls: Calls, budget: Budget | None = None
-) -> AbstractContextManager[OnDemand]:
-    """As `calling.summaries_for`, with the progress on the terminal."""
-    return calling.summaries_for(configuration, count, calls, budget, _progress)
 
 
 @contextmanager
@@ -71,6 +48,10 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
     finally:
         if is_shown:
             status.stop()
+
+
+summaries_for = partial(calling.summaries_for, showing=_progress)
+"""The summarizer of a run, with the progress on the terminal."""
 
 
 class SummaryUse(Struct, frozen=True):

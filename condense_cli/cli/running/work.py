@@ -26,7 +26,7 @@ from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
 from ...providers.window import Window, WindowFlags, window_of
 from ...report.costs.usage import beside_messages
-from .summarizing import calls_of, status_of, was_interrupted
+from .summarizing import status_of, was_interrupted
 
 if TYPE_CHECKING:
     from ...config.layers import Settings
@@ -56,6 +56,11 @@ class Work(Struct, frozen=True):
     overhead_tokens: int | None = None
     count: CountName = "model"
 
+    @property
+    def names_blocks(self) -> bool:
+        """Whether flags or selectors name what goes or stays."""
+        return bool(self.overrides != NO_OVERRIDES or self.configuration.keep or self.configuration.cut)
+
     def continuing(self, transcript: Transcript) -> Transcript:
         """The transcript with the model that will continue it."""
         return replace(transcript, model=self.model) if self.model else transcript
@@ -82,7 +87,7 @@ class Treatment(Struct, frozen=True):
 def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, registry: Registry) -> Treatment:
     """What the options of a run and the settings that they name come to. Raises UsageError."""
     doing = options.doing
-    calls = calls_of(options.spending, is_planned=options.writing.dry_run, is_count_asked=doing.count_as == "exact")
+    calls = options.spending.calls(is_planned=options.writing.dry_run, is_count_asked=doing.count_as == "exact")
     configuration = settings.configuration
     if doing.counter is not None:
         configuration = replace(configuration, counter=doing.counter)
@@ -142,6 +147,8 @@ def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treat
         return ExitStatus.FAILED
     is_missed = treatment.strict and result.is_target_missed
     otherwise = ExitStatus.TARGET_MISSED if is_missed else ExitStatus.DONE
+    if summaries.made is None:
+        return otherwise
     return status_of(summaries, otherwise, allow_partial=treatment.allow_partial)
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ...core.transcript import Block
-from ...ledger.entries import DENIED, ENDED, OK
-from ...ledger.outcomes import Results, command_outcome, tells_failure
+from ...toolcalls.outcomes import DENIED, ENDED, OK, Results, command_outcome, tells_failure
 from ...toolcalls.tools import command_lines, main_argument, name_of
 from ..parts import Part
 

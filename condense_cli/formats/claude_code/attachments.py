@@ -1,4 +1,4 @@
-"""What an attachment of a Claude Code session tells the model, by the table of `claude_kinds`.
+"""What an attachment of a Claude Code session tells the model, by the table of `kinds`.
 
 It is counted and told, and no pass changes it: the words are the client's own.
 """
@@ -130,7 +130,7 @@ class Noted:
 
     def __init__(self) -> None:
         self.cuts: dict[int, Mapping[str, Any]] = {}
-        """Attachments of the kinds in `claude_cut`, by their records."""
+        """Attachments of the kinds in `cut`, by their records."""
         self.unknown: Tally[str] = Tally()
         """Kinds that are not in the table and come without their words: how many there are of each."""
         self._overhead: dict[int, Mapping[str, Any]] = {}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .chain import Node, Tree
+from .tree import Node, Tree
 
 
 class Beside:

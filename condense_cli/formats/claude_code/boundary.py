@@ -7,25 +7,11 @@ anew when it reads the file. Everything else before the boundary is no longer pa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from .chain import Node, Tree
-
-
-class Preserved(Struct, frozen=True):
-    """Messages that a boundary keeps: `anchor` is the record that they follow.
-
-    Either their `uuids` in order or, in older files, the first and the last of a piece of the chain.
-    """
-
-    anchor: str | None
-    uuids: tuple[str, ...] = ()
-    head: str = ""
-    tail: str = ""
+from .tree import Node, Preserved, Tree
 
 
 def preserved(metadata: Any) -> Preserved | None:

@@ -2,7 +2,7 @@
 
 A session file is an append-only tree. Each record names its parent; a retry or a rewind starts a new
 branch, a compaction starts a new root. The conversation is the path from its last message (see
-`claude_ending`) back to its root, with the lines of parallel calls that hang beside that path, from
+`ending`) back to its root, with the lines of parallel calls that hang beside that path, from
 the last compact boundary on. The rules are those of the client, version 2.1.330, as `tests/client`
 holds them against the client itself.
 """
@@ -16,52 +16,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .beside import Beside
-from .boundary import Preserved, after_compaction
+from .boundary import after_compaction
 from .ending import NOTHING_NAMED, Ending, last_message
+from .tree import Node, Tree
 
 _BRIDGED: Final = 5.0
 """Seconds: a record whose parent is missing continues the record before it, if that is no older than this."""
 
 _TIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)Z")
-
-
-class Node(Struct, frozen=True):
-    """One record of the tree, reduced to what decides its place.
-
-    `time` is an ISO time stamp, empty where the record has none. `reply_id` is the API message of an
-    assistant line; `calls` and `answers` are tool ids; `preserved` is what a compact boundary keeps.
-    """
-
-    record: int
-    uuid: str
-    parent: str | None
-    kind: str
-    time: str = ""
-    is_sidechain: bool = False
-    is_boundary: bool = False
-    reply_id: str | None = None
-    calls: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()
-    preserved: Preserved | None = None
-    is_meta: bool = False
-
-    @property
-    def decorates(self) -> bool:
-        """Whether it goes along with a message: an attachment, a notice, or what the client says in the user's name."""
-        is_said = self.kind == "user" and self.is_meta and not self.answers
-        return is_said or (self.kind in ("attachment", "system") and not self.is_boundary)
-
-    @property
-    def is_message(self) -> bool:
-        return self.kind in ("user", "assistant")
-
-
-Tree = dict[str, Node]
-"""Nodes by uuid. One that was written again stands where it was first, as it was written last."""
 
 
 def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[Node]:

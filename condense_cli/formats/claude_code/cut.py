@@ -12,13 +12,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...core.transcript import Block, BlockKind, Place
-from .turns import Line
+from .turns import TurnLine
 
 Notes = Mapping[int, Mapping[str, Any]]
 """Such attachments by their records."""
 
 
-def as_cut(lines: Sequence[Line], notes: Notes) -> list[Line]:
+def as_cut(lines: Sequence[TurnLine], notes: Notes) -> list[TurnLine]:
     """The lines of a conversation without what its notes say was cut."""
     stripped = _stripped(lines, notes)
     cut = dict(stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
@@ -28,7 +28,7 @@ def as_cut(lines: Sequence[Line], notes: Notes) -> list[Line]:
     ]
 
 
-def _stripped(lines: Sequence[Line], notes: Notes) -> set[int]:
+def _stripped(lines: Sequence[TurnLine], notes: Notes) -> set[int]:
     """Positions of the lines whose thinking is no longer sent."""
     found: set[int] = set()
     for position, line in enumerate(lines):
@@ -40,7 +40,7 @@ def _stripped(lines: Sequence[Line], notes: Notes) -> set[int]:
     return found
 
 
-def _position(lines: Sequence[Line], since: Mapping[str, Any]) -> int:
+def _position(lines: Sequence[TurnLine], since: Mapping[str, Any]) -> int:
     """The line with that piece of thinking of a reply; the first of all, where there is none."""
     skipped = since.get("thinkingIndex")
     skipped = skipped if isinstance(skipped, int) else 0

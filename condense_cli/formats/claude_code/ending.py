@@ -6,12 +6,11 @@ The client notes the last message of the branch that it worked on in `last-promp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from .chain import Node
+from .tree import Node
 
 
 class Ending(Struct, frozen=True):

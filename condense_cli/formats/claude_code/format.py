@@ -1,8 +1,7 @@
 """Session files of Claude Code: one JSON record per line, linked to a tree by `parentUuid`.
 
-The conversation is what the client would send: `claude_chain` finds the lines, `claude_turns` makes
-turns of them. Everything else in the file (sidechains, older branches, what lies before the last
-compact boundary, display-only keys) keeps its bytes.
+The conversation is what the client would send: `chain` finds the lines, `turns` makes turns of them. Everything else in
+the file (sidechains, older branches, what lies before the last compact boundary, display-only keys) keeps its bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, RecordEdits
 from ..engine.container import Document
 from ..engine.spelling import as_lazy
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader
 from . import (
     attachments,
     compaction,
@@ -26,17 +25,16 @@ from . import (
     display,
     faults,
     links,
+    retracted,
     sizes,
     slim,
 )
-from . import (
-    retracted as claude_retracted,
-)
 from .boundary import preserved
-from .chain import Node, live_chain
+from .chain import live_chain
 from .ending import NOTHING_NAMED
 from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
-from .turns import Line, SentConversation, conversation
+from .tree import Node
+from .turns import SentConversation, TurnLine, conversation
 from .usage import first_request, note_signs, usages
 
 _PROOF_KEYS = {
@@ -66,7 +64,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     nodes: list[Node] = []
     blocks: dict[int, tuple[Block, ...]] = {}
     facts: dict[int, dict[str, Any]] = {}
-    retracted: set[str] = set()
+    taken_back: set[str] = set()
     signs = SignsReader()
     noted = attachments.Noted()
     for record, value in enumerate(values):
@@ -83,8 +81,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "attachment":
             noted.take(value, record, is_sent=bool(blocks[record]))
-        if value.get("subtype") == claude_retracted.SUBTYPE:
-            retracted |= claude_retracted.uuids(value)
+        if value.get("subtype") == retracted.SUBTYPE:
+            taken_back |= retracted.uuids(value)
         if value["type"] == "assistant":
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
@@ -95,8 +93,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     blocks |= noted.as_sent([node.record for node in beside], blocks)
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
-        Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
-        for node in (claude_retracted.without(chain, retracted) if retracted else chain)
+        TurnLine(node, blocks[node.record], facts.get(node.record, {}).get("model"))
+        for node in (retracted.without(chain, taken_back) if taken_back else chain)
     ]
     sent = conversation(cut.as_cut(lines, noted.cuts) if noted.cuts else lines, model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))

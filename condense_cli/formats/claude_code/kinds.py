@@ -34,7 +34,7 @@ OVERHEAD: Final = frozenset({"prompt_snapshot", "deferred_tools_record"})
 """Attachments that hold the system prompt and definitions of tools: every request carries them beside its messages."""
 
 CUTTING: Final = frozenset({"tool_results_cut", "thinking_stripped"})
-"""Attachments that say what of the records before them is sent otherwise, or no longer (`claude_cut`)."""
+"""Attachments that say what of the records before them is sent otherwise, or no longer (`cut`)."""
 
 NEVER: Final = frozenset(
     {

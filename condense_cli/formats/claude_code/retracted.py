@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from .chain import Node
+from .tree import Node
 
 SUBTYPE: Final = "model_refusal_fallback"
 _KNOWN_BY: Final = 24

@@ -17,13 +17,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.transcript import Block, BlockKind, Role
-from .chain import Node
+from .tree import Node
 
 _NO_CONTENT: Final = frozenset({"", "(no content)"})
 """What the client writes where a model answered with nothing, besides blanks."""
 
 
-class Line(Struct, frozen=True):
+class TurnLine(Struct, frozen=True):
     """One record with the blocks it holds; `model` wrote them."""
 
     node: Node
@@ -31,7 +31,7 @@ class Line(Struct, frozen=True):
     model: str | None = None
 
 
-class Turn(Struct, frozen=True):
+class SentTurn(Struct, frozen=True):
     """One message as the client sends it: its blocks in order and the records they stand in."""
 
     role: Role
@@ -42,12 +42,12 @@ class Turn(Struct, frozen=True):
 class SentConversation(Struct, frozen=True):
     """The turns, and how many calls and results are left out because they have no counterpart."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[SentTurn, ...]
     open_calls: int
     stray_results: int
 
 
-def conversation(lines: Sequence[Line], model: str | None = None) -> SentConversation:
+def conversation(lines: Sequence[TurnLine], model: str | None = None) -> SentConversation:
     """The conversation as the client sends it to a model, or to one that nothing is known of."""
     sent = _without_open_calls(lines)
     turns = _grouped(_saying_something(_understood(sent, model)))
@@ -56,7 +56,7 @@ def conversation(lines: Sequence[Line], model: str | None = None) -> SentConvers
     return SentConversation(paired, open_calls, _results(turns) - _results(paired))
 
 
-def _without_open_calls(lines: Sequence[Line]) -> list[Line]:
+def _without_open_calls(lines: Sequence[TurnLine]) -> list[TurnLine]:
     """Without calls that were never answered, but for those of the turn that the session ends with.
 
     Those the client answers itself, and tells the model that the session ended before their result came.
@@ -71,7 +71,7 @@ def _without_open_calls(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def _understood(lines: Iterable[Line], model: str | None) -> Iterator[Line]:
+def _understood(lines: Iterable[TurnLine], model: str | None) -> Iterator[TurnLine]:
     """Without the thinking of other models, which only the model that wrote it can read."""
     for line in lines:
         if line.node.kind == "assistant" and model and line.model != model:
@@ -80,7 +80,7 @@ def _understood(lines: Iterable[Line], model: str | None) -> Iterator[Line]:
             yield line
 
 
-def _saying_something(lines: Iterable[Line]) -> list[Line]:
+def _saying_something(lines: Iterable[TurnLine]) -> list[TurnLine]:
     """Without blank texts of the assistant, and without replies that hold nothing but thinking."""
     kept = []
     telling: set[str | None] = set()
@@ -103,9 +103,9 @@ def _reply(node: Node) -> str:
     return node.reply_id or node.uuid
 
 
-def _grouped(lines: Iterable[Line]) -> list[Turn]:
+def _grouped(lines: Iterable[TurnLine]) -> list[SentTurn]:
     """Lines put together as the client does it. A reply goes on where only results came between its lines."""
-    turns: list[tuple[Role, list[Line]]] = []
+    turns: list[tuple[Role, list[TurnLine]]] = []
     turn_of_reply: dict[str, int] = {}
     closed_before = 0
     for line in lines:
@@ -126,20 +126,20 @@ def _grouped(lines: Iterable[Line]) -> list[Turn]:
     return [_turn(role, lines) for role, lines in turns]
 
 
-def _ends_a_reply(lines: Sequence[Line]) -> bool:
+def _ends_a_reply(lines: Sequence[TurnLine]) -> bool:
     """Whether these lines of the user end the reply before them. What a hook said at a call does not."""
     is_said = any(line.node.kind != "attachment" for line in lines)
     return is_said and not any(line.node.answers for line in lines)
 
 
-def _turn(role: Role, lines: Sequence[Line]) -> Turn:
+def _turn(role: Role, lines: Sequence[TurnLine]) -> SentTurn:
     blocks = [block for line in lines for block in line.blocks]
     if role is Role.USER and len(lines) > 1:
         blocks.sort(key=lambda block: block.answers is None)
-    return Turn(role, tuple(blocks), tuple(line.node.record for line in lines))
+    return SentTurn(role, tuple(blocks), tuple(line.node.record for line in lines))
 
 
-def _without_strays(turns: Iterable[Turn]) -> list[Turn]:
+def _without_strays(turns: Iterable[SentTurn]) -> list[SentTurn]:
     """Without results that answer no call of the turn before, or one that is answered already.
 
     A result has the tool of that call: in the file another call of its id may stand before it, or its own behind it.
@@ -161,7 +161,7 @@ def _without_strays(turns: Iterable[Turn]) -> list[Turn]:
             if not block.answers or first.get(block.answers) == (block.place.record, block.owner)
         )
         if blocks:
-            kept.append(Turn(turn.role, blocks, turn.records))
+            kept.append(SentTurn(turn.role, blocks, turn.records))
         calls = {}
     return kept
 
@@ -170,22 +170,22 @@ def _of_tool(result: Block, tool: str | None) -> Block:
     return result if result.tool == tool else replace(result, tool=tool)
 
 
-def _neighbours_joined(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+def _neighbours_joined(turns: Iterable[SentTurn]) -> tuple[SentTurn, ...]:
     """Turns of one role that stand side by side are one: so the API takes them.
 
     Behind calls the client tells the model first that their results are missing.
     """
-    joined: list[Turn] = []
+    joined: list[SentTurn] = []
     for turn in turns:
         is_alike = bool(joined) and joined[-1].role is turn.role
         if is_alike and not (_has_calls(joined[-1]) or _is_summary(turn.blocks, joined[-1].blocks)):
             last = joined.pop()
-            turn = Turn(turn.role, last.blocks + turn.blocks, last.records + turn.records)
+            turn = SentTurn(turn.role, last.blocks + turn.blocks, last.records + turn.records)
         joined.append(turn)
     return tuple(joined)
 
 
-def _has_calls(turn: Turn) -> bool:
+def _has_calls(turn: SentTurn) -> bool:
     return any(block.kind is BlockKind.TOOL_CALL for block in turn.blocks)
 
 
@@ -194,7 +194,7 @@ def _is_summary(*neighbours: tuple[Block, ...]) -> bool:
     return any(block.summarizes for blocks in neighbours for block in blocks)
 
 
-def _results(turns: Iterable[Turn]) -> int:
+def _results(turns: Iterable[SentTurn]) -> int:
     found: dict[int, set[object]] = defaultdict(set)
     for turn in turns:
         for block in turn.blocks:

@@ -11,16 +11,15 @@ from typing import Any
 
 from ...core.transcript import Block, FirstRequest, Message, Usage
 from ..engine.base import INPUT_TOKENS
-from ..engine.usages import recorded
-from ..engine.window_signs import SignsReader
-from .chain import Node
-from .turns import Line, Turn, conversation
+from ..engine.usages import SignsReader, recorded
+from .tree import Node
+from .turns import SentTurn, TurnLine, conversation
 
 Told = Mapping[int, Mapping[str, Any]]
 """The `usage` and the `model` of each record that holds an answer."""
 
 
-def usages(turns: Sequence[Turn], chain: Sequence[Node], told: Told) -> Iterator[Usage]:
+def usages(turns: Sequence[SentTurn], chain: Sequence[Node], told: Told) -> Iterator[Usage]:
     """One for each request that a turn answers. Of several lines of an answer the last one knows how long it got."""
     boundary = next((node for node in reversed(chain) if node.is_boundary), None)
     nodes = {node.record: node for node in chain}
@@ -74,7 +73,7 @@ def first_request(nodes: Iterable[Node], blocks: Mapping[int, tuple[Block, ...]]
                 at = above.get(at.parent)
             if root.parent is not None:
                 return None  # What it continues is not in the file.
-            turns = conversation([Line(each, blocks[each.record]) for each in reversed(path.values())]).turns
+            turns = conversation([TurnLine(each, blocks[each.record]) for each in reversed(path.values())]).turns
             messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(turns))
             return FirstRequest(messages, found.input_tokens)
         above[node.uuid] = node

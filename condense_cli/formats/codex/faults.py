@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ...core.transcript import Transcript
 from ..engine.base import FileFault, FileRule, records_of
-from .history import CALLS, OUTPUTS, History
+from .history import CALLS, OUTPUTS, RolloutHistory
 
 _MODES: Final = ("legacy", "paginated")
 _UNANSWERED: Final = frozenset({"tool_search_call"})
@@ -72,8 +72,8 @@ def _head(transcript: Transcript) -> tuple[int, dict[str, Any]]:
     return 0, {}
 
 
-def _history(transcript: Transcript) -> History:
-    history = History()
+def _history(transcript: Transcript) -> RolloutHistory:
+    history = RolloutHistory()
     for record, value in records_of(transcript.source):
         history.add(record, value)
     return history

@@ -1,6 +1,6 @@
 """Rollouts of Codex CLI (`~/.codex/sessions/*/*/*/rollout-*.jsonl`): one record per line, `{timestamp, type, payload}`.
 
-The conversation is what the client sends when it resumes the session (see `codex_history`): items of the
+The conversation is what the client sends when it resumes the session (see `history`): items of the
 Responses API, each in a `response_item` record, and after a compaction also in the list that one `compacted`
 record holds. Events for the screen, settings and states of the client keep their bytes.
 """
@@ -20,13 +20,12 @@ from ...core.transcript import Block, BlockKind, Family, FirstRequest, Message, 
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from ..engine.usages import recorded
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader, recorded
 from ..openai import responses_items
 from ..openai.responses_items import ItemReader, turns_of
 from ..openai.responses_pairs import completing
 from . import compaction, faults, sizes, slim
-from .history import SUMMARY, History, Item, is_replaced, item_path
+from .history import SUMMARY, RolloutHistory, RolloutItem, is_replaced, item_path
 
 _RECORD_TYPES = {
     "session_meta",
@@ -49,9 +48,9 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    history = History()
+    history = RolloutHistory()
     facts = _Facts()
-    answered: list[Item] = []
+    answered: list[RolloutItem] = []
     is_rollout = False
     for record, value in enumerate(values):
         is_rollout = is_rollout or (isinstance(value, dict) and isinstance(value.get("payload"), dict))
@@ -82,7 +81,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     )
 
 
-def _messages(turns: list[tuple[Role, list[Item]]], history: History) -> tuple[Message, ...]:
+def _messages(turns: list[tuple[Role, list[RolloutItem]]], history: RolloutHistory) -> tuple[Message, ...]:
     reader = _Reader(history.counted)
     return tuple(
         Message(index, role, tuple(block for item in items for block in reader.blocks(item)))
@@ -90,7 +89,7 @@ def _messages(turns: list[tuple[Role, list[Item]]], history: History) -> tuple[M
     )
 
 
-def _first_request(answered: list[Item], facts: _Facts, history: History) -> FirstRequest | None:
+def _first_request(answered: list[RolloutItem], facts: _Facts, history: RolloutHistory) -> FirstRequest | None:
     """The first request that was counted, from the items that stood in the file by then."""
     turns = turns_of(answered)
     answer = max((n for n, (role, _) in enumerate(turns) if role is Role.ASSISTANT), default=None)
@@ -109,7 +108,7 @@ class _Reader(ItemReader):
 
     def blocks(self, item: responses_items.Item) -> Iterator[Block]:
         for block in [_summary(item)] if item.kind == SUMMARY else super().blocks(item):
-            if block.kind is BlockKind.TEXT and isinstance(item, Item) and item.is_of_client(block.text):
+            if block.kind is BlockKind.TEXT and isinstance(item, RolloutItem) and item.is_of_client(block.text):
                 block = replace(block, injected=True)
             is_fixed = block.kind is BlockKind.TEXT and block.text in self._counted
             yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
@@ -167,7 +166,7 @@ class _Facts:
             self._total = info.get("total_token_usage")
             self.counts.append(_Count(record, tokens, last.get("output_tokens")))
 
-    def usages(self, turns: list[tuple[Role, list[Item]]]) -> Iterator[Usage]:
+    def usages(self, turns: list[tuple[Role, list[RolloutItem]]]) -> Iterator[Usage]:
         """For each turn of the assistant the first count that follows it, before its next turn begins."""
         starts = [
             (index, items[0].record)

@@ -29,7 +29,7 @@ CALLS: Final = frozenset({"function_call", "custom_tool_call", "tool_search_call
 _NOT_SENT: Final = frozenset({"ghost_snapshot", "other"})
 
 
-class Item(responses_items.Item, frozen=True):
+class RolloutItem(responses_items.Item, frozen=True):
     """An item as the client sees it. The one that `ends_compaction` is the last in the list that a compaction holds."""
 
     ends_compaction: bool = False
@@ -76,7 +76,7 @@ def item_path(path: JsonPath) -> JsonPath:
     return path[:3] if is_replaced(path) else path[:1]
 
 
-class History:
+class RolloutHistory:
     """The items so far. `outside` are results without a call, which the client leaves out of what it sends.
 
     `counted` are texts by whose beginnings the client told requests of the user from its own words. They are known by
@@ -85,7 +85,7 @@ class History:
 
     def __init__(self) -> None:
         self.counted: set[str] = set()
-        self._items: list[Item] = []
+        self._items: list[RolloutItem] = []
         self._is_paginated: bool | None = None
 
     def add(self, record: int, value: Any) -> None:
@@ -95,7 +95,7 @@ class History:
             return
         kind = value.get("type")
         if kind == "response_item":
-            self._append(Item(record, ("payload",), payload))
+            self._append(RolloutItem(record, ("payload",), payload))
         elif kind == "compacted":
             self._compact(record, payload)
         elif kind == "session_meta":
@@ -111,16 +111,16 @@ class History:
                 self._roll_back(turns)
 
     @property
-    def sent(self) -> list[Item]:
+    def sent(self) -> list[RolloutItem]:
         called = {item.call_id for item in self._items if item.kind in CALLS}
         return [item for item in self._items if item.kind not in OUTPUTS or item.call_id in called]
 
     @property
-    def outside(self) -> list[Item]:
+    def outside(self) -> list[RolloutItem]:
         sent = {(item.record, item.path) for item in self.sent}
         return [item for item in self._items if (item.record, item.path) not in sent]
 
-    def _append(self, item: Item) -> None:
+    def _append(self, item: RolloutItem) -> None:
         if item.kind not in _NOT_SENT:
             self._items.append(item)
 
@@ -133,13 +133,13 @@ class History:
             # Older clients wrote the summary alone; what the user said stays beside it.
             self._note_client_texts()
             self._items = [item for item in self._items if item.is_request]
-            self._items.append(Item(record, ("payload",), {"type": SUMMARY, "message": payload.get("message")}))
+            self._items.append(RolloutItem(record, ("payload",), {"type": SUMMARY, "message": payload.get("message")}))
             return
         self._items = []
         for number, value in enumerate(replacement):
             if isinstance(value, dict):
                 is_last = number == len(replacement) - 1
-                self._append(Item(record, (*REPLACED, number), value, ends_compaction=is_last))
+                self._append(RolloutItem(record, (*REPLACED, number), value, ends_compaction=is_last))
 
     def _roll_back(self, turns: int) -> None:
         requests = [position for position, item in enumerate(self._items) if item.is_request]

@@ -27,7 +27,7 @@ class Result(Struct, frozen=True):
     is_error: bool
 
 
-class Turn(Struct, frozen=True):
+class ConvertedTurn(Struct, frozen=True):
     """One message. Its parts, and those of its results, are content blocks of the Messages API."""
 
     role: Role

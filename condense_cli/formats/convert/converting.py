@@ -19,7 +19,7 @@ from ...errors import UsageError
 from ...rules.blocks import server_calls_answered
 from ..engine.base import Values
 from ..engine.injected import is_injected
-from .converted_turns import Call, Json, Losses, Result, Turn, shortest, text_part
+from .converted_turns import Call, ConvertedTurn, Json, Losses, Result, shortest, text_part
 from .openai import chat, items
 
 TARGETS: Final = ("anthropic", "openai-chat", "openai-responses")
@@ -78,11 +78,11 @@ class _Reader:
         """Ids of calls that stand in a text, and that of no call."""
         self._on_server_alone = {violation.about for violation in server_calls_answered(transcript)}
 
-    def turns(self, message: Message) -> Iterator[Turn]:
+    def turns(self, message: Message) -> Iterator[ConvertedTurn]:
         role = Role.USER if message.role is Role.TOOL else message.role
         if any(block.kind is BlockKind.TOOL_CALL and not block.span for block in message.blocks):
             role = Role.ASSISTANT  # In a broken file anybody may call.
-        turn = Turn(role, [], [], [], message.is_summary)
+        turn = ConvertedTurn(role, [], [], [], message.is_summary)
         blocks = deque(message.blocks)
         while blocks:
             block = blocks.popleft()
@@ -180,14 +180,14 @@ def _image_source(value: Any) -> Json | None:
     return {"type": "url", "url": url} if url.startswith(("https://", "http://")) else None
 
 
-def _paired(turns: list[Turn], losses: Losses) -> list[Turn]:
+def _paired(turns: list[ConvertedTurn], losses: Losses) -> list[ConvertedTurn]:
     """The turns with every result directly behind its call, and ids that no two calls share."""
     waiting: dict[str, deque[tuple[int, Result]]] = defaultdict(deque)
     for position, turn in enumerate(turns):
         for result in turn.results:
             waiting[result.id].append((position, result))
     used: set[str] = set()
-    paired: list[Turn] = []
+    paired: list[ConvertedTurn] = []
     taken: set[int] = set()
     for position, turn in enumerate(turns):
         stray = [result for result in turn.results if id(result) not in taken]
@@ -209,9 +209,9 @@ def _paired(turns: list[Turn], losses: Losses) -> list[Turn]:
                 losses.changed["calls without a result, which get one"] += 1
                 results.append(Result(new_id, [text_part(_NO_RESULT)], is_error=True))
         if parts or calls:
-            paired.append(Turn(turn.role, parts, calls, [], turn.is_summary))
+            paired.append(ConvertedTurn(turn.role, parts, calls, [], turn.is_summary))
         if results:
-            paired.append(Turn(Role.USER, [], [], results))
+            paired.append(ConvertedTurn(Role.USER, [], [], results))
     return paired
 
 
@@ -225,10 +225,10 @@ def _unique(call_id: str, used: set[str]) -> str:
     return new
 
 
-def _anthropic(turns: list[Turn], losses: Losses) -> Json:
+def _anthropic(turns: list[ConvertedTurn], losses: Losses) -> Json:
     system: list[str] = []
     messages: list[Json] = []
-    last: Turn | None = None
+    last: ConvertedTurn | None = None
     for turn in turns:
         if turn.role in STANDING_ROLES and not messages:
             system += [part["text"] for part in turn.parts if part["type"] == "text"]
@@ -266,7 +266,7 @@ def _tool_use(call: Call) -> Json:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
 
 
-_WRITERS: Final[dict[str, Callable[[list[Turn], Losses], Json]]] = dict(
+_WRITERS: Final[dict[str, Callable[[list[ConvertedTurn], Losses], Json]]] = dict(
     zip(TARGETS, (_anthropic, chat, items), strict=True)
 )
 """What each API takes beside the model; the list of messages comes last."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.transcript import Role
-from .converted_turns import Call, Json, Losses, Turn, shortest, text_part
+from .converted_turns import Call, ConvertedTurn, Json, Losses, shortest, text_part
 
 
-def chat(turns: list[Turn], losses: Losses) -> Json:
+def chat(turns: list[ConvertedTurn], losses: Losses) -> Json:
     messages: list[Json] = []
     for turn in turns:
         seen: list[Json] = []
@@ -31,7 +31,7 @@ def chat(turns: list[Turn], losses: Losses) -> Json:
     return {"messages": messages}
 
 
-def items(turns: list[Turn], losses: Losses) -> Json:
+def items(turns: list[ConvertedTurn], losses: Losses) -> Json:
     """Messages, calls and results side by side. A result may hold images."""
     written: list[Json] = []
     for turn in turns:
@@ -59,7 +59,7 @@ def _item_content(texts: list[Json], images: list[Json], kind: str) -> Any:
     return [*({"type": kind, "text": part["text"]} for part in texts), *pictures]
 
 
-def _said(turn: Turn, losses: Losses) -> tuple[list[Json], list[Json]]:
+def _said(turn: ConvertedTurn, losses: Losses) -> tuple[list[Json], list[Json]]:
     """What a turn says and shows; only the user can show anything."""
     texts, images = _parts(turn.parts, losses)
     if turn.role is not Role.USER and images:

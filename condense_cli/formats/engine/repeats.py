@@ -125,7 +125,7 @@ def _left_out(transcript: Transcript) -> dict[str, str]:
             gap = parse_gap(new) if new else None
             marker = str(gap or Gap(short_hash(old), old.count("\n") + (not old.endswith("\n"))))
             # Arguments are repeated as JSON in a string as well.
-            for spelled in (old, *(json.dumps(old, ensure_ascii=ascii)[1:-1] for ascii in (True, False))):
+            for spelled in (old, *(json.dumps(old, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))):
                 cut[spelled] = marker
     return cut
 

@@ -62,25 +62,25 @@ class Sibling(Struct, frozen=True):
     data: bytes
 
 
-def session_files(format: str) -> SessionFiles:
+def session_files(format_name: str) -> SessionFiles:
     """Raises UsageError when the client of a format would not find a new file beside the others."""
-    if format in SESSION_FILES:
-        return SESSION_FILES[format]
-    if format == "roo":
+    if format_name in SESSION_FILES:
+        return SESSION_FILES[format_name]
+    if format_name == "roo":
         raise UsageError(
             "A new task in Roo Code or Cline needs an entry in the editor's state, which condense does not write.",
             "Close the task and use --in-place, or write to a file with -o FILE.",
         )
-    raise UsageError(f"--new-session: {format} files are not client sessions.", _NO_CHANCE)
+    raise UsageError(f"--new-session: {format_name} files are not client sessions.", _NO_CHANCE)
 
 
-def sibling(data: bytes, format: str, name: str, folder: str) -> Sibling:
+def sibling(data: bytes, format_name: str, name: str, folder: str) -> Sibling:
     """The session in the bytes of a condensed file under a new id, which the old one and these bytes decide.
 
     `name` is that of the original file and `folder` that of its folder. Only the literals of the id are exchanged.
     Raises UsageError when no client could resume it.
     """
-    files = session_files(format)
+    files = session_files(format_name)
     session = files.identify(open_document(data, name, lenient=True).values, name, folder)
     new = str(uuid5(NAMESPACE_OID, f"{session.id} {sha256(data).hexdigest()}"))
     pieces: list[bytes] = []
@@ -142,9 +142,11 @@ def _claude_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]
 def _codex_session(values: Iterable[Any], name: str, folder: str) -> Session:
     for value in values:
         if isinstance(value, dict) and value.get("type") == "session_meta" and isinstance(value.get("payload"), dict):
-            id, began, cwd = (value["payload"].get(key) for key in ("id", "timestamp", "cwd"))
-            if isinstance(id, str) and _UUID.fullmatch(id):
-                return Session(id, began if isinstance(began, str) else None, cwd if isinstance(cwd, str) else None)
+            session_id, began, cwd = (value["payload"].get(key) for key in ("id", "timestamp", "cwd"))
+            if isinstance(session_id, str) and _UUID.fullmatch(session_id):
+                return Session(
+                    session_id, began if isinstance(began, str) else None, cwd if isinstance(cwd, str) else None
+                )
     raise UsageError(f"{name} is not a session that Codex can resume: it has no session_meta with an id.", _NO_CHANCE)
 
 

@@ -37,6 +37,6 @@ def slimmed(transcript: Transcript, plain: tuple[Message, ...], form: Format) ->
 def _literal(value: DisplayValue, style: json_text.Style) -> str:
     if value.text is None:
         return "[]"
-    hash = short_hash(value.text)
-    gap = Gap(hash, is_image=True) if value.is_image else Gap(hash, value.text.count("\n") + 1)
+    digest = short_hash(value.text)
+    gap = Gap(digest, is_image=True) if value.is_image else Gap(digest, value.text.count("\n") + 1)
     return style.literal(str(gap))

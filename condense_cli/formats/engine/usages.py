@@ -1,11 +1,13 @@
-"""What a file records of the tokens that an API counted."""
+"""What a file records of the tokens that an API counted, and of the context window that its client worked with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ...core.transcript import Usage
+from msgspec.structs import replace
+
+from ...core.transcript import Usage, WindowSigns
 
 _MOST: Final = 100_000_000
 """Tokens beyond which a number is none that an API counted."""
@@ -25,3 +27,40 @@ def recorded(
         return
     output = answered if is_count(answered) else 0
     yield Usage(message, sum(numbers), output, is_older, model if isinstance(model, str) and model else None)
+
+
+class SignsReader:
+    """What a file shows of context windows, by model, in the order of the file. What no API counted says nothing."""
+
+    def __init__(self) -> None:
+        self._found: dict[str | None, WindowSigns] = {}
+        self.last = 0
+        """Tokens of the newest request, with its answer."""
+        self._model: str | None = None
+
+    @property
+    def found(self) -> tuple[WindowSigns, ...]:
+        return tuple(self._found.values())
+
+    def used(self, model: Any, sent: int, answered: int = 0) -> None:
+        """A request of so many tokens was answered by that model."""
+        self._model = model if isinstance(model, str) and model else None
+        self.last = sent + answered
+        signs = self._signs
+        if is_count(sent) and sent > signs.used:
+            self._found[self._model] = replace(signs, used=sent)
+
+    def compacted(self, tokens: Any) -> None:
+        """The client compacted by itself when so many were in use."""
+        if is_count(tokens):
+            self._found[self._model] = replace(self._signs, compacted_at=tokens)
+
+    def named(self, model: str | None, tokens: Any) -> None:
+        """The client says how large the window is."""
+        self._model = model
+        if is_count(tokens):
+            self._found[model] = replace(self._signs, named=tokens)
+
+    @property
+    def _signs(self) -> WindowSigns:
+        return self._found.get(self._model) or WindowSigns(self._model)

@@ -2,7 +2,7 @@
 
     {"sessionId", "projectHash", "startTime", "lastUpdated", "messages": [message, ...]}
 
-Newer versions of the client read these files and go on in a log beside them (`gemini_log`).
+Newer versions of the client read these files and go on in a log beside them (`log`).
 https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingTypes.ts
 """
 

@@ -31,8 +31,8 @@ def current(values: Iterable[tuple[int, Any]]) -> list[GeminiEntry]:
         target, listed = value.get("$rewindTo"), _listed(value)
         if isinstance(target, str):
             ids = list(messages)
-            for id in ids[ids.index(target) :] if target in messages else ids:
-                del messages[id]
+            for message_id in ids[ids.index(target) :] if target in messages else ids:
+                del messages[message_id]
         elif is_message(value):
             messages[value["id"]] = GeminiEntry(value, record)
         elif listed:
@@ -60,8 +60,8 @@ def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], s
         if block.changed and block.kind is BlockKind.TOOL_RESULT
     }
     for record, path, message in _messages(transcript) if changed else ():
-        for where, id, text in _results(message):
-            if literal := changed.get((id, text)):
+        for where, call_id, text in _results(message):
+            if literal := changed.get((call_id, text)):
                 edits[record][*path, *where] = literal
 
 
@@ -160,5 +160,5 @@ class _Edited:
 
 
 def _summary(block: Block, old: dict[str, Any]) -> dict[str, Any]:
-    id = derived_uuid(block.text, old["id"])
-    return {"id": id, "timestamp": old["timestamp"], "type": "user", "content": [{"text": block.text}]}
+    new_id = derived_uuid(block.text, old["id"])
+    return {"id": new_id, "timestamp": old["timestamp"], "type": "user", "content": [{"text": block.text}]}

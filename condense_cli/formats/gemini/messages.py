@@ -50,7 +50,7 @@ def is_message(value: Any) -> bool:
     )
 
 
-def transcript(format: str, entries: list[GeminiEntry], source: Source) -> Transcript:
+def transcript(format_name: str, entries: list[GeminiEntry], source: Source) -> Transcript:
     messages: list[Message] = []
     model = None
     usages: list[Usage] = []
@@ -64,7 +64,7 @@ def transcript(format: str, entries: list[GeminiEntry], source: Source) -> Trans
                 usages += _usage(len(messages), entry.value.get("tokens"), model)
             if blocks:
                 messages.append(Message(len(messages), role, blocks))
-    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
+    return Transcript(format_name, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
 
 
 def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:

@@ -29,8 +29,7 @@ from ..engine.base import Evidence, Format
 from ..engine.container import Document
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
-from ..engine.usages import recorded
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader, recorded
 from . import writing
 
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}

@@ -17,7 +17,7 @@ from ...core.transcript import Family, JsonPath, Transcript
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from .turns import ROLES, OpencodeEntry, Part, transcript
+from .turns import ROLES, OpencodeEntry, OpencodePart, transcript
 
 
 def evidence(value: Any) -> Evidence:
@@ -55,7 +55,7 @@ class _Log:
     def __init__(self) -> None:
         self._session: str | None = None
         self._infos: dict[str, dict[str, Any]] = {}
-        self._parts: dict[str, dict[str, Part]] = {}
+        self._parts: dict[str, dict[str, OpencodePart]] = {}
         self.envelope: dict[str, str] = {}
         """What is sent with every request: the description of each tool, and the system prompt."""
 
@@ -103,10 +103,13 @@ class _Log:
     def _part(self, part: Any, record: int, path: JsonPath) -> None:
         if isinstance(part, dict) and isinstance(part.get("id"), str):
             parts = self._parts.setdefault(str(part.get("messageID")), {})
-            parts[part["id"]] = Part(part, record, path)
+            parts[part["id"]] = OpencodePart(part, record, path)
 
     def entries(self) -> list[OpencodeEntry]:
-        return [OpencodeEntry(info, list(self._parts.get(id, {}).values())) for id, info in self._infos.items()]
+        return [
+            OpencodeEntry(info, list(self._parts.get(message_id, {}).values()))
+            for message_id, info in self._infos.items()
+        ]
 
 
 FORMAT = Format(

@@ -18,7 +18,7 @@ from ...core.transcript import Family, JsonPath, Role, Source, Transcript
 from ..engine import result_copies
 from ..engine.base import Evidence, Format, RecordEdits, not_a_message
 from ..engine.container import Document
-from .turns import ROLES, OpencodeEntry, Part, transcript
+from .turns import ROLES, OpencodeEntry, OpencodePart, transcript
 
 
 def evidence(value: Any) -> Evidence:
@@ -38,7 +38,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         if evidence(value) is Evidence.NO:
             raise not_a_message(record, value, "it has no parts, or no info with a role")
-        parts = [Part(part, record, ("parts", number)) for number, part in enumerate(value["parts"])]
+        parts = [OpencodePart(part, record, ("parts", number)) for number, part in enumerate(value["parts"])]
         entries.append(OpencodeEntry(_info(value), parts))
     return transcript("opencode", entries, document.source)
 

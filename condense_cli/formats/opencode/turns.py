@@ -26,14 +26,13 @@ from ...core.transcript import (
     WindowSigns,
 )
 from ..engine.spelling import as_lazy
-from ..engine.usages import recorded
-from ..engine.window_signs import SignsReader
+from ..engine.usages import SignsReader, recorded
 from .parts import result_blocks, said_blocks
 
 ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 
-class Part(Struct, frozen=True):
+class OpencodePart(Struct, frozen=True):
     value: Any
     record: int
     path: JsonPath
@@ -43,10 +42,10 @@ class OpencodeEntry(Struct, frozen=True):
     """A message: what opencode notes about it, and its parts."""
 
     info: dict[str, Any]
-    parts: list[Part]
+    parts: list[OpencodePart]
 
 
-def transcript(format: str, entries: list[OpencodeEntry], source: Source) -> Transcript:
+def transcript(format_name: str, entries: list[OpencodeEntry], source: Source) -> Transcript:
     beginning, compaction = _beginning(entries)
     sent = [entry for entry in entries[beginning:] if not _has_failed(entry)]
     messages: list[Message] = []
@@ -62,7 +61,7 @@ def transcript(format: str, entries: list[OpencodeEntry], source: Source) -> Tra
     models = [entry.info.get("modelID") for entry in sent]
     model = next((model for model in reversed(models) if isinstance(model, str) and model), None)
     return Transcript(
-        format,
+        format_name,
         Family.OPENAI_CHAT,
         tuple(messages),
         source,

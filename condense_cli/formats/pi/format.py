@@ -3,7 +3,7 @@
     {"type": "session", "version": 3, "id", "timestamp", "cwd"}
     {"type": "message" | "compaction" | "branch_summary" | "custom_message" | ..., "id", "parentId", "timestamp", ...}
 
-The conversation is the path to the last entry (`pi_path`). Version 1 has no ids: its entries form a line.
+The conversation is the path to the last entry (`path`). Version 1 has no ids: its entries form a line.
 https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/session.md
 """
 

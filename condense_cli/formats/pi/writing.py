@@ -66,7 +66,7 @@ def _relink(entries: list[PiEntry], edits: RecordEdits, gone: frozenset[int]) ->
         if isinstance(kept, str) and kept in parents:
             ids = [other.id for other in path(entries[: position + 1])]
             kept_ids = ids[ids.index(kept) :] if kept in ids else ids[-1:]
-            left = [id for id in kept_ids if id not in parents]
+            left = [entry_id for entry_id in kept_ids if entry_id not in parents]
             edits[entry.record]["firstKeptEntryId",] = json.dumps(left[0])
         origin = entry.value.get("fromId")
         if isinstance(origin, str) and origin in parents:
@@ -201,11 +201,11 @@ class _Branch:
     def _new(self, value: dict[str, Any], old: PiEntry, behind: int) -> str:
         """Add an entry with an id of eight digits, as pi makes them, that no other has."""
         number = 0
-        while (id := derived_uuid(value["summary"], str(old.id), str(number))[:8]) in self._ids:
+        while (new_id := derived_uuid(value["summary"], str(old.id), str(number))[:8]) in self._ids:
             number += 1
-        self._ids.add(id)
+        self._ids.add(new_id)
         if value["type"] == "compaction" and value["firstKeptEntryId"] is None:
-            value["firstKeptEntryId"] = id
-        value = {"type": value.pop("type"), "id": id, "timestamp": old.value.get("timestamp"), **value}
+            value["firstKeptEntryId"] = new_id
+        value = {"type": value.pop("type"), "id": new_id, "timestamp": old.value.get("timestamp"), **value}
         self._lines.append((behind, self._rewrite.style.dump(value)))
-        return id
+        return new_id

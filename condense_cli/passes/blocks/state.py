@@ -11,11 +11,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...core.keys import BlockKey, key_of
 from ...core.markers import gaps_in
 from ...core.tokens import Counter
-from ...core.transcript import Block, JsonPath, Message
+from ...core.transcript import Block, BlockKey, JsonPath, Message
 from ...toolcalls import todos
+from ...toolcalls.outcomes import results_of
 from ...toolcalls.tools import with_values
 from ..receipts import Kept
 from . import cutting
@@ -48,15 +48,12 @@ def states_of(messages: Sequence[Message]) -> States:
     calls = [(block, path) for message in messages for block in message.blocks if (path := todos.path_of(block))]
     if not calls:
         return {}
-    # With the ledger, which most conversations do not need here.
-    from ...ledger.collect import results_of
-
     results = results_of(messages)
     found: dict[BlockKey, TodoList] = {}
     replaced: set[str] = set()
     for block, path in reversed(calls):
         kind = todos.kind_of(block, path)
-        found[key_of(block)] = TodoList(path, kind in replaced)
+        found[block.key] = TodoList(path, kind in replaced)
         answer = results.get(id(block))
         if answer and not answer.is_refused and not gaps_in(answer.text) and todos.replaces_all(block):
             replaced.add(kind)

@@ -98,7 +98,7 @@ def put_summary(
 
     Gives the receipts of what changed: none where the summary is no smaller.
     """
-    count, id = draft.count, step.config.id
+    count, pass_id = draft.count, step.config.id
     text = f"{written.text}\n\n{listed}" if listed else written.text
     first, last = draft.as_read(positions[0], 0), draft.as_read(positions[-1], -1)
     new = _messages(text, draft, positions, stretch_hash(first.hash, last.hash))
@@ -106,18 +106,18 @@ def put_summary(
         return []
     tokens = tokens_in(step.before, count)
     receipts = [
-        changed(id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.why())
+        changed(pass_id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.why())
         for message in stretch.messages
         for number in range(len(message.blocks))
     ]
     receipts += [
         Receipt(
-            id, message.index, -1, None, None, None, SUMMARIZE, 0, count.block(message.blocks[0]),
+            pass_id, message.index, -1, None, None, None, SUMMARIZE, 0, count.block(message.blocks[0]),
             reason=f"written by {written.by}",
         )
         for message in new
     ]  # fmt: skip
-    return receipts + draft.summarize(positions, new, id)
+    return receipts + draft.summarize(positions, new, pass_id)
 
 
 def _messages(text: str, draft: Draft, positions: Sequence[int], digest: str) -> list[Message]:

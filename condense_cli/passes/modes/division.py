@@ -34,7 +34,7 @@ class Division(Struct, frozen=True):
 def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSummary | None = None) -> Iterator[Division]:
     """Ways to divide a draft that is to have `target` tokens, as long as the one before misses it.
 
-    The first leaves most of what later work is expected to need, the last summarizes most. Without `older` nothing is
+    The first leaves most of what later work is expected to need, the last summarizes most. Without a `head` nothing is
     summarized.
     """
     keys = shortening.keys

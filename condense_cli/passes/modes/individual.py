@@ -19,9 +19,9 @@ from ...core.transcript import Block, BlockKind, ContentType, Message, Role
 from ...extractive.answers import words_in
 from ..blocks import operations
 from ..blocks.state import REPLACED
-from ..blocks.untouched import why_untouched
 from ..draft import Address, Draft
 from ..receipts import Kept, Receipt, changed, kept
+from ..selection import why_untouched
 from ..step import Bench, Step
 from ..summaries import Outcome, Refused, TextTask
 

@@ -15,9 +15,9 @@ from ...core.transcript import Block, BlockKind, ContentType, JsonPath, Text
 from ...toolcalls.tools import arguments_of, string_values, with_values
 from ..blocks.operations import long_values
 from ..blocks.state import REPLACED, TodoList, leave_out
-from ..blocks.untouched import why_untouched
 from ..draft import Address, Draft
 from ..receipts import Kept, Receipt, changed, kept
+from ..selection import why_untouched
 from ..step import Step
 
 if TYPE_CHECKING:

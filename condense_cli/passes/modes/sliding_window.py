@@ -46,7 +46,7 @@ def sliding(configuration: Configuration) -> Configuration:
 
 def drop_older_half(bench: Bench, step: Step) -> list[Receipt]:
     """Drop the older half of the exchanges that may go, and give a receipt for every block."""
-    draft, id, messages = bench.draft, step.config.id, bench.draft.messages
+    draft, pass_id, messages = bench.draft, step.config.id, bench.draft.messages
     stay: dict[int, Kept] = {}
     older: list[range] = []
     for stretch in stretches(messages):
@@ -61,13 +61,13 @@ def drop_older_half(bench: Bench, step: Step) -> list[Receipt]:
     gone = [position for stretch in older[:half] for position in stretch]
     stay |= {position: Kept.NEWER_HALF for stretch in older[half:] for position in stretch}
     tokens = tokens_in(step.before, draft.count)
-    receipts = all_kept(id, messages, stay, draft.count)
+    receipts = all_kept(pass_id, messages, stay, draft.count)
     places = [(position, number) for position in gone for number in range(len(messages[position].blocks))]
     for position, number in places:
         message = messages[position]
         cost = tokens[message.index, number]
-        receipts.append(changed(id, message, number, OPERATION, cost, 0, "in the older half of the exchanges"))
-    return receipts + draft.remove(places, id)
+        receipts.append(changed(pass_id, message, number, OPERATION, cost, 0, "in the older half of the exchanges"))
+    return receipts + draft.remove(places, pass_id)
 
 
 def _reason(message: Message, position: int, selected: Selected, protection: Protection) -> Kept | None:

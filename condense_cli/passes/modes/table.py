@@ -1,4 +1,7 @@
-"""The modes of passes: each is one function, which changes the draft and gives a receipt for every block."""
+"""The modes of passes: each is one function, which changes the draft and gives a receipt for every block.
+
+So a reader of `course` need know of a mode nothing but its signature, and one of a mode nothing but `Bench` and `Step`.
+"""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ...core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
-from ...ledger.collect import results_of
-from ...ledger.outcomes import Results
 from ...lossless.lines import read_lines
+from ...toolcalls.outcomes import Results, results_of
 from ...toolcalls.patches import BEGIN
 from ...toolcalls.tools import arguments_of, matched_texts, string_values
 from ..needs import said_lines, texts_in

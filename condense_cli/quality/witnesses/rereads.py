@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ...core.transcript import Block, BlockKind, Message
-from ...ledger.collect import results_of, worked_on
-from ...ledger.outcomes import Results
+from ...core.transcript import Block, Message
+from ...ledger.collect import worked_on
 from ...ledger.shell import file_effects
+from ...toolcalls.outcomes import Results, calls_with_results
 from ...toolcalls.tools import command_lines, reads_a_file, writes_a_file
 from ..needs import texts_of
 from ..recall import Questions
@@ -50,16 +50,12 @@ class Rereads:
 
 def _shown(messages: Sequence[Message]) -> Iterator[tuple[Files, str]]:
     """Texts that show files, in the order of the calls."""
-    results = results_of(messages)
-    for message in messages:
-        for block in message.blocks:
-            if block.kind is BlockKind.TOOL_CALL:
-                found = results.get(id(block), Results())
-                files = tuple(dict.fromkeys(_files(block, found)))
-                if files and not found.is_refused:
-                    # What a call says that only reads is no content.
-                    parts = (block, *found.blocks) if writes_a_file(block) else found.blocks
-                    yield from ((files, text) for part in parts for text in texts_of(part))
+    for call, found in calls_with_results(messages):
+        files = tuple(dict.fromkeys(_files(call, found)))
+        if files and not found.is_refused:
+            # What a call says that only reads is no content.
+            parts = (call, *found.blocks) if writes_a_file(call) else found.blocks
+            yield from ((files, text) for part in parts for text in texts_of(part))
 
 
 def _files(call: Block, results: Results) -> Iterator[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ...core.factor import Known, factor_of
 from ...core.tokens import Counter
 from ...money import prices
-from ...money.economics import NEVER, Economics, Rates, Rewrite, weigh
+from ...money.economics import NEVER, Economics, PrefixRewrite, Rates, weigh
 from ...money.prices import Price
 from ...passes.condensation import Condensation
 from ...passes.prefix import shared_prefix
@@ -36,7 +36,7 @@ class PriceSource(Struct, frozen=True):
         return cls(lambda tokens: prices.price_of(model, when, tokens), str(prices.table(when.date())))
 
 
-def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
+def rewrite_of(result: Condensation, count: Counter, overhead: int) -> PrefixRewrite:
     """The model's tokens before the first block that a run changed, the overhead among them, and the rest.
 
     They are what is billed, also where plain counts are shown.
@@ -44,7 +44,7 @@ def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
     is_bare = result.factor.known is Known.BARE
     shown = (factor_of(result.before, count) if is_bare else result.factor).shown
     kept = shown(shared_prefix(result.before.messages, result.transcript.messages, count))
-    return Rewrite(overhead + kept, shown(result.tokens_before) - kept, shown(result.tokens_after) - kept)
+    return PrefixRewrite(overhead + kept, shown(result.tokens_before) - kept, shown(result.tokens_after) - kept)
 
 
 def weigh_run(

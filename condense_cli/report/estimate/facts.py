@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from ... import __version__
 from ...core.factor import Factor
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ...core.transcript import Transcript
+from ...core.version import __version__
 from ...money.prices import Price
 from ...money.windows import signs_of, window_size
 from ...passes.condensation import Condensation

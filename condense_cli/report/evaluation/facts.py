@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ... import __version__
+from ...core.version import __version__
 from ...quality.cases import LeftOut
 from ...quality.curves import Mean, Setting, curve, recall_at, settings_of
 from ...quality.differences import Compared, compare

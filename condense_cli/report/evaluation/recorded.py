@@ -14,10 +14,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ... import __version__
 from ...core.transcript import Transcript
-from ...formats.compacted import Kind
-from ...money.economics import Economics, Rates, Rewrite, weigh
+from ...core.version import __version__
+from ...formats.compacted import CompactionKind
+from ...money.economics import Economics, PrefixRewrite, Rates, weigh
 from ...quality.recall import Recall
 from ...quality.recorded import CLIENT, Judged, Left, NotJudged
 from ..costs.facts import PriceSource, as_money, in_report
@@ -104,7 +104,7 @@ class WayMean(msgspec.Struct, frozen=True):
     files: float | None
 
 
-class Total(msgspec.Struct, frozen=True, rename={"judged": "measured"}):
+class RecordedTotal(msgspec.Struct, frozen=True, rename={"judged": "measured"}):
     compactions: int
     judged: int
     tokens: int
@@ -120,7 +120,7 @@ class Recorded(msgspec.Struct, frozen=True):
     version: int
     condense: str
     ways: list[str]
-    total: Total
+    total: RecordedTotal
     files: list[RecordedFile]
     unread: list[NotRead]
 
@@ -148,7 +148,7 @@ def build(files: Iterable[RecordedFile], unread: Iterable[tuple[str, str]], ways
     """The facts of all files. `unread` are names and reasons, `ways` those beside the client's."""
     files, ways = list(files), [CLIENT_NAME, *ways]
     judged = [one for file in files for one in file.judged]
-    total = Total(
+    total = RecordedTotal(
         sum(len(file.compactions or ()) for file in files),
         len(judged),
         sum(one.tokens for one in judged),
@@ -187,8 +187,8 @@ def _left_over(left: Left, one: Judged, overhead: int, prices: PriceSource) -> L
     if left.recall is None:
         return LeftOver(way, 0, None, left.error, in_report(None, prices), None)
     # A summary of the client's was written by a model, which read all that it stands for.
-    is_called = left.way == CLIENT and one.kind is Kind.SUMMARY
-    rewrite = Rewrite(overhead + left.prefix, one.tokens - left.prefix, left.tokens - left.prefix)
+    is_called = left.way == CLIENT and one.kind is CompactionKind.SUMMARY
+    rewrite = PrefixRewrite(overhead + left.prefix, one.tokens - left.prefix, left.tokens - left.prefix)
     weighed = _weigh(rewrite, prices, left.summary if is_called else None)
     economics, spent = weighed if weighed else (None, _NOTHING)
     saved = None
@@ -198,7 +198,7 @@ def _left_over(left: Left, one: Judged, overhead: int, prices: PriceSource) -> L
     return LeftOver(way, left.tokens, left.recall, "", in_report(economics, prices, spent), as_money(saved))
 
 
-def _weigh(rewrite: Rewrite, prices: PriceSource, written: int | None) -> tuple[Economics, Decimal] | None:
+def _weigh(rewrite: PrefixRewrite, prices: PriceSource, written: int | None) -> tuple[Economics, Decimal] | None:
     """What a rewrite costs, and what the call that wrote a summary of so many tokens did; None: there was no call."""
     before, after = prices.price_for(rewrite.before), prices.price_for(rewrite.after)
     if before is None or after is None:

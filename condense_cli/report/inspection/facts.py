@@ -20,7 +20,7 @@ from ..run.facts import SHAPE, Counting, estimated_tokens
 from ..run.shortcomings import of_another
 from ..run.slimming import Slim, slim_of
 from ..text.labels import block_label
-from ..text.shares import BlockShare, MessageShare, Share, ToolShare, percent, tool_shares
+from ..text.shares import BlockShare, MessageShare, TokenShare, ToolShare, percent, tool_shares
 from .parts import Parts, parts_of
 from .repeats import find_repeats
 from .savings import ByReferences, References, find_savings
@@ -103,9 +103,9 @@ class Inspection(msgspec.Struct, frozen=True):
     tokens: Total
     window: WindowUse | None
     in_use: Parts
-    content_types: list[Share]
+    content_types: list[TokenShare]
     tools: list[ToolShare]
-    files: list[Share]
+    files: list[TokenShare]
     largest_messages: list[MessageShare]
     largest_blocks: list[BlockShare]
     repeats: Repeats
@@ -186,7 +186,9 @@ def inspect(
     )
 
 
-def _by_content_type(transcript: Transcript, count: Counter, factor: Factor, total: int) -> tuple[list[Share], int]:
+def _by_content_type(
+    transcript: Transcript, count: Counter, factor: Factor, total: int
+) -> tuple[list[TokenShare], int]:
     """The content types, and what messages and calls cost besides: all together are the total."""
     tokens: Tally[str] = Tally()
     blocks: Tally[str] = Tally()
@@ -198,7 +200,7 @@ def _by_content_type(transcript: Transcript, count: Counter, factor: Factor, tot
     bare = [tokens[name] for name in present]
     *shown, constants = factor.parts([*bare, total - sum(bare)])
     shares = zip(present, bare, shown, strict=True)
-    return [Share(name, size, percent(part, total), blocks[name]) for name, part, size in shares], constants
+    return [TokenShare(name, size, percent(part, total), blocks[name]) for name, part, size in shares], constants
 
 
 def _by_tool(
@@ -223,7 +225,7 @@ def _by_tool(
 
 def _by_file(
     transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int
-) -> list[Share]:
+) -> list[TokenShare]:
     path_of = {identifier: path_argument(call) for identifier, call in calls.items()}
     tokens: Tally[str] = Tally()
     blocks: Tally[str] = Tally()
@@ -234,7 +236,9 @@ def _by_file(
         if path is not None:
             tokens[path] += count.content(block)
             blocks[path] += 1
-    return [Share(path, factor.shown(size), percent(size, total), blocks[path]) for path, size in tokens.most_common()]
+    return [
+        TokenShare(path, factor.shown(size), percent(size, total), blocks[path]) for path, size in tokens.most_common()
+    ]
 
 
 def _largest_messages(

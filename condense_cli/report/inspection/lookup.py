@@ -72,9 +72,9 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
     names it. Six digits that are no hash here may be a position. Raises UsageError for anything else, and
     CondenseError when nothing is found.
     """
-    hash, position = _HASH.fullmatch(query), _POSITION.fullmatch(query)
-    if hash:
-        wanted = hash[1].lower()
+    digest, position = _HASH.fullmatch(query), _POSITION.fullmatch(query)
+    if digest:
+        wanted = digest[1].lower()
         hits = _by_hash(transcript, wanted)
         if hits:
             return hits

@@ -13,7 +13,7 @@ from ..text.labels import block_label
 from .lookup import Hit
 
 
-class HitKind(msgspec.Struct, frozen=True):
+class HitFacts(msgspec.Struct, frozen=True):
     """`found` is one of `lookup.Found`; `path` leads to the argument or display data meant.
 
     `message` is null where the record is no part of the conversation, `role` too where it is no message at all.
@@ -36,7 +36,7 @@ class Lookup(msgspec.Struct, frozen=True):
     version: int
     input: str
     query: str
-    blocks: list[HitKind]
+    blocks: list[HitFacts]
 
 
 def as_report(transcript: Transcript, hits: Sequence[Hit], *, source: str, query: str) -> Lookup:
@@ -46,7 +46,7 @@ def as_report(transcript: Transcript, hits: Sequence[Hit], *, source: str, query
         source,
         query,
         [
-            HitKind(
+            HitFacts(
                 hit.found.value,
                 hit.message.index if hit.message and not hit.is_before else None,
                 hit.number,

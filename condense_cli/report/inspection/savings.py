@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.factor import Factor
-from ...core.keys import key_of
 from ...core.tokens import Counter
 from ...core.transcript import Transcript
 from ...lossless.decode import Decoded, decode
@@ -19,7 +18,7 @@ from ...lossless.finders import Category, Finders
 from ...lossless.pieces import find_pieces
 from ...lossless.reader import Reader
 from ...passes.condensation import Condensation
-from ..text.shares import Share, percent
+from ..text.shares import TokenShare, percent
 
 FINDERS: Final = {
     "deduplicate_file_reads": Finders(tool_results=False, state_tags=()),
@@ -38,8 +37,8 @@ class ByReferences(Struct, frozen=True):
     tokens: int
     percent: float
     blocks: int
-    finders: list[Share]
-    tool_parameters: Share
+    finders: list[TokenShare]
+    tool_parameters: TokenShare
 
 
 class References(Struct, frozen=True):
@@ -55,13 +54,13 @@ class References(Struct, frozen=True):
 
 def references_after(condensation: Condensation, count: Counter) -> References:
     """The references of the result of a run. What they stand for is mostly in the input, and not held twice."""
-    texts = {key_of(block): block.content for _, block in condensation.before.blocks()}
+    texts = {block.key: block.content for _, block in condensation.before.blocks()}
     messages = condensation.transcript.messages
     known = {
-        (position, number): texts[key_of(block)]
+        (position, number): texts[block.key]
         for position, message in enumerate(messages)
         for number, block in enumerate(message.blocks)
-        if key_of(block) in texts
+        if block.key in texts
     }
     return references_in(condensation.transcript, count, condensation.factor, decode(messages, expected=known))
 
@@ -85,20 +84,20 @@ def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tupl
 
     reader = Reader()
 
-    def share(name: str, finders: Finders) -> Share:
+    def share(name: str, finders: Finders) -> TokenShare:
         blocks = encode(decoded.messages, finders, count, lambda *_: True, reader=reader).blocks
         plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
         saved = plain - sum(map(count.block, blocks.values()))
-        return Share(name, factor.shown(saved), percent(saved, total), len(blocks))
+        return TokenShare(name, factor.shown(saved), percent(saved, total), len(blocks))
 
     alone = [
-        share(name, finders) if has_states or name != "remove_obsolete_state" else Share(name, 0, 0.0, 0)
+        share(name, finders) if has_states or name != "remove_obsolete_state" else TokenShare(name, 0, 0.0, 0)
         for name, finders in FINDERS.items()
     ]
     together = share("", Finders())
     everything = share("", Finders(tool_parameters=True))
     more = max(0, everything.tokens - together.tokens)
-    parameters = Share(
+    parameters = TokenShare(
         "tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks)
     )
     return (

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ...core.plurals import plural
 from ...money.windows import LISTED
-from ..run.slimming import kinds_text
+from ..run.slimming_text import kinds_text
 from ..text.fitted_table import GAP, column_widths, fitted_table
 from ..text.shares import BlockShare, percent, percent_text
 from ..text.tokens import carried, counted, source_text

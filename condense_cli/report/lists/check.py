@@ -11,7 +11,7 @@ from ...core.factor import Factor
 from ...core.tokens import BUILT_IN, CounterName, Encoding
 from ...money.economics import TURNS, Rates, most_left
 from ...money.prices import Price
-from ...providers.decision import USABLE_PERCENT, Decision
+from ...providers.decision import USABLE_PERCENT, CheckDecision
 from ...providers.window import Window
 from ..costs.usage import ESTIMATED, RECORDED
 from ..run.facts import Counting
@@ -91,7 +91,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def build(
-    decision: Decision,
+    decision: CheckDecision,
     window: Window,
     *,
     source: str,
@@ -135,7 +135,7 @@ def build(
     )
 
 
-def _hints(decision: Decision) -> Iterator[str]:
+def _hints(decision: CheckDecision) -> Iterator[str]:
     if decision.is_hardly_ever_due:
         yield (
             f"With a window of this size, condensing is due only above {decision.limit:,} tokens. --above 150k, or "

@@ -43,8 +43,8 @@ def check(transcript: Transcript, *, source: str) -> Validation:
     """Rules of the API first, then those of the client for its file; each in the order of its rules."""
     violations = validity.validate(transcript)
     of_api = list(zip(violations, _records_of(transcript, violations), strict=True))
-    format = formats.format_named(transcript.format)
-    of_file = [fault for rule in (*format.rules, *format.notes) for fault in rule(transcript)]
+    its_format = formats.format_named(transcript.format)
+    of_file = [fault for rule in (*its_format.rules, *its_format.notes) for fault in rule(transcript)]
     message_of = {block.place.record: message.index for message, block in transcript.blocks()}
     lines = line_numbers(
         transcript.source, [record for _, record in of_api if record is not None] + [fault.record for fault in of_file]

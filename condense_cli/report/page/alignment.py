@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from ...core.keys import BlockKey, key_of
-from ...core.transcript import Block, Message
+from ...core.transcript import Block, BlockKey, Message
 from .links import Position
 
 
@@ -31,13 +30,13 @@ class AlignedMessage(Struct, frozen=True):
 
 def align(before: Sequence[Message], after: Sequence[Message]) -> list[AlignedMessage]:
     """All messages of both. New ones are where they took the place of others: in front of these."""
-    known = {key_of(block): position for position, message in enumerate(before) for block in message.blocks}
+    known = {block.key: position for position, message in enumerate(before) for block in message.blocks}
     now: dict[BlockKey, tuple[Position, Block]] = {}
     added: dict[int, list[tuple[Position, Block]]] = {}
     remains = [0] * len(before)
     new: list[tuple[int, AlignedMessage]] = []
     for position, message in enumerate(after):
-        old = [known[key_of(block)] for block in message.blocks if _is_old(block, known)]
+        old = [known[block.key] for block in message.blocks if _is_old(block, known)]
         if not old:
             # The line between a summary and the next message follows the summary.
             follows = bool(new) and new[-1][1].blocks[0].position == (position - 1, 0)
@@ -46,7 +45,7 @@ def align(before: Sequence[Message], after: Sequence[Message]) -> list[AlignedMe
         remains[old[0]] += 1
         for number, block in enumerate(message.blocks):
             if _is_old(block, known):
-                now[key_of(block)] = (position, number), block
+                now[block.key] = (position, number), block
             else:
                 added.setdefault(old[0], []).append(((position, number), block))
     aligned = [
@@ -59,7 +58,7 @@ def align(before: Sequence[Message], after: Sequence[Message]) -> list[AlignedMe
 
 
 def _is_old(block: Block, known: dict[BlockKey, int]) -> bool:
-    return not block.is_inserted and key_of(block) in known
+    return not block.is_inserted and block.key in known
 
 
 def _place_of(message: Message, before: Sequence[Message]) -> int:
@@ -75,7 +74,7 @@ def _blocks(
     message: Message, now: dict[BlockKey, tuple[Position, Block]], added: Sequence[tuple[Position, Block]]
 ) -> Iterator[AlignedBlock]:
     for number, block in enumerate(message.blocks):
-        position, after = now.get(key_of(block), (None, None))
+        position, after = now.get(block.key, (None, None))
         yield AlignedBlock(number, block, after, position)
     for number, (position, block) in enumerate(added, len(message.blocks)):
         yield AlignedBlock(number, None, block, position)

@@ -19,7 +19,7 @@ from ..text.labels import call_label, operation_label, readable
 from ..text.reasons import lines_text, receipt_text
 from ..text.visible import visible
 from .alignment import AlignedBlock, AlignedMessage, align
-from .links import Links, Position, find_links
+from .links import PageLinks, Position, find_links
 
 _LABEL: Final = 160
 """Characters of a label: a line of a wide window."""
@@ -127,7 +127,7 @@ def _sizes(aligned: Sequence[AlignedMessage], result: Condensation, count: Count
 class _Builder:
     def __init__(self, result: Condensation, aligned: Sequence[AlignedMessage]) -> None:
         self._result = result
-        self._links: Links = find_links(result.transcript.messages)
+        self._links: PageLinks = find_links(result.transcript.messages)
         self._calls = {**calls_by_id(result.transcript.messages), **calls_by_id(result.before.messages)}
         self._receipts: dict[Position, list[Receipt]] = {}
         for receipt in result.receipts:

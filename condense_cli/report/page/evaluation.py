@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ... import __version__
+from ...core.version import __version__
 from ..evaluation.comparison import by_pair, in_words
 from ..evaluation.comparison_terminal import differences_table, pair_title, stopped, used_table
 from ..evaluation.curves_svg import draw

@@ -19,7 +19,7 @@ Position = tuple[int, int]
 """Positions of a message among the messages, and of a block in it."""
 
 
-class Target(Struct, frozen=True):
+class LinkTarget(Struct, frozen=True):
     """The block that a reference names, and which lines of its text: the first, counted from 0, and how many.
 
     `size` is 0 where the lines cannot be told: an argument of a call, or a part of a text.
@@ -30,10 +30,10 @@ class Target(Struct, frozen=True):
     size: int = 0
 
 
-class Links(Struct, frozen=True):
+class PageLinks(Struct, frozen=True):
     """The targets of each block's references by the lines that spell them, and every block without references."""
 
-    targets: Mapping[Position, Mapping[str, Target]]
+    targets: Mapping[Position, Mapping[str, LinkTarget]]
     messages: Sequence[Message]
 
     def whole(self, position: Position) -> Block:
@@ -41,24 +41,24 @@ class Links(Struct, frozen=True):
         return self.messages[position[0]].blocks[position[1]]
 
 
-def find_links(messages: Sequence[Message]) -> Links:
+def find_links(messages: Sequence[Message]) -> PageLinks:
     """The links of a conversation. A line that imitates a reference and names no block is none."""
     reader = Reader()
     decoded = decode(messages, reader)
     addresses = Addresses(messages, reader.names)
-    targets: dict[Position, dict[str, Target]] = {}
+    targets: dict[Position, dict[str, LinkTarget]] = {}
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
             if reader.may_refer(block.content):
                 found = dict(_of_block(TextPlace(position, number), block, decoded, addresses, reader))
                 if found:
                     targets[position, number] = found
-    return Links(targets, decoded.messages)
+    return PageLinks(targets, decoded.messages)
 
 
 def _of_block(
     here: TextPlace, block: Block, decoded: Decoded, addresses: Addresses, reader: Reader
-) -> Iterator[tuple[str, Target]]:
+) -> Iterator[tuple[str, LinkTarget]]:
     named = decoded.named.get(here[:2], frozenset())
     for text in texts_of(block):
         offset = 0
@@ -68,7 +68,7 @@ def _of_block(
                 from_here = here._replace(part=_part(text, offset, reference))
                 there = here if reference.address == ABOVE else addresses.find(from_here, reference.address)
                 if there is not None and (there[:2] in named or there[:2] == here[:2]):
-                    yield line, Target(there[:2], *_lines(reference, decoded, there, reader))
+                    yield line, LinkTarget(there[:2], *_lines(reference, decoded, there, reader))
             offset += len(line) + 1
 
 

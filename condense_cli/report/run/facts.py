@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ... import __version__
 from ...core.factor import Factor, Known
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ...core.transcript import Transcript
+from ...core.version import __version__
 from ...passes.condensation import Condensation
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
@@ -84,7 +84,7 @@ class Counting(msgspec.Struct, frozen=True):
         return _WORDS.get(self.source, "" if exact else "estimated")
 
 
-class Tokens(msgspec.Struct, frozen=True, rename=IN_JSON):
+class RunTokens(msgspec.Struct, frozen=True, rename=IN_JSON):
     """The model's tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
 
     `lossless_saved` is the part of `saved` that references stand for, in blocks that are cut too; the rest is left out.
@@ -178,7 +178,7 @@ class Report(msgspec.Struct, frozen=True):
     model: str | None
     configuration: str
     messages: Pair
-    tokens: Tokens
+    tokens: RunTokens
     bytes: Bytes
     cost: Cost
     passes: list[Pass]
@@ -239,7 +239,7 @@ def build(
         model=before.model,
         configuration=configuration,
         messages=Pair(len(before.messages), len(after.messages)),
-        tokens=Tokens(
+        tokens=RunTokens(
             before=condensation.shown_before,
             after=condensation.shown_after,
             saved=saved,

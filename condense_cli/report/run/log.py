@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ... import __version__
 from ...config.models import Configuration
 from ...core.plurals import plural
+from ...core.version import __version__
 from ...passes.condensation import Condensation
 from ..costs.text import digits
 from .facts import Report

@@ -31,7 +31,7 @@ from .explanation import render_receipts
 from .facts import Counting, Report
 from .largest import largest, render_largest
 from .shortcomings import NOTHING_MORE, within_target
-from .slimming import slim_line
+from .slimming_text import slim_line
 from .summaries import sentences
 
 _BAR = 40

@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 
 
-class Share(msgspec.Struct, frozen=True):
+class TokenShare(msgspec.Struct, frozen=True):
     """Part of the transcript: its tokens, and these in percent of all."""
 
     name: str

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec.structs import replace
+from textual.app import App
 
 from ...cli.running.destination import Where
-from ..choice import Choice
+from ..choice import ChoiceHistory, UserChoice
 from ..configuration_text import configuration_text
 from ..help import MARKS, SESSION_KEYS, help_lines
-from ..lines import Line
-from ..writing import Written, check_new_file, write, write_text
-from .dialogs import Ask, Offer, Pick, Told
+from ..lines import ShownLine, ShownPlace
+from ..opened import OpenSession, View
+from ..writing import SavedResult, check_new_file, write, write_text
+from .dialogs import Ask, Offer, Pick, TextDialog
 from .editor import EditorScreen
 
-if TYPE_CHECKING:
-    from .session import SessionScreen
+Found = TypeVar("Found")
 
 _CONFIGURATION: Final = "configuration"
 _TO: Final = (
@@ -29,7 +30,33 @@ _TO: Final = (
 )
 
 
-def ask_what(screen: SessionScreen, *, keeps: bool) -> None:
+class OfSession(Protocol):
+    """The screen of a session, as far as its questions need it."""
+
+    session: OpenSession
+    history: ChoiceHistory
+    view: View | None
+
+    @property
+    def app(self) -> App[Any]: ...
+
+    @property
+    def place(self) -> ShownPlace | None:
+        """What is under the cursor."""
+
+    def selector(self) -> str:
+        """What names that."""
+
+    def do(self, choice: UserChoice, said: str) -> None:
+        """Choose something else."""
+
+    def say(self, text: str) -> None: ...
+
+    def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
+        """Do something that takes its time, and pass on what was found."""
+
+
+def ask_what(screen: OfSession, *, keeps: bool) -> None:
     """Ask what of the place under the cursor is kept or cut."""
     place, view = screen.place, screen.view
     if view is None or place is None or not screen.selector():
@@ -52,7 +79,7 @@ def ask_what(screen: SessionScreen, *, keeps: bool) -> None:
     screen.app.push_screen(Pick(f"{verb} what?", offers), picked)
 
 
-def ask_preset(screen: SessionScreen) -> None:
+def ask_preset(screen: OfSession) -> None:
     """Ask for another preset."""
     configurations, choice = screen.session.configurations, screen.history.choice
     names = configurations.names()
@@ -66,7 +93,7 @@ def ask_preset(screen: SessionScreen) -> None:
     screen.app.push_screen(Pick("Which preset?", offers, current), picked)
 
 
-def ask_target(screen: SessionScreen) -> None:
+def ask_target(screen: OfSession) -> None:
     """Ask for a target."""
     choice = screen.history.choice
 
@@ -79,7 +106,7 @@ def ask_target(screen: SessionScreen) -> None:
     screen.app.push_screen(Ask("Condense to how many tokens?", choice.target, choice.with_target, hint), typed)
 
 
-def ask_where(screen: SessionScreen) -> None:
+def ask_where(screen: OfSession) -> None:
     """Ask where to write, and write there."""
 
     def picked(value: str | None) -> None:
@@ -95,7 +122,7 @@ def ask_where(screen: SessionScreen) -> None:
     screen.app.push_screen(Pick("Write the result as", _TO), picked)
 
 
-def _ask_file(screen: SessionScreen, proposed: str, then: Callable[[str], None]) -> None:
+def _ask_file(screen: OfSession, proposed: str, then: Callable[[str], None]) -> None:
     def typed(path: str | None) -> None:
         if path is not None:
             then(path)
@@ -104,32 +131,32 @@ def _ask_file(screen: SessionScreen, proposed: str, then: Callable[[str], None])
     screen.app.push_screen(Ask("To which file?", proposed, check), typed)
 
 
-def _write(screen: SessionScreen, where: Where, path: str | None) -> None:
+def _write(screen: OfSession, where: Where, path: str | None) -> None:
     choice = screen.history.choice
     screen.say("Writing…")
     screen.in_background(lambda: write(screen.session, choice, where, path), lambda written: _told(screen, written))
 
 
-def _write_configuration(screen: SessionScreen, path: str) -> None:
-    def written() -> Written:
+def _write_configuration(screen: OfSession, path: str) -> None:
+    def written() -> SavedResult:
         text = configuration_text(screen.session.configurations, screen.history.choice)
         return write_text(path, text)
 
     screen.in_background(written, lambda found: _told(screen, found))
 
 
-def _told(screen: SessionScreen, written: Written) -> None:
+def _told(screen: OfSession, written: SavedResult) -> None:
     if written.take_back is not None:
         screen.history.wrote(written.said[0], written.take_back)
     screen.say(f"{written.said[0]}. u undoes it." if written.take_back else written.said[0])
     if len(written.said) > 1:
-        screen.app.push_screen(Told("Written", [Line(line) for line in written.said]))
+        screen.app.push_screen(TextDialog("Written", [ShownLine(line) for line in written.said]))
 
 
-def edit(screen: SessionScreen) -> None:
+def edit(screen: OfSession) -> None:
     """Open the editor of configurations on what is chosen."""
 
-    def edited(choice: Choice | None) -> None:
+    def edited(choice: UserChoice | None) -> None:
         if choice is not None:
             screen.do(choice, "Edited the configuration")
 
@@ -137,7 +164,7 @@ def edit(screen: SessionScreen) -> None:
     screen.app.push_screen(EditorScreen(screen.history.choice, session.configurations, session), edited)
 
 
-def tell_contents(screen: SessionScreen) -> None:
+def tell_contents(screen: OfSession) -> None:
     """Show what fills the session, as `condense inspect` tells it."""
     from rich.console import Console
 
@@ -148,10 +175,12 @@ def tell_contents(screen: SessionScreen) -> None:
     with console.capture() as capture:
         for part in render(screen.session.contents, width):
             console.print(part)
-    screen.app.push_screen(Told("What fills the session", [Line(line) for line in capture.get().split("\n")]))
+    screen.app.push_screen(
+        TextDialog("What fills the session", [ShownLine(line) for line in capture.get().split("\n")])
+    )
 
 
-def tell_help(screen: SessionScreen) -> None:
+def tell_help(screen: OfSession) -> None:
     """Show the keys, and what the marks mean."""
     lines = [*help_lines(SESSION_KEYS), "", *help_lines(MARKS)]
-    screen.app.push_screen(Told("Keys", [Line(line) for line in lines]))
+    screen.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in lines]))

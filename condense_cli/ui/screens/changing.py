@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Protocol
+
+from textual.app import App
 
 from ...errors import CondenseError, OutputError, UsageError
 from ...storage.files import read_bytes
-from ..editing import TEMPLATES
+from ..choice import ChoiceHistory
+from ..editing import TEMPLATES, Edited, EditedPart
 from ..form import Field
 from ..writing import write_text
 from .dialogs import Ask, Offer, Pick
-
-if TYPE_CHECKING:
-    from .editor import EditorScreen
 
 _MODES: Final = {
     "extract": "extract: lines that later work needs least go",
@@ -22,7 +22,31 @@ _MODES: Final = {
 }
 
 
-def ask_field(editor: EditorScreen, field: Field) -> None:
+class OfEditor(Protocol):
+    """The editor, as far as its questions need it. `saved` are the bytes of the file at `home`, as far as known."""
+
+    history: ChoiceHistory
+    edited: Edited
+    home: Path | None
+    saved: bytes | None
+
+    @property
+    def app(self) -> App[Any]: ...
+
+    @property
+    def part(self) -> EditedPart:
+        """What is under the cursor."""
+
+    def do(self, edited: Edited, said: str) -> None:
+        """Take a step: the configuration as it was edited."""
+
+    def say(self, text: str) -> None: ...
+
+    def leave(self, *, drops: bool = False) -> None:
+        """Close the editor; with `drops` what was edited is lost."""
+
+
+def ask_field(editor: OfEditor, field: Field) -> None:
     """Change a setting: what is on or off at once, one of several by picking, others by typing."""
     edited = editor.edited
 
@@ -46,7 +70,7 @@ def ask_field(editor: EditorScreen, field: Field) -> None:
             editor.app.push_screen(Ask(field.name, shown, check, field.expects), put)
 
 
-def ask_pass(editor: EditorScreen) -> None:
+def ask_pass(editor: OfEditor) -> None:
     """Add a pass of a mode below the one under the cursor, or in front of all."""
     index = editor.part.index
     at = 0 if index is None else index + 1
@@ -59,7 +83,7 @@ def ask_pass(editor: EditorScreen) -> None:
     editor.app.push_screen(Pick("Add which pass?", offers), picked)
 
 
-def ask_save(editor: EditorScreen) -> None:
+def ask_save(editor: OfEditor) -> None:
     """Ask where to save, and save there, if the configuration is valid."""
     if editor.edited.fault is not None:
         editor.say(f"Not saved, because it is not valid: {editor.edited.fault.said}")
@@ -87,7 +111,7 @@ def ask_save(editor: EditorScreen) -> None:
     editor.app.push_screen(Ask("Save as", str(home), check), typed)
 
 
-def _save(editor: EditorScreen, file: Path) -> None:
+def _save(editor: OfEditor, file: Path) -> None:
     """Write the text, and make that a step which can be taken back. Raises OutputError."""
     is_own = file == editor.home
     if is_own and file.exists() and read_bytes(file) != editor.saved:
@@ -106,7 +130,7 @@ def _save(editor: EditorScreen, file: Path) -> None:
     editor.say(f"{written.said[0]}. u undoes it.")
 
 
-def ask_leave(editor: EditorScreen) -> None:
+def ask_leave(editor: OfEditor) -> None:
     """Leave, or ask first where what is edited is not valid and would be lost."""
     if editor.edited.fault is None:
         editor.leave()

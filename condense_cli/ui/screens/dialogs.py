@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ...errors import CondenseError
-from ..lines import Line, wrapped
+from ..lines import ShownLine, wrapped
 from ..rows import Rows
 
 _CLOSES: list[BindingType] = [Binding("escape", "close", "Close")]
@@ -46,7 +46,7 @@ class Pick(ModalScreen[str | None]):
     def on_mount(self) -> None:
         rows = self.query_one(Rows)
         rows.styles.height = min(len(self._offers), max(3, self.app.size.height - 8))
-        rows.show([Line(f"{offer.key or ' '}  {offer.label}") for offer in self._offers], self._current)
+        rows.show([ShownLine(f"{offer.key or ' '}  {offer.label}") for offer in self._offers], self._current)
         rows.focus()
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
@@ -97,12 +97,12 @@ class Ask(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class Told(ModalScreen[None]):
+class TextDialog(ModalScreen[None]):
     """Something to read; any of Escape, Enter and q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*_CLOSES, Binding("enter,q", "close", show=False)]
 
-    def __init__(self, title: str, lines: Sequence[Line]) -> None:
+    def __init__(self, title: str, lines: Sequence[ShownLine]) -> None:
         super().__init__()
         self._title, self._lines = title, lines
 

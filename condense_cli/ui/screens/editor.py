@@ -18,20 +18,20 @@ from ...errors import CondenseError
 from ...passes.receipts import PRELUDE, PassReceipt
 from ...report.text.visible import visible
 from ..background import Background
-from ..choice import Choice, History
+from ..choice import ChoiceHistory, UserChoice
 from ..configurations import Configurations
-from ..editing import Edited, Part, fault_text, is_enabled
+from ..editing import Edited, EditedPart, fault_text, is_enabled
 from ..form import Field, fault_at
 from ..help import EDITOR_KEYS, help_lines
-from ..lines import GONE, LOUD, QUIET, Line
+from ..lines import GONE, LOUD, QUIET, ShownLine
 from ..opened import OpenSession, View
 from ..rows import Rows
 from ..totals import totals_text
 from .changing import ask_field, ask_leave, ask_pass, ask_save
-from .dialogs import Told
+from .dialogs import TextDialog
 
 
-class EditorScreen(Screen[Choice | None]):
+class EditorScreen(Screen[UserChoice | None]):
     """Edits the configuration of a choice, and gives the choice with another text, or None where nothing changed.
 
     Without a session there is no effect to show. `home` is the file to save to where nobody names another.
@@ -54,12 +54,12 @@ class EditorScreen(Screen[Choice | None]):
     class Computed(Message):
         """What became of a configuration on the open session."""
 
-        def __init__(self, choice: Choice, found: View | CondenseError) -> None:
+        def __init__(self, choice: UserChoice, found: View | CondenseError) -> None:
             super().__init__()
             self.choice, self.found = choice, found
 
     def __init__(
-        self, choice: Choice, configurations: Configurations, session: OpenSession | None, home: Path | None = None
+        self, choice: UserChoice, configurations: Configurations, session: OpenSession | None, home: Path | None = None
     ) -> None:
         """Raises ConfigurationError where there is no text that could be edited."""
         super().__init__()
@@ -68,13 +68,13 @@ class EditorScreen(Screen[Choice | None]):
         self._first = choice
         self.saved = home.read_bytes() if home is not None and home.exists() else None
         """What the file at `home` holds as far as is known here."""
-        self.history = History(replace(choice, text=text))
+        self.history = ChoiceHistory(replace(choice, text=text))
         self.edited = Edited(text, configurations)
-        self.parts: list[Part] = []
+        self.parts: list[EditedPart] = []
         self.fields: list[Field] = []
         self._receipts: dict[str, PassReceipt] = {}
-        self._shown: Choice | None = None
-        self._background: Background[Choice, View] | None = None
+        self._shown: UserChoice | None = None
+        self._background: Background[UserChoice, View] | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="about", markup=False)
@@ -142,7 +142,7 @@ class EditorScreen(Screen[Choice | None]):
     # What is shown.
 
     @property
-    def part(self) -> Part:
+    def part(self) -> EditedPart:
         """The part under the cursor."""
         return self.parts[min(self.query_one("#parts", Rows).current, len(self.parts) - 1)]
 
@@ -157,21 +157,23 @@ class EditorScreen(Screen[Choice | None]):
         self.query_one("#parts", Rows).show([self._part_line(part) for part in self.parts])
         self._show_form()
 
-    def _part_line(self, part: Part) -> Line:
+    def _part_line(self, part: EditedPart) -> ShownLine:
         fault = self.edited.fault
         has_fault = fault is not None and bool(part.path) and fault.path[: len(part.path)] == part.path
         lead = "! " if has_fault else "  "
         if part.index is None:
             is_set = not part.path or part.path[0] in self.edited.values
             effect = self._effect(PRELUDE) if part.path == ("lossless_prelude",) else ""
-            return Line(f"{lead}{part.title}  {effect}".rstrip(), LOUD if not part.path else "" if is_set else QUIET)
+            return ShownLine(
+                f"{lead}{part.title}  {effect}".rstrip(), LOUD if not part.path else "" if is_set else QUIET
+            )
         config = self.edited.passes[part.index]
         effect = "off" if not is_enabled(config) else self._effect(str(config.get("id", "")))
-        return Line(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
+        return ShownLine(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
 
-    def _effect(self, id: str) -> str:
+    def _effect(self, field_id: str) -> str:
         """What a pass does to the open session."""
-        receipt = self._receipts.get(id)
+        receipt = self._receipts.get(field_id)
         if receipt is None or self.session is None:
             return ""
         if receipt.reason:
@@ -193,10 +195,10 @@ class EditorScreen(Screen[Choice | None]):
         self.query_one("#form", Rows).show(lines)
         self._show_field()
 
-    def _field_line(self, field: Field, is_faulty: bool) -> Line:
+    def _field_line(self, field: Field, is_faulty: bool) -> ShownLine:
         lead = "!" if is_faulty else "*" if field.is_set else " "
         name = f"{'  ' * field.depth}{field.name.replace('_', ' ')}"
-        return Line(f"{lead} {name:<20} {field.shown}", GONE if is_faulty else "" if field.is_set else QUIET)
+        return ShownLine(f"{lead} {name:<20} {field.shown}", GONE if is_faulty else "" if field.is_set else QUIET)
 
     def _show_field(self) -> None:
         field = self.field
@@ -275,7 +277,7 @@ class EditorScreen(Screen[Choice | None]):
         ask_save(self)
 
     def action_help(self) -> None:
-        self.app.push_screen(Told("Keys", [Line(line) for line in help_lines(EDITOR_KEYS)]))
+        self.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in help_lines(EDITOR_KEYS)]))
 
     def action_leave(self) -> None:
         ask_leave(self)

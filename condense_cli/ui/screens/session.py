@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,17 +18,15 @@ from ...errors import CondenseError
 from ...report.page.conversation import UNCHANGED
 from ...report.text.visible import visible
 from ..background import Background
-from ..choice import Choice, History
-from ..lines import Place, message_lines, place_lines
+from ..choice import ChoiceHistory, UserChoice
+from ..lines import ShownPlace, message_lines, place_lines
 from ..opened import OpenSession, View
 from ..rows import Rows
 from ..strip import columns, strip_lines
 from ..totals import choice_text, contents_text, totals_text
-from .asking import ask_preset, ask_target, ask_what, ask_where, edit, tell_contents, tell_help
+from .asking import Found, ask_preset, ask_target, ask_what, ask_where, edit, tell_contents, tell_help
 
 _SHORTEST_PATH: Final = 20
-Found = TypeVar("Found")
-
 _STRIP: Final = 3
 """Rows of the strip, besides the one for the cursor."""
 
@@ -58,16 +56,16 @@ class SessionScreen(Screen[None]):
     class Computed(Message):
         """What became of a choice."""
 
-        def __init__(self, choice: Choice, found: View | CondenseError) -> None:
+        def __init__(self, choice: UserChoice, found: View | CondenseError) -> None:
             super().__init__()
             self.choice, self.found = choice, found
 
-    def __init__(self, session: OpenSession, choice: Choice) -> None:
+    def __init__(self, session: OpenSession, choice: UserChoice) -> None:
         super().__init__()
         self.session = session
-        self.history = History(choice)
+        self.history = ChoiceHistory(choice)
         self.view: View | None = None
-        self._places: list[Place] = []
+        self._places: list[ShownPlace] = []
         self._expanded: set[int] = set()
         self._fault = ""
         self._is_left = False
@@ -91,7 +89,7 @@ class SessionScreen(Screen[None]):
         path = path if len(path) <= room else f"…{path[len(path) - room + 1 :]}"
         self.query_one("#about", Static).update(visible(f"{path}{rest}\n{contents_text(contents)}"))
         self.query_one("#messages").focus()
-        self._background: Background[Choice, View] = Background(
+        self._background: Background[UserChoice, View] = Background(
             self.session.views, lambda choice, found: self.post_message(self.Computed(choice, found))
         )
         self._ask()
@@ -106,7 +104,7 @@ class SessionScreen(Screen[None]):
         """Whether what is shown is what was chosen."""
         return bool(self._fault) or (self.view is not None and self.view.choice == self.history.choice)
 
-    def do(self, choice: Choice, said: str) -> None:
+    def do(self, choice: UserChoice, said: str) -> None:
         """Choose something else."""
         if self.history.do(choice, said):
             self.say(said)
@@ -151,24 +149,24 @@ class SessionScreen(Screen[None]):
             self.say(f"! {warnings[0]}")
         self._show_messages(at)
 
-    def _renew(self, view: View) -> Place | None:
+    def _renew(self, view: View) -> ShownPlace | None:
         """Take another view; the place in it of what the cursor was on. Summaries come and go in between."""
         place, known = self.place, self.view.conversation.messages if self.view else []
         now = {message.id: position for position, message in enumerate(view.conversation.messages)}
         self._expanded = {now[known[position].id] for position in self._expanded if known[position].id in now}
         self.view = view
         position = now.get(known[place.position].id) if place and known else None
-        return None if place is None or position is None else Place(position, place.number)
+        return None if place is None or position is None else ShownPlace(position, place.number)
 
     # What is shown.
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> ShownPlace | None:
         """Where the cursor is."""
         current = self.query_one("#messages", Rows).current
         return self._places[current] if current < len(self._places) else None
 
-    def _show_messages(self, at: Place | None = None) -> None:
+    def _show_messages(self, at: ShownPlace | None = None) -> None:
         assert self.view is not None
         at = at or self.place
         found = place_lines(self.view, self._expanded)
@@ -208,7 +206,7 @@ class SessionScreen(Screen[None]):
         if self.view is None or place is None:
             return
         (self._expanded.add if is_open else self._expanded.discard)(place.position)
-        self._show_messages(place if is_open else Place(place.position))
+        self._show_messages(place if is_open else ShownPlace(place.position))
 
     def action_next_cut(self, by: int) -> None:
         """Go to the next message of which something is cut, or to the last before."""
@@ -219,7 +217,7 @@ class SessionScreen(Screen[None]):
         rest = range(place.position + by, len(messages) if by > 0 else -1, by)
         for position in rest:
             if any(block.outcome != UNCHANGED for block in messages[position].blocks):
-                self.query_one("#messages", Rows).current = self._places.index(Place(position))
+                self.query_one("#messages", Rows).current = self._places.index(ShownPlace(position))
                 return
         self.say("No further cut." if by > 0 else "No earlier cut.")
 

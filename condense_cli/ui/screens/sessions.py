@@ -15,7 +15,7 @@ from textual.widgets import Footer, Static
 from ...report.lists.sessions import SessionList, SessionRow
 from ...report.lists.sessions_terminal import session_lines
 from ...report.text.visible import visible
-from ..lines import Line
+from ..lines import ShownLine
 from ..rows import Rows
 
 
@@ -65,7 +65,7 @@ class SessionsScreen(Screen[None]):
             return
         first, *rest = session_lines(self.sessions, datetime.now(UTC), self.size.width - 4)
         head.update(f"  {first}")
-        self.query_one(Rows).show([Line(line) for line in rest], 0)
+        self.query_one(Rows).show([ShownLine(line) for line in rest], 0)
 
     def say(self, text: str) -> None:
         self.query_one("#said", Static).update(visible(text))

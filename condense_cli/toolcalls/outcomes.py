@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from ..core import json_text
 from ..core.markers import parse_gap
-from ..core.transcript import TEXT_CALL, Block, Role
-from ..toolcalls.tools import has_failed
-from .entries import DENIED, ENDED, FAILED, OK, State
+from ..core.transcript import TEXT_CALL, Block, BlockKind, Message, Role
+from .tools import has_failed
+
+OK: Final = "ok"
+FAILED: Final = "failed"
+ENDED: Final = "ended"
+DENIED: Final = "denied"
+"""How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how; or
+the user did not let it run."""
 
 _LONGEST_ERROR: Final = 200
 _EXIT_STATUS: Final = re.compile(
@@ -96,7 +103,7 @@ class Results(Struct, frozen=True):
         return self.is_failed or self.is_denied or any(_REFUSED.match(block.text) for block in self.blocks)
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["", "failed", "denied"]:
         """How a change of a file ended that was not made; empty where it was."""
         return "denied" if self.is_denied else "failed" if self.is_refused else ""
 
@@ -106,6 +113,31 @@ class Results(Struct, frozen=True):
         return (self.is_failed or not self.tells_failure) and any(_DENIED.match(block.text) for block in self.blocks)
 
 
+def results_of(messages: Sequence[Message]) -> dict[int, Results]:
+    """The results of calls, by the identity of the call: where ids come again, each is answered before the next."""
+    calls: dict[str | None, Block] = {}
+    parts: dict[int, list[Block]] = {}
+    flagged: dict[int, bool] = {}
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                calls[block.call_id] = block
+            elif block.answers and block.answers in calls:
+                call = id(calls[block.answers])
+                parts.setdefault(call, []).append(block)
+                flagged[call] = tells_failure(message.role, block)
+    return {call: Results(tuple(blocks), flagged[call]) for call, blocks in parts.items()}
+
+
+def calls_with_results(messages: Sequence[Message]) -> Iterator[tuple[Block, Results]]:
+    """Every call in order, with its results as far as they are there."""
+    results = results_of(messages)
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                yield block, results.get(id(block), Results())
+
+
 class CommandOutcome(Struct, frozen=True):
     """How a command ended, and the line of its output that tells what went wrong."""
 
@@ -113,7 +145,7 @@ class CommandOutcome(Struct, frozen=True):
     error: str = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["", "failed", "denied"]:
         """How a change of a file ended that the command was to make; empty where it may have made it."""
         return "" if self.outcome in (OK, ENDED) else "denied" if self.outcome == DENIED else "failed"
 

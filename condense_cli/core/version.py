@@ -1,0 +1,3 @@
+"""The version of the program, which reports and caches name."""
+
+__version__ = "0.2.0"
