@@ -10,6 +10,7 @@ from itertools import groupby
 
 import msgspec
 
+from ...core.plurals import plural
 from ...llm.summarizer import ProfileUse
 from ...quality.differences import CONDENSED, SIZE, Compared
 from ...quality.paired import FEWEST, Verdict
@@ -48,8 +49,9 @@ def in_words(pair: Sequence[Compared]) -> Iterator[str]:
     way, against = pair[0].way, pair[0].against
     if all(one.verdict is Verdict.TOO_FEW for one in pair):
         few = max(one.units for one in pair)
+        units = plural(few, pair[0].unit.removesuffix("s"))
         yield (
-            f"{way} and {against}: {few} {pair[0].unit} are too few to tell whether they differ by more than chance; "
+            f"{way} and {against}: {units} {'is' if few == 1 else 'are'} too few to tell whether they differ by more than chance; "
             f"at least {FEWEST} are needed."
         )
         return
