@@ -49,11 +49,8 @@ def in_words(pair: Sequence[Compared]) -> Iterator[str]:
     way, against = pair[0].way, pair[0].against
     if all(one.verdict is Verdict.TOO_FEW for one in pair):
         few = max(one.units for one in pair)
-        units = plural(few, pair[0].unit.removesuffix("s"))
-        yield (
-            f"{way} and {against}: {units} {'is' if few == 1 else 'are'} too few to tell whether they differ by more than chance; "
-            f"at least {FEWEST} are needed."
-        )
+        units = f"{plural(few, pair[0].unit.removesuffix('s'))} {'is' if few == 1 else 'are'} too few to tell"
+        yield f"{way} and {against}: {units} whether they differ by more than chance; at least {FEWEST} are needed."
         return
     for verdict, more, larger in ((Verdict.MORE, "more", "larger"), (Verdict.LESS, "less", "smaller")):
         found = {one.measure: f"({points(one.mean)} points)" for one in pair if one.verdict is verdict}
