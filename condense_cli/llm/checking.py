@@ -17,6 +17,9 @@ from .reasons import ANSWERED, Cause, Failure, failure
 _SHOWN: Final = 3
 """Missing items that a refusal names."""
 
+_LONGEST: Final = 60
+"""Characters of one of them."""
+
 
 def checklist_of(task: PromptTask, caller: Caller) -> Checklist | None:
     """What the summary of a task must hold, without what was masked in the request."""
@@ -69,6 +72,14 @@ def judged(task: PromptTask, first: CallOutcome, second: CallOutcome | None, cal
 
 def _lacking(checklist: Checklist, text: str, caller: Caller) -> Failure:
     missing = checklist.missing(text)
-    named = ", ".join(item.text[:60] for item in missing[:_SHOWN])
+    named = ", ".join(_named(item.text) for item in missing[:_SHOWN])
     detail = f"(It names {len(checklist.items) - len(missing):,} of {len(checklist.items):,}; missing: {named}.)"
     return failure(Cause.LACKS_CONTENT, names_of(caller.access), detail)
+
+
+def _named(text: str) -> str:
+    """An item in few characters: of a path the end tells more."""
+    if len(text) <= _LONGEST:
+        return text
+    is_path = "/" in text and " " not in text
+    return f"…{text[1 - _LONGEST :]}" if is_path else f"{text[: _LONGEST - 1]}…"

@@ -215,7 +215,7 @@ class Summaries:
                 if outcome.failure.reason is not Cause.NOT_SMALLER:
                     self._fail(outcome.failure)
                 found.append(Refused(outcome.failure.what))
-        cached = sum(outcome.is_cached for outcome in done.outcomes)
+        cached = sum(outcome.is_cached and outcome.text is not None for outcome in done.outcomes)
         self._note_use(access.name, access.profile.model, found, cached, done.spent)
         return found
 

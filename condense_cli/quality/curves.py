@@ -86,7 +86,7 @@ def line_of(settings: Sequence[Setting], way: str, measure: str) -> tuple[list[M
     found = [(setting, mean) for setting in settings if setting.way == way and (mean := setting.mean(measure))]
     with_target = [mean for setting, mean in found if setting.budget is not None]
     without = [mean for setting, mean in found if setting.budget is None]
-    return (_joined(with_target), without) if with_target else (_joined(without), [])
+    return _joined(with_target), without
 
 
 def _joined(means: Sequence[Mean]) -> list[Mean]:

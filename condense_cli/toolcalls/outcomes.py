@@ -43,11 +43,12 @@ _DENIED: Final = re.compile(
     r"|Claude requested permissions? to |Permission to use .{1,400}? has been denied"
     r"|.{1,400}? was blocked\. For security, Claude Code "
     r"|(?:exec command |patch )?rejected by user|The user denied this operation"
-    r"|The user (?:rejected permission to use|has specified a rule which prevents))",
+    r"|The user (?:rejected permission to use|has specified a rule which prevents)"
+    r"|\[Operation Cancelled\] Reason: User denied )",
     re.DOTALL,
 )
 """How clients begin where the user, or a rule of theirs, did not let a call happen: Claude Code, Codex, Roo Code and
-Cline, OpenCode."""
+Cline, OpenCode, Gemini CLI."""
 
 _WHY_DENIED: Final = re.compile(
     r"(?:the user said|reason for the rejection|following feedback):\s*(?:<feedback>\s*)?([^\n]*)"
@@ -70,6 +71,12 @@ _STATUS_LINE: Final = re.compile(
     re.IGNORECASE,
 )
 """A line that has the exit status alone."""
+
+_FRAME: Final = re.compile(
+    r"(?:(?:Command|Chunk ID|Exit code|Wall time|Original token count|Total output lines): .*\n"
+    r"|Process exited with code .*\n){1,8}+Output:\n"
+)
+"""What Codex writes before the output of a command."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(
@@ -166,9 +173,9 @@ def command_outcome(results: Results) -> CommandOutcome:
 
 
 def _output(text: str) -> str:
-    """What the command printed, where Codex wraps it in JSON."""
+    """What the command printed, without what Codex writes before it or wraps it in."""
     if not text.startswith('{"output":'):
-        return text
+        return _FRAME.sub("", text, count=1)
     try:
         value = json_text.parse_text(text)
     except (ValueError, RecursionError):

@@ -131,6 +131,19 @@ def test_all_measures_are_in_the_json(folder: Path) -> None:
     assert curve["witnesses"]["substrings"][-1]["size"] == 1
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_settings_with_many_measures_keep_their_names(folder: Path, columns: int) -> None:
+    done = condense("evaluate", folder / "one.json", *QUICK, "--measure", "all", env={"COLUMNS": str(columns)})
+    settings = done.text[done.text.index("\nsetting ") : done.text.index("\nPercent still present")]
+    assert max(map(len, settings.splitlines())) <= columns
+    parts = settings.strip().split("\n\n")
+    assert len(parts) == {80: 3, 120: 2}[columns]
+    shown = [name for part in parts for name in part.splitlines()[0].split()]
+    assert [name for name in shown if name != "setting"] == ["size", *RECALLS, *WITNESSES, "named", "seconds"]
+    for part in parts:
+        assert [line.split("  ")[0] for line in part.splitlines()[1:]][:2] == ["speed, as it is", "speed, to 70%"]
+
+
 def test_standard_input_is_a_transcript() -> None:
     done = condense("evaluate", "-", *QUICK, "--json", stdin=work().source.data)
     assert [one["name"] for one in done.json["transcripts"]] == ["-"]

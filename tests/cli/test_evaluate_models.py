@@ -156,10 +156,12 @@ def test_a_model_whose_summaries_are_refused_fails_and_keeps_nothing_by_it(bench
     assert settings["banana"]["facts"] is None
     assert report["models"][1]["summaries"][0]["refused"] == SESSIONS
     assert report["models"][1]["stopped"] is None
-    assert (
-        "banana condenses less often than keeper; significant (−100.0 points)."
-        in bench.run(*against("keeper", "banana")).text
-    )
+    said = " ".join(bench.run(*against("keeper", "banana"), "--html", "page.html").text.split())
+    assert "banana condenses less often than keeper; significant (−100.0 points)." in said
+    why = "banana failed in 7 of 7 runs: The summary by banana lacks facts that later work needs."
+    assert why in said
+    assert "keeper failed" not in said
+    assert any(note.startswith(why) for note in data_of((bench.folder / "page.html").read_text())["notes"])
 
 
 def test_a_model_that_cannot_be_reached_is_given_up_and_says_so(bench: Bench) -> None:
@@ -172,6 +174,14 @@ def test_a_model_that_cannot_be_reached_is_given_up_and_says_so(bench: Bench) ->
     done = bench.run(*against("keeper", "broken"))
     assert "broken was stopped after 3 cuts of 7: 127.0.0.1 failed." in done.text
     assert "broken and keeper: 3 transcripts are too few to tell" in " ".join(done.text.split())
+
+
+def test_one_transcript_is_too_few(bench: Bench) -> None:
+    done = condense(
+        "evaluate", bench.sessions / "0.json", *SMALL, "--config", "one.yaml", *against("keeper", "twin"),
+        env=KEYS, cwd=bench.folder,
+    )  # fmt: skip
+    assert "twin and keeper: 1 cut is too few to tell" in " ".join(done.text.split())
 
 
 def test_spending_stops_at_max_cost_and_says_so(bench: Bench) -> None:

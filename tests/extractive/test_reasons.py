@@ -222,6 +222,18 @@ def test_an_error_stays_until_it_is_solved() -> None:
     assert reasons(other, {2: [9]})[line] == LineReason(Reason.UNSOLVED_ERROR)
 
 
+def test_an_edit_that_failed_is_solved_by_any_later_change_of_the_file() -> None:
+    refused = f"<tool_use_error>String to replace not found in file.\n{OTHER}</tool_use_error>"
+    arguments = {"file_path": "src/app.py", "old_string": "a", "new_string": "b"}
+    failed = [assistant([call("a", "Edit", **arguments)]), user([result("a", refused, is_error=True)])]
+    line = "<tool_use_error>String to replace not found in file."
+    assert reasons([REQUEST, *failed, assistant("It fails.")], {2: [0]})[line] == LineReason(Reason.UNSOLVED_ERROR)
+    for path, is_solved in (("src/app.py", True), ("src/other.py", False)):
+        write = [assistant([call("b", "Write", file_path=path, content="b")]), user([result("b", "Written.")])]
+        found = reasons([REQUEST, *failed, *write, assistant("Done.")], {2: [0]})[line]
+        assert (found.reason is not Reason.UNSOLVED_ERROR) is is_solved
+
+
 def test_what_only_speaks_of_errors_is_none() -> None:
     messages = [REQUEST, *run("a", "cat notes", f"{OTHER}\nAn error is raised here."), assistant("I see.")]
     assert reasons(messages, {2: [8]})["An error is raised here."].reason is not Reason.UNSOLVED_ERROR
@@ -244,6 +256,15 @@ def test_a_file_that_was_edited_before_is_not_edited_later() -> None:
     earlier = edit("b", "src/app.py", "import tables", "import rows")
     found = reasons([REQUEST, *earlier, *read_turn("a", content=FILE), assistant("Ok.")], {4: [2, 3]})
     assert found["    return tables.open_all(path)"].reason in (Reason.NEWEST_STATE, Reason.SAID_HERE_ONLY)
+
+
+def test_a_call_that_writes_a_file_does_not_edit_it_later() -> None:
+    write = [assistant([call("a", "Write", file_path="src/app.py", content=FILE)]), user([result("a", "Written.")])]
+    messages = [REQUEST, *write, *edit("b", "src/other.py", "import tables", "x"), assistant("Ok.")]
+    transcript = anthropic(*messages)
+    parts = [*parts_of(transcript.messages)]
+    (written,) = (part for part in parts if part.text == FILE)
+    assert not [*FileWork(parts).edits_after(written.key, written.call)]
 
 
 def test_lines_stay_of_the_newest_state_of_a_file() -> None:

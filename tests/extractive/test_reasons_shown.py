@@ -11,6 +11,7 @@ import pytest
 import real
 from helpers import condense
 from json_shapes import DIFF_SHAPE, EXPLAINED, check_shape
+from msgspec.structs import replace
 from summarizers import Short
 
 from condense_cli import api
@@ -102,6 +103,24 @@ def test_a_run_that_is_explained_says_why_in_words() -> None:
     assert max(map(len, table.splitlines())) <= 80
 
 
+def test_the_diff_of_a_run_gives_reasons_without_more_being_asked() -> None:
+    done = condense("run", real.SESSION, "-n", "--diff").text
+    assert re.search(r"\n  - … .*also named in message \d+", done)
+    assert "what and why" not in done
+    assert "(older than the last 5 turns, over 3 lines or 1,500 characters" in " ".join(
+        condense("run", real.SESSION, "-n", "--diff", "-p", "speed").text.split()
+    )
+
+
+def test_where_lines_are_hidden_their_reasons_count_those_shown_too() -> None:
+    done = " ".join(condense("diff", real.SESSION, "-p", "balanced").text.split())
+    counts = re.findall(r"… (\d+) more lines?; of all (\d+): [^…;]*\((\d+)\);", done)
+    assert counts
+    for hidden, whole, of_one_reason in counts:
+        assert int(hidden) < int(whole) > int(of_one_reason)
+    assert re.search(r"… \d+ more lines: nothing later names it", done), "one reason needs no count"
+
+
 def test_a_run_tells_programs_why() -> None:
     changes = condense("run", real.SESSION, "-n", "--explain", "--json").json["changes"]
     check_shape(changes, [EXPLAINED])
@@ -160,11 +179,12 @@ def test_what_a_model_or_a_limit_cut_has_no_reasons_of_lines() -> None:
 
 def test_words_count_lines_and_name_one_message() -> None:
     again = LineReason(Reason.NAMED_AGAIN, 41, "port_main", 2)
-    assert lines_text([again]) == "named again in message 41 (port_main)"
+    assert lines_text([replace(again, lines=1)]) == "named again in message 41 (port_main)"
+    assert lines_text([again]) == "named again in message 41 (e.g. port_main)"
     other = LineReason(Reason.NAMED_AGAIN, 43, "port_other", 3)
     assert lines_text([again, other]) == "named again in message 43 and others"
     unnamed = LineReason(Reason.UNNAMED, lines=4)
-    assert lines_text([unnamed, again]) == "nothing later names it (4); named again in message 41 (port_main) (2)"
+    assert lines_text([unnamed, again]) == "nothing later names it (4); named again in message 41 (e.g. port_main) (2)"
     receipt = Receipt(
         "p", 1, 0, None, None, None, "extract", 9, 1, reason="old", went=(unnamed,), stayed=(again, other)
     )

@@ -226,6 +226,13 @@ def test_every_file_of_a_patch_has_an_entry() -> None:
         ("Exit code 1\n❌ No branch.\n\nFor help, run:\n  tool --help", True, "exit 1", "❌ No branch."),
         ("Exit code 2\nno such option -x\nusage: tool [-h]\nTry 'tool --help'.", True, "exit 2", "no such option -x"),
         ("Exit code 1", True, "exit 1", ""),
+        (
+            "Command: /bin/zsh -lc 'rg x'\nChunk ID: 266e25\nWall time: 0.0 seconds\nProcess exited with code 1\n"
+            "Original token count: 0\nOutput:\n",
+            False,
+            "exit 1",
+            "",
+        ),
     ],
 )
 def test_how_a_command_ended(answer: str, is_error: bool, outcome: str, error: str) -> None:
@@ -248,6 +255,7 @@ def test_how_a_command_ended(answer: str, is_error: bool, outcome: str, error: s
         ("Permission to use Bash with command rm -rf x has been denied.", ""),
         ("Claude requested permissions to use Bash, but you haven't granted it yet.", ""),
         ("exec command rejected by user", ""),
+        ("[Operation Cancelled] Reason: User denied execution.", ""),
     ],
 )
 def test_what_the_user_denied_did_not_fail(answer: str, said: str) -> None:

@@ -48,6 +48,15 @@ def test_it_is_asked_once() -> None:
     assert "name_0" in done.outcomes[0].failure.detail
 
 
+def test_a_long_path_that_is_missing_is_named_by_its_end() -> None:
+    path = f"/home/me/{'deep/' * 20}name_0.py"
+    checklist = of_text(f"{path}\n" * 3 + " ".join(NAMES), 0.2, 100)
+    done, _ = asked([PromptTask(Subject.TOOL_RESULT, ("text",), 100, checklist=checklist)], saying("no", "no"))
+    assert done.outcomes[0].failure
+    assert "deep/name_0.py, " in done.outcomes[0].failure.detail
+    assert "/home/me" not in done.outcomes[0].failure.detail
+
+
 def test_the_better_answer_is_taken() -> None:
     for first, second, taken in (
         ("banana", "name_1 name_2", "name_1 name_2"),

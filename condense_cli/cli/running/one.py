@@ -63,7 +63,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
             tell(written.new_session.id)
         return status
-    if showing.explain or showing.html is not None:
+    if showing.explain or showing.diff or showing.verbose or showing.html is not None:
         from ...passes.explained import explained
 
         result = explained(result, count)

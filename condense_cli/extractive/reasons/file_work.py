@@ -63,7 +63,8 @@ class FileWork:
         """The later edits of the files that a call is about, in order."""
         for path in self.paths(call):
             for other, edit in self._edits.get(_name(path), ()):
-                if edit.key > key and is_same_file(path, other):
+                # A call does not come after itself, whichever of its arguments is asked about.
+                if edit.key[:2] > key[:2] and is_same_file(path, other):
                     yield edit
 
 

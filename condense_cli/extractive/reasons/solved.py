@@ -9,7 +9,7 @@ from typing import Final
 
 from ...core.transcript import Block
 from ...toolcalls.outcomes import DENIED, ENDED, OK, Results, command_outcome, tells_failure
-from ...toolcalls.tools import command_lines, main_argument, name_of
+from ...toolcalls.tools import command_lines, main_argument, name_of, patched_paths, paths, writes_a_file
 from ..parts import Part
 
 _PROGRAM: Final = re.compile(r"(?<![\w./$=-])[A-Za-z][\w.-]*(?![\w/=])")
@@ -51,6 +51,8 @@ def _has_failed(parts: Iterable[Part]) -> bool:
 
 
 def _aims(call: Block) -> set[str]:
-    """What a call is about: words of its commands, or else the tool with its main argument."""
+    """What a call is about: files that it changes, words of its commands, or else the tool with its main argument."""
+    if changed := writes_a_file(call) and (patched_paths(call) or paths(call)):
+        return {f"change {path}" for path in changed}
     words = {word for line in command_lines(call) for word in _PROGRAM.findall(line)} - _IN_ALL
     return words or {f"{name_of(call)} {main_argument(call)}"}

@@ -10,6 +10,7 @@ from itertools import groupby
 
 import msgspec
 
+from ...core.plurals import plural
 from ...llm.summarizer import ProfileUse
 from ...quality.differences import CONDENSED, SIZE, Compared
 from ...quality.paired import FEWEST, Verdict
@@ -48,10 +49,8 @@ def in_words(pair: Sequence[Compared]) -> Iterator[str]:
     way, against = pair[0].way, pair[0].against
     if all(one.verdict is Verdict.TOO_FEW for one in pair):
         few = max(one.units for one in pair)
-        yield (
-            f"{way} and {against}: {few} {pair[0].unit} are too few to tell whether they differ by more than chance; "
-            f"at least {FEWEST} are needed."
-        )
+        units = f"{plural(few, pair[0].unit.removesuffix('s'))} {'is' if few == 1 else 'are'} too few to tell"
+        yield f"{way} and {against}: {units} whether they differ by more than chance; at least {FEWEST} are needed."
         return
     for verdict, more, larger in ((Verdict.MORE, "more", "larger"), (Verdict.LESS, "less", "smaller")):
         found = {one.measure: f"({points(one.mean)} points)" for one in pair if one.verdict is verdict}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from math import floor
 from typing import Final
@@ -25,6 +25,7 @@ _CLOSE: Final = 0.02
 
 _PANEL = (330, 260)
 _LEFT, _TOP, _BETWEEN, _BELOW = 56, 78, 52, 76
+_WIDTH, _WIDER = 2.2, 2.4
 _LEGEND_ROW = 20
 _LEGEND_COLUMN = 360
 _COLOURS = ("#1f6feb", "#d1242f", "#1a7f37", "#8250df", "#bf5600", "#0a8a8a")
@@ -75,7 +76,8 @@ def draw(found: Evaluation) -> str:
     panels = _panels(found, ways)
     shown = [point for ways in panels.values() for points in ways.values() for point in (*points.line, *points.alone)]
     axes = _Axes(_tenth_below(point.size for point in shown), _tenth_below(point.recall for point in shown))
-    styles = _styles(ways, found.compared)
+    drawn = [way for way in ways if any(way in points for points in panels.values())]
+    styles = _styles(found, drawn)
     columns = 2 if len(panels) == 4 else max(1, min(_MOST_COLUMNS, len(panels)))
     rows = -(-len(panels) // columns)
     width = _LEFT + columns * (_PANEL[0] + _BETWEEN)
@@ -93,7 +95,9 @@ def draw(found: Evaluation) -> str:
         left = _LEFT + number % columns * (_PANEL[0] + _BETWEEN)
         top = _TOP + number // columns * (_PANEL[1] + _BELOW)
         lines += _panel(_TITLES[measure], points, styles, axes, left, top)
-    lines += _legend(found, styles, legend_columns, bottom)
+    has_rings = any(points.alone for ways in panels.values() for points in ways.values())
+    notes = " ".join(_notes(found, ways, drawn, has_rings=has_rings))
+    lines += _legend({way: styles[way] for way in drawn}, notes, legend_columns, bottom)
     return "\n".join([*lines, "</svg>", ""])
 
 
@@ -112,8 +116,8 @@ def _title(found: Evaluation, width: int) -> str:
 def _chosen(found: Evaluation) -> list[str]:
     """The ways to draw. Of many those that keep the most at the size in the middle, two to compare with among them, and
     none that would hide another."""
-    if len(found.ways) <= _MOST_LINES:
-        return found.ways
+    if len(found.ways) <= _MOST_LINES or not found.budgets:
+        return found.ways[:_MOST_LINES]
     kept = {way: _kept(found, way) for way in found.ways}
     size = sorted(found.budgets)[len(found.budgets) // 2]
     best = sorted(found.ways, key=lambda way: -kept[way].get((found.measures[0], size), 0.0))
@@ -142,30 +146,44 @@ def _panels(found: Evaluation, ways: Sequence[str]) -> dict[str, dict[str, _Poin
     panels: dict[str, dict[str, _Points]] = {}
     for measure in found.measures:
         points = {way: _Points(*line_of(found.total.settings, way, measure)) for way in ways}
-        points = {way: these for way, these in points.items() if these.line}
+        points = {way: these for way, these in points.items() if these.line or these.alone}
         if points:
             panels[measure] = points
     return panels
 
 
-def _styles(ways: Sequence[str], compared: Sequence[str]) -> dict[str, _Style]:
-    """Configurations in colour; what they are compared with in broken grey lines."""
-    own = [way for way in ways if way not in compared]
-    styles = {way: _Style(_COLOURS[number % len(_COLOURS)], "", 2.2) for number, way in enumerate(own)}
-    for number, way in enumerate(way for way in ways if way in compared):
+def _styles(found: Evaluation, ways: Sequence[str]) -> dict[str, _Style]:
+    """Configurations in colour; what they are compared with in broken grey lines. In the order in which to draw them:
+    of lines that lie on each other the first comes last, and is the narrowest."""
+    own = [way for way in ways if way not in found.compared]
+    kept = {way: _kept(found, way) for way in own}
+    styles: dict[str, _Style] = {}
+    for number, way in enumerate(own):
+        below = sum(bool(kept[way]) and _are_close(kept[way], kept[other]) for other in own[:number])
+        styles[way] = _Style(_COLOURS[number % len(_COLOURS)], "", _WIDTH + _WIDER * below)
+    styles = dict(reversed(styles.items()))
+    for number, way in enumerate(way for way in ways if way in found.compared):
         styles[way] = _Style(_GREYS[number % len(_GREYS)], _DASHES[number % len(_DASHES)], 1.6)
-    return {way: styles[way] for way in ways}
+    return styles
 
 
-def _legend(found: Evaluation, styles: dict[str, _Style], columns: int, top: int) -> Iterator[str]:
+def _notes(found: Evaluation, ways: Sequence[str], drawn: Sequence[str], *, has_rings: bool) -> Iterator[str]:
+    if has_rings:
+        yield "Single rings: settings without a target."
+    if missing := [visible(way) for way in ways if way not in drawn]:
+        yield f"Failed at every cut: {', '.join(missing)}."
+    if more := len(found.ways) - len(ways):
+        yield f"The tables have {plural(more, 'more way')}."
+
+
+def _legend(styles: Mapping[str, _Style], notes: str, columns: int, top: int) -> Iterator[str]:
     for number, (way, style) in enumerate(styles.items()):
         x, y = _LEFT + number % columns * _LEGEND_COLUMN, top + number // columns * _LEGEND_ROW
         yield f'<line x1="{x}" y1="{y - 4}" x2="{x + 34}" y2="{y - 4}" {style}/>'
         yield f'<text x="{x + 42}" y="{y}">{escape(visible(way))}</text>'
-    more = len(found.ways) - len(styles)
-    note = "Single rings: settings without a target." + (f" The tables have {more} more ways." if more else "")
     y = top + -(-len(styles) // columns) * _LEGEND_ROW
-    yield f'<text x="{_LEFT}" y="{y}" fill="#57606a">{note}</text>'
+    if notes:
+        yield f'<text x="{_LEFT}" y="{y}" fill="#57606a">{escape(notes)}</text>'
 
 
 def _panel(
@@ -187,9 +205,11 @@ def _panel(
         yield f'<line x1="{x(size)}" y1="{top}" x2="{x(size)}" y2="{top + height}" stroke="#eaeef2"/>'
         yield f'<text x="{x(size)}" y="{top + height + 18}" text-anchor="middle">{size:.0%}</text>'
     yield f'<text x="{left + width}" y="{top + height + 36}" text-anchor="end">of the tokens left</text>'
-    for way, points in ways.items():
+    for way in styles:
+        points = ways.get(way, _Points([], []))
         path = " ".join(f"{x(point.size)},{y(point.recall)}" for point in points.line)
-        yield f'<polyline points="{path}" fill="none" stroke-linejoin="round" {styles[way]}/>'
+        if path:
+            yield f'<polyline points="{path}" fill="none" stroke-linejoin="round" {styles[way]}/>'
         for point in points.line[:-1]:
             yield f'<circle cx="{x(point.size)}" cy="{y(point.recall)}" r="2.6" fill="{styles[way].colour}"/>'
         for point in points.alone:

@@ -17,6 +17,7 @@ from .facts import Evaluation, NotRead
 
 _NONE = "–"
 _SHORTEST_NAME = 12
+_LONGEST_NAME = 24
 _MOST_TRANSCRIPTS = 40
 _MOST_UNREAD = 5
 
@@ -30,6 +31,8 @@ def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]
             yield from _at_size(found, width)
         yield ""
         yield from _settings(found, width)
+        for said in failures(found):
+            yield Text(visible(said), style="yellow")
         if found.models:
             yield from render_comparison(found, width)
         if found.budgets and sum(bool(one.cuts) for one in found.transcripts) > 1:
@@ -58,6 +61,16 @@ def headline(found: Evaluation) -> str:
         f"{plural(transcripts, 'transcript')}, {plural(total.cuts, 'cut')}. Looked for: "
         f"{plural(total.facts, 'fact')}, {plural(total.lines, 'line')} to edit and {plural(total.files, 'file')}."
     )
+
+
+def failures(found: Evaluation) -> Iterator[str]:
+    """Which ways failed, how often and why first; but for those of which it is told why they were tried no further."""
+    stopped = {model.way for model in found.models if model.stopped is not None}
+    for way in found.ways:
+        points = [point for one in found.transcripts for cut in one.cuts for point in cut.points if point.way == way]
+        why = [point.error for point in points if point.error]
+        if why and way not in stopped:
+            yield f"{way} failed in {len(why)} of {plural(len(points), 'run')}: {why[0]}"
 
 
 def percent(share: float | None) -> str:
@@ -106,8 +119,27 @@ def _settings(found: Evaluation, width: int) -> Iterator[RenderableType]:
     if any(setting.failed for setting in settings):
         cells["failed"] = [str(setting.failed) for setting in settings]
     cells["seconds"] = [f"{setting.seconds:.1f}" for setting in settings]
-    rows = list(zip(*cells.values(), strict=True))
-    yield fitted_table(list(cells), rows, range(1, len(cells)), width, flexible=0)
+    for number, part in enumerate(_parts(cells, width)):
+        if number:
+            yield ""
+        rows = list(zip(*part.values(), strict=True))
+        yield fitted_table(list(part), rows, range(1, len(part)), width, flexible=0)
+
+
+def _parts(cells: dict[str, list[str]], width: int) -> list[dict[str, list[str]]]:
+    """The columns of a table, by their names, as tables one below the other where they are too wide for one."""
+    (title, names), *columns = cells.items()
+    first = min(_LONGEST_NAME, *column_widths([title], [[name] for name in names]))
+    parts = [{title: names}]
+    room = width - first
+    for column, values in columns:
+        (needed,) = column_widths([column], [[value] for value in values])
+        if room < needed + GAP and len(parts[-1]) > 1:
+            parts.append({title: names})
+            room = width - first
+        parts[-1][column] = values
+        room -= needed + GAP
+    return parts
 
 
 def _recall(mean: Mean | None) -> str:

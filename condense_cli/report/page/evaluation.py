@@ -23,7 +23,7 @@ from ..evaluation.recorded_terminal import (
     recorded_headline,
     recorded_notes,
 )
-from ..evaluation.terminal import headline, notes, percent, share_of_size
+from ..evaluation.terminal import failures, headline, notes, percent, share_of_size
 from ..text.visible import visible
 from .document import html_document
 from .tables import Table
@@ -65,6 +65,7 @@ def _comparisons(found: Evaluation) -> Iterator[Table]:
 
 def _verdicts(found: Evaluation) -> Iterator[str]:
     """Whether they differ by more than chance, and which were tried no further."""
+    yield from failures(found)
     yield from stopped(found)
     for pair in by_pair(found.differences):
         yield from in_words(pair)

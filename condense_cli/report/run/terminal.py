@@ -94,7 +94,7 @@ def render_run(
         yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
     if is_whole and difference.blocks:
         yield ""
-        yield from render_blocks([*(with_reasons(difference, result) if explain else difference).blocks], None, width)
+        yield from render_blocks([*with_reasons(difference, result).blocks], None, width)
 
 
 def _headline(report: Report, width: int) -> Text:
@@ -280,10 +280,13 @@ def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Tex
             if limit is not None:
                 text.truncate(width, overflow="ellipsis")
             yield text
-        hidden, why = len(hunk.lines) - len(shown), lines_text(block.why(hunk))
-        if hidden or why:
+        hidden, reasons = len(hunk.lines) - len(shown), block.why(hunk)
+        if hidden or reasons:
             more = plural(hidden, "more line") if hidden else ""
-            said = f"  {hunk.sign} … {more}{': ' if more and why else ''}{why}"
+            # Several reasons are counted, those of the lines above too.
+            whole = f"; of all {len(hunk.lines):,}" if shown and len({why.reason for why in reasons}) > 1 else ""
+            why = f"{whole}: {lines_text(reasons)}" if more and reasons else lines_text(reasons)
+            said = f"  {hunk.sign} … {more}{why}"
             yield _wrapped(said, width, f"{style} italic")
 
 

@@ -84,4 +84,6 @@ def _words(group: Sequence[LineReason]) -> str:
     where = _NOWHERE if first is None else f"message {first}" + (" and others" if len(messages) > 1 else "")
     names = {why.name for why in group}
     name = names.pop() if len(names) == 1 else ""
-    return _WORDS[group[0].reason].format(where) + (f" ({name})" if 0 < len(name) <= _LONGEST else "")
+    # The name is that of one line; the others may have their own.
+    example = "e.g. " if _lines(group) > 1 else ""
+    return _WORDS[group[0].reason].format(where) + (f" ({example}{name})" if 0 < len(name) <= _LONGEST else "")

@@ -103,6 +103,15 @@ def test_a_second_run_calls_nothing(desk: Desk, name: str, way: str) -> None:
 
 
 # Ctrl-C keeps what is done.
+def test_refused_summaries_of_the_cache_are_none_that_were_written(desk: Desk) -> None:
+    with model_server(played.good("banana banana")) as server:
+        desk.profiles(server)
+        for _ in range(2):
+            report = desk.report("individual", "--profile", "openai", status=ExitStatus.CALLS_FAILED)
+            (used,) = report["summaries"]
+            assert used["refused"] > used["written"] == used["cached"] == 0
+
+
 def test_an_interrupt_leaves_what_is_done(desk: Desk) -> None:
     with model_server(played.in_turn(played.good(BY_MODEL), played.hang)) as server:
         desk.profiles(server, max_parallel_calls=1)
