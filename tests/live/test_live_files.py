@@ -84,6 +84,25 @@ def test_what_a_shell_printed_of_files_that_were_touched() -> None:
     assert pinned(messages, turns=4) == ["2.0", "9.0", "10.0"]
 
 
+# One command after others prints files too; a word of the others names none, and a semicolon may be quoted.
+@pytest.mark.parametrize(
+    ("command", "stays"),
+    [
+        ("rg -n 'b.py' src && sed -n '1;9p' src/a.py", True),
+        ("pwd; cat a.py", True),
+        ("set -e\ncat a.py", True),
+        ("pytest || head -20 a.py", True),
+        ("touch a.py && cat b.py", False),
+        ("pytest a.py | tail -5", False),
+        ("echo '; cat a.py'", False),
+    ],
+)
+def test_a_command_after_others_prints_files(command: str, stays: bool) -> None:
+    printed = [assistant([call("a", "Bash", command=command)]), user([result("a", "text")])]
+    messages = [user("Go."), *printed, *runs(0, 3), *edit_turn("e", "a.py")]
+    assert ("2.0" in pinned(messages, turns=4)) is stays
+
+
 def edit_turn(identifier: str, path: str) -> list[dict[str, Any]]:
     edit = call(identifier, "Edit", file_path=path, old_string="return 1", new_string="return 2")
     return [assistant([edit]), user([result(identifier, "The file was edited.")])]
