@@ -55,7 +55,9 @@ _SEARCH_HEADER: Final = re.compile(r":(?:start|end)_line:.*|-{7}")
 
 _FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
-_COMMAND: Final = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL)
+_COMMAND: Final = re.compile(
+    r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL
+)
 """One of the commands that a line runs one after another; a pipe is one."""
 
 PATH_ARGUMENTS: Final = (

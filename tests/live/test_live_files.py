@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from build import assistant, call, read_turn, result, user
-from live_replay import as_sent
+from live_replay import Eager, as_sent
 
 from condense_cli import Live, loads
 from condense_cli.live.conversation import KEEP_READS
@@ -141,8 +141,8 @@ def test_open_reads_stay_as_live_comes_and_go_where_that_is_said() -> None:
 
 
 # What was read and then edited stays in its frozen segment, until condensing all anew pays soon.
-@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", Kind.RENEWAL), ("tokens:10000", Kind.SEGMENT)])
-def test_all_is_condensed_anew_where_that_pays_soon(policy: str, kind: Kind) -> None:
+@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", Kind.RENEWAL), (Eager(), Kind.SEGMENT)])
+def test_all_is_condensed_anew_where_that_pays_soon(policy: str | Eager, kind: Kind) -> None:
     live, messages = Live(format="anthropic", policy=policy, keep_reads=40), work(8)
     first = live.fit(messages, now=0)
     assert first.decision.kind is Kind.SEGMENT

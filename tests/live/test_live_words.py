@@ -120,4 +120,4 @@ def test_what_fits_is_told_in_our_tokens(ours: int, beside: int, room: int) -> N
     moment = Moment(used=used, suffix=ours, older=ours, fresh=0, turns=5, window=200_000, is_cold=False)
     asked = Asked(Request([]), (), moment, None, 0.0, beside)
     assert asked.limit == 171_808
-    assert asked.room == room
+    assert asked.room(171_808) == room
