@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.factor import typical_of
 from ..providers.decision import RESERVED_TOKENS, limit_of
 from .ahead import Attempt, Work
 from .decisions import Decision, Kind
@@ -109,12 +110,17 @@ class Decider:
         self._turn = turn
         self._is_long_lived = is_long_lived
         self._ratio = _TOKENS_PER_CHARACTER
+        self._factor = 1.0
         self._retry_at = 0.0
         self._renew_at = 0.0
         self._work: Work | None = None
 
+    def meant_for(self, model: str | None) -> None:
+        """Whose tokens are told from now on."""
+        self._factor = typical_of(model)
+
     def tokens(self, characters: int) -> int:
-        return round(characters * self._ratio)
+        return round(characters * self._ratio * self._factor)
 
     def older(self, request: Request, segments: Segments) -> int:
         """Characters between the frozen part and the newest turns, about."""
@@ -237,7 +243,7 @@ class Decider:
         if isinstance(step, str):
             sent_now = self._sent_now(asked)
             return segments, Decision(Kind.DECLINED, f"{why}; {step}", sent_now, sent_now)
-        self._ratio = step.original / max(1, step.characters)
+        self._ratio = step.original / max(1, step.characters) / self._factor
         kind = Kind.RENEWAL if way.renews and segments else Kind.SEGMENT
         since = self.tokens(request.characters(step.segments[-1].known))
         before = self._sent_now(asked) if kind is Kind.RENEWAL else step.before + since
