@@ -62,7 +62,7 @@ overrides_from = with_arguments(
 
 _FLAGS = {name: f"Give overrides=overrides_from({name}={{}})." for name in flags.overrides_from.__kwdefaults__ or ()}
 
-_MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
+_MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "langchain", "mini-swe-agent")
 
 __all__ = [
     "Condensation", "Configuration", "Restoration", "Transcript",

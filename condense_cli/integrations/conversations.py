@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct, field
 
+from ..errors import UsageError
 from ..live.conversation import Live
 from ..live.decisions import Fitted, Kind
 from ..live.state import StateFile
 
 MOST: Final = 256
 """Conversations that are held, the newest: a `Live` holds digests of its messages and what is frozen."""
+
+_log = logging.getLogger("condense_cli")
 
 OnDecision = Callable[[Fitted], None]
 
@@ -31,11 +35,13 @@ class FittedConversations:
     """Fits the messages of any conversation, told apart by a key. From any thread.
 
     `options` are those of `Live`. `on_decision` is called with what came of each fit that decided or tried something;
-    what it raises is dropped, as a request waits for its messages. Raises ConfigurationError and UsageError for options
-    that cannot be.
+    what it raises is logged (`condense_cli`, ERROR) and stops nothing, as a request waits for its messages. Raises
+    ConfigurationError and UsageError for options that cannot be.
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
+        if on_decision is not None and not _can_be_called(on_decision):
+            raise UsageError(f"on_decision cannot be {on_decision!r}.", "Give a function of one argument, not async.")
         if isinstance(options.get("state"), str | Path):
             options["state"] = StateFile(options["state"])
         self._options = options
@@ -50,8 +56,10 @@ class FittedConversations:
         with held.lock:
             fitted = held.live.fit(messages, usage=held.usage if usage is None else usage, **request)
         if self._on_decision is not None and fitted.decision.kind is not Kind.NONE:
-            with suppress(Exception):
+            try:
                 self._on_decision(fitted)
+            except Exception:
+                _log.exception("on_decision raised; the request goes out all the same")
         return fitted
 
     def reported(self, key: Hashable, usage: Any) -> None:
@@ -68,3 +76,8 @@ class FittedConversations:
             if len(self._held) > MOST:
                 self._held.popitem(last=False)
             return held
+
+
+def _can_be_called(value: Any) -> bool:
+    """Whether it is a function that runs when it is called."""
+    return callable(value) and not any(map(inspect.iscoroutinefunction, (value, value.__call__)))

@@ -144,6 +144,7 @@ class Live:
         self._life = cache_life
         self._is_raw = raw
         self._fingerprint = _fingerprint(self._means)
+        self._warning = ""
         self._sent: _Sent | None = None
         self._beside = 0
         self._decider = Decider(
@@ -211,15 +212,16 @@ class Live:
             self._beside = tokens - decision.tokens_after
         if reported is None:
             decision = replace(decision, reason="; ".join(filter(None, (decision.reason, _NO_COUNT))))
-        return Fitted(sent, decision, len(frozen), end_of(segments), tokens, sum(each.saved for each in segments))
+        saved = sum(segment.saved for segment in segments)
+        return Fitted(sent, decision, len(frozen), end_of(segments), tokens, saved, self._warning)
 
     def _found(self, request: Request) -> tuple[Segments, int | None, Decision]:
         """The segments that apply; from where on thinking was made over others; and whether that is a decision."""
         try:
             known = matching(request, self._state.lists(self._fingerprint))
         except STATE_ERRORS as error:
-            self._state = Memory()
-            return (), None, Decision(Kind.FAILED, f"the state cannot be used ({error})")
+            self._go_on_in_memory(error)
+            return (), None, Decision(Kind.FAILED, self._warning)
         try:
             segments, difference = again(request, known, self._means)
         except Exception as error:
@@ -234,6 +236,7 @@ class Live:
     def _moment(
         self, request: Request, segments: Segments, reported: int, now: float, model: str | None, beside: str
     ) -> Moment:
+        self._decider.meant_for(model)
         tokens = self._decider.tokens
         suffix = tokens(request.characters(end_of(segments)))
         older = tokens(self._decider.older(request, segments))
@@ -256,11 +259,18 @@ class Live:
     def _remember(self, segments: Segments, continues: Segments) -> None:
         try:
             self._state.remember(self._fingerprint, segments, continues)
-        except STATE_ERRORS:  # What is frozen stays so while this process runs.
+        except STATE_ERRORS as error:  # What is frozen stays so while this process runs.
             lists = self._state.lists(self._fingerprint)
-            self._state = Memory()
+            self._go_on_in_memory(error)
             for each in reversed((segments, *lists)):
                 self._state.remember(self._fingerprint, each, ())
+
+    def _go_on_in_memory(self, error: Exception) -> None:
+        name = self._state.path if isinstance(self._state, StateFile) else "the state"
+        self._warning = (
+            f"{name} cannot be used ({error}): a restart will find nothing; move it away, or give another path"
+        )
+        self._state = Memory()
 
 
 def _listed(messages: Any) -> list[Any]:

@@ -9,21 +9,22 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.factor import typical_of
 from ..providers.decision import RESERVED_TOKENS, limit_of
 from .ahead import Attempt, Work
 from .decisions import Decision, Kind
 from .freezing import Means
 from .money import rates_of
-from .policies import GROWTH, SMALL, Economic, Moment, Outcome, Policy, Share, break_even
+from .policies import GROWTH, SMALL, Economic, Moment, Outcome, Policy, Share, break_even, stated_limit
 from .requests import Request
 from .segments import Segments, end_of
 from .steps import Step
 
 _TOKENS_PER_CHARACTER: Final = 0.3
-"""Until something was counted."""
+"""Ours, until something was counted."""
 
 _ROOM: Final = 0.6
-"""At the limit the conversation is brought to this part of it where a segment alone does not help enough."""
+"""The conversation is brought to this part of a limit where a segment alone does not help enough."""
 
 _ENOUGH: Final = 0.9
 
@@ -60,15 +61,12 @@ class Asked(Struct, frozen=True):
     def is_over(self) -> bool:
         return self.limit is not None and self.moment.used > self.limit
 
-    @property
-    def room(self) -> int | None:
-        """The tokens, as we count them, that the messages are brought to at the limit."""
-        if self.limit is None:
-            return None
+    def room(self, limit: int) -> int:
+        """The tokens, as we count them, that the messages are brought to for a limit of the API's."""
         if self.beside >= 0:
-            return max(1, int(_ROOM * self.limit) - self.beside)
+            return max(1, int(_ROOM * limit) - self.beside)
         ours = self.moment.used - self.beside  # The API counts fewer.
-        return max(1, int(_ROOM * self.limit * ours / max(1, self.moment.used)))
+        return max(1, int(_ROOM * limit * ours / max(1, self.moment.used)))
 
     @property
     def lacks_window(self) -> bool:
@@ -79,6 +77,17 @@ class Asked(Struct, frozen=True):
     def is_too_large(self) -> bool:
         """Whether the API would refuse it as it is."""
         return self.moment.window is not None and self.moment.used > self.moment.window
+
+
+class _Way(Struct, frozen=True):
+    """How to condense: what came since the last decision, or all anew (`renews`), and to so many tokens (`target`)."""
+
+    renews: bool
+    target: int | None = None
+
+    @property
+    def said(self) -> str:
+        return ", cut further to fit" if self.target is not None else ", from the start" if self.renews else ""
 
 
 class Decider:
@@ -101,12 +110,17 @@ class Decider:
         self._turn = turn
         self._is_long_lived = is_long_lived
         self._ratio = _TOKENS_PER_CHARACTER
+        self._factor = 1.0
         self._retry_at = 0.0
         self._renew_at = 0.0
         self._work: Work | None = None
 
+    def meant_for(self, model: str | None) -> None:
+        """Whose tokens are told from now on."""
+        self._factor = typical_of(model)
+
     def tokens(self, characters: int) -> int:
-        return round(characters * self._ratio)
+        return round(characters * self._ratio * self._factor)
 
     def older(self, request: Request, segments: Segments) -> int:
         """Characters between the frozen part and the newest turns, about."""
@@ -130,16 +144,14 @@ class Decider:
         if not why or (waits and not asked.moment.is_cold and not asked.is_too_large):
             self._prepare(asked)
             return asked.segments, Decision()
-        best, decision = self._tried(asked, why, renews=self._renews(asked), must=asked.is_over)
+        way = self._under_way(asked) or _Way(self._renews(asked))
+        best, decision = self._tried(asked, why, way)
         if self._may_renew(asked):
             self._renew_at = len(asked.request) * GROWTH
-            other, anew = self._tried(asked, f"{why}, from the start", renews=True, must=False)
+            other, anew = self._tried(asked, why, _Way(True), must=False)
             if self._gain(anew, asked.moment) > self._gain(decision, asked.moment):
                 best, decision = other, anew
-        if asked.is_over and asked.limit is not None and decision.left_of(asked.moment.used) > _ENOUGH * asked.limit:
-            other, smaller = self._tried(asked, why, renews=True, must=True, target=asked.room)
-            if _saved(smaller) > _saved(decision):
-                best, decision = other, smaller
+        best, decision = self._brought_below(asked, why, way, best, decision)
         if decision.is_change:
             self._retry_at = 0.0
         elif decision.kind is not Kind.PENDING:
@@ -159,6 +171,35 @@ class Decider:
         is_weighed = isinstance(self._policy, Economic) and not self._waiting.is_beside
         return bool(asked.segments) and is_weighed and not self._renews(asked) and len(asked.request) >= self._renew_at
 
+    def _brought_below(
+        self, asked: Asked, why: str, tried: _Way, best: Segments, decision: Decision
+    ) -> tuple[Segments, Decision]:
+        """The decision, or one that brings the conversation below a limit which it leaves it above."""
+        used = asked.moment.used
+        limit = asked.limit if asked.is_over else stated_limit(self._policy, asked.moment)
+        if limit is None or tried.target is not None or not (asked.is_over or len(asked.request) >= self._renew_at):
+            return best, decision
+        ways = [_Way(True, asked.room(limit))]
+        if asked.segments and not asked.is_over and not tried.renews:
+            ways.insert(0, _Way(True))
+        enough = _ENOUGH * limit if asked.is_over else limit
+        for way in ways:
+            if decision.kind is Kind.PENDING or decision.left_of(used) <= enough:
+                return best, decision
+            other, smaller = self._tried(asked, why, way)
+            if smaller.kind is Kind.PENDING or _saved(smaller) > _saved(decision):
+                best, decision = other, smaller
+        if decision.left_of(used) > limit:  # What stays is too much: trying that again soon only costs the cache.
+            self._renew_at = len(asked.request) * GROWTH
+        return best, decision
+
+    def _under_way(self, asked: Asked) -> _Way | None:
+        """The way of a try for a limit that is worked on beside the conversation, so that it comes to an end."""
+        if self._work is None or not self._work.attempt.renews:
+            return None
+        way = _Way(True, self._work.attempt.target)
+        return way if self._work.attempt.is_good_for(self._attempt(asked, way)) else None
+
     def _gain(self, decision: Decision, moment: Moment) -> Decimal:
         """What a decision saves until the policy's horizon, in tokens read from the cache."""
         if not decision.is_change or decision.pays_after is None or not isinstance(self._policy, Economic):
@@ -177,7 +218,7 @@ class Decider:
         later = replace(moment, used=int(moment.used / part), older=int(moment.older / part))
         if not self._due(replace(asked, moment=later)):
             return
-        attempt = self._attempt(asked, renews=self._renews(asked))
+        attempt = self._attempt(asked, _Way(self._renews(asked)))
         work = self._work
         if work is not None and work.attempt.is_good_for(attempt):
             before = self.older(work.attempt.request, work.attempt.segments)
@@ -185,22 +226,25 @@ class Decider:
                 return
         self._work = Work(attempt, self._turn)
 
-    def _attempt(self, asked: Asked, *, renews: bool, target: int | None = None) -> Attempt:
-        return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, target, renews)
+    def _attempt(self, asked: Asked, way: _Way) -> Attempt:
+        return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, way.target, way.renews)
 
-    def _tried(
-        self, asked: Asked, why: str, *, renews: bool, must: bool, target: int | None = None
-    ) -> tuple[Segments, Decision]:
-        """One try: the new list and what it is, or the list as it is and why."""
+    def _tried(self, asked: Asked, why: str, way: _Way, *, must: bool | None = None) -> tuple[Segments, Decision]:
+        """One try: the new list and what it is, or the list as it is and why.
+
+        What it `must` be taken for is a window that is nearly full, unless that is said.
+        """
         request, segments, moment = asked.request, asked.segments, asked.moment
-        step = self._step(self._attempt(asked, renews=renews, target=target), waits=asked.is_too_large)
+        must = asked.is_over if must is None else must
+        why += way.said if segments or way.target is not None else ""
+        step = self._step(self._attempt(asked, way), waits=asked.is_too_large)
         if step is None:
             return segments, Decision(Kind.PENDING, f"{why}; that takes longer than {self._waiting.timeout:g} s")
         if isinstance(step, str):
             sent_now = self._sent_now(asked)
             return segments, Decision(Kind.DECLINED, f"{why}; {step}", sent_now, sent_now)
-        self._ratio = step.original / max(1, step.characters)
-        kind = Kind.RENEWAL if renews and segments else Kind.SEGMENT
+        self._ratio = step.original / max(1, step.characters) / self._factor
+        kind = Kind.RENEWAL if way.renews and segments else Kind.SEGMENT
         since = self.tokens(request.characters(step.segments[-1].known))
         before = self._sent_now(asked) if kind is Kind.RENEWAL else step.before + since
         outcome = Outcome(before, step.after + since, step.prefix)

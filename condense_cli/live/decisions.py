@@ -57,7 +57,8 @@ class Fitted(Struct, frozen=True):
     """What to send out: `messages`, of which the first `frozen` will be the same until the next decision.
 
     They stand for the first `covered` messages that were given, which had `saved` tokens more. `tokens` is about what
-    the request takes, system prompt and tools included as far as they are known.
+    the request takes, system prompt and tools included as far as they are known. `warning` is a sentence where the
+    state cannot be used, from then on with each request: what is frozen is lost then with the process.
     """
 
     messages: list[Any]
@@ -66,3 +67,4 @@ class Fitted(Struct, frozen=True):
     covered: int
     tokens: int
     saved: int = 0
+    warning: str = ""

@@ -18,10 +18,9 @@ from msgspec import Struct
 from ..config.models import Predicates
 from ..core.transcript import Block, BlockKind, Message
 from ..toolcalls.tools import (
-    main_argument,
     patched_paths,
     path_argument,
-    prints_a_file,
+    printing_commands,
     reads_a_file,
     replaces_a_file,
     writes_a_file,
@@ -124,10 +123,9 @@ def _deed(call: Block) -> tuple[_How, tuple[str, ...]] | None:
     if reads_a_file(call):
         path = path_argument(call)
         return (_How.READ, (path,)) if path else None
-    if prints_a_file(call):
-        paths = tuple(word for word in _WORD.findall(main_argument(call)) if "." in _name(word))
-        return (_How.PRINTED, paths) if paths else None
-    return None
+    words = (word for command in printing_commands(call) for word in _WORD.findall(command))
+    printed = tuple(word for word in words if "." in _name(word))
+    return (_How.PRINTED, printed) if printed else None
 
 
 def _name(path: str) -> str:

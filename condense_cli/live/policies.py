@@ -87,6 +87,17 @@ class Policy(Protocol):
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool: ...
 
 
+def stated_limit(policy: Policy, moment: Moment) -> int | None:
+    """The tokens that a policy is to stay below, None where it weighs costs alone or the window is not known."""
+    match policy:
+        case Tokens():
+            return policy.above
+        case Share():
+            return policy.limit(moment)
+        case _:
+            return None
+
+
 class Economic(Struct, frozen=True):
     """Decide when that pays for itself within so many requests, or at once, as the cache is cold.
 
@@ -132,9 +143,13 @@ class Share(Struct, frozen=True):
     renews: bool = False
 
     def due(self, moment: Moment) -> str:
-        if moment.window is None or moment.used < self.part * moment.window or moment.older < LEAST_OLDER:
+        limit = self.limit(moment)
+        if limit is None or moment.used < limit or moment.older < LEAST_OLDER:
             return ""
         return f"{moment.used:,} of {moment.window:,} tokens are in use; the threshold is {100 * self.part:g}%"
+
+    def limit(self, moment: Moment) -> int | None:
+        return None if moment.window is None else int(self.part * moment.window)
 
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough

@@ -59,7 +59,8 @@ class StateFile:
     """
 
     def __init__(self, path: str | Path, *, keep: bool = False) -> None:
-        self._file = CacheFile(Path(path), _TABLE, _WAIT)
+        self.path = Path(path)
+        self._file = CacheFile(self.path, _TABLE, _WAIT)
         self.keeps = keep
         self._memory = Memory()
         self._read: set[str] = set()

@@ -55,6 +55,10 @@ _SEARCH_HEADER: Final = re.compile(r":(?:start|end)_line:.*|-{7}")
 
 _FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
+_COMMAND: Final = re.compile(
+    r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL
+)
+"""One of the commands that a line runs one after another; a pipe is one."""
 
 PATH_ARGUMENTS: Final = (
     "file_path",
@@ -177,6 +181,12 @@ def patched_paths(call: Block) -> list[str]:
 def prints_a_file(call: Block) -> bool:
     """Whether the call is a command such as `cat` or `sed -n`."""
     return name_of(call) in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
+
+
+def printing_commands(call: Block) -> list[str]:
+    """Those of the commands in a call's line that print (a part of) a file, wherever they are in it."""
+    commands = _COMMAND.findall(main_argument(call)) if name_of(call) in SHELLS else []
+    return [command for command in commands if _FILE_COMMAND.match(command)]
 
 
 def replaces_a_file(call: Block) -> bool:

@@ -87,6 +87,23 @@ def test_what_is_no_json_is_named() -> None:
         condense_cli.loads([{"role": "user", "content": object()}])
 
 
+# As `messages_to_dict` gives them and `messages_from_dict` takes them.
+def test_messages_of_langchain_come_back_as_a_list() -> None:
+    said = "\n".join(f"line {n}: the value is {n * n}" for n in range(200))
+    calls = [{"name": "run", "args": {}, "id": "c1", "type": "tool_call"}]
+    given: list[dict[str, Any]] = [
+        {"type": "human", "data": {"content": "Run it.", "type": "human"}},
+        {"type": "ai", "data": {"content": "", "type": "ai", "tool_calls": calls}},
+        {"type": "tool", "data": {"content": said, "type": "tool", "tool_call_id": "c1"}},
+        *({"type": kind, "data": {"content": "Go on.", "type": kind}} for _ in range(8) for kind in ("ai", "human")),
+    ]
+    transcript = condense_cli.loads(given)
+    assert condense_cli.dump_messages(transcript) == given
+    condensed = condense_cli.dump_messages(condense_cli.condense(transcript, preset="cost"))
+    assert [message["type"] for message in condensed] == [message["type"] for message in given]
+    assert len(condensed[2]["data"]["content"]) < len(said)
+
+
 # A session file is no list: its records must not be taken for messages.
 def test_a_file_of_records_gives_no_list() -> None:
     transcript = condense_cli.load(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")

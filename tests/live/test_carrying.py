@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from condense_cli.errors import UsageError
 from condense_cli.integrations import conversations, needs
 from condense_cli.integrations.carrying import Block, Part, Told, call, carried, fitted, result, text, thinking
 from condense_cli.integrations.conversations import FittedConversations
@@ -101,12 +102,29 @@ def test_conversations_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fits == []
 
 
-def test_what_a_listener_raises_is_no_reason_to_send_all() -> None:
+def test_what_a_listener_raises_is_logged_and_no_reason_to_send_all(caplog: pytest.LogCaptureFixture) -> None:
     def listen(fitted: Fitted) -> None:
-        raise RuntimeError
+        raise RuntimeError("the disk is full")
 
     given = history(30)
     assert fit(FittedConversations(policy="tokens:10000", on_decision=listen), given) != given
+    assert "on_decision raised" in caplog.text
+    assert "the disk is full" in caplog.text
+
+
+async def later(fitted: Fitted) -> None:
+    """A listener that nobody would wait for."""
+
+
+class Later:
+    async def __call__(self, fitted: Fitted) -> None:
+        """The same, as an object."""
+
+
+@pytest.mark.parametrize("listener", [5, "print", later, Later()])
+def test_a_listener_that_cannot_be_called_is_refused(listener: Any) -> None:
+    with pytest.raises(UsageError, match="on_decision cannot be"):
+        FittedConversations(on_decision=listener)
 
 
 def test_a_missing_package_is_named() -> None:

@@ -240,8 +240,26 @@ def test_a_state_that_cannot_be_used_is_no_obstacle(tmp_path: Path) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
     path.write_bytes(b"no database at all, but a text of some length" * 100)
     live = live_of(state=path)
-    assert live.fit(messages).messages == messages
-    assert live.fit(messages).decision.kind is Kind.SEGMENT
+    first = live.fit(messages)
+    assert first.messages == messages
+    assert first.decision.reason == first.warning
+    assert first.warning.startswith(f"{path} cannot be used (file is not a database): a restart will find nothing")
+    second = live.fit(messages)
+    assert second.decision.kind is Kind.SEGMENT
+    assert second.warning == first.warning
+    assert live_of(state=tmp_path / "other.db").fit(messages).warning == ""
+
+
+def test_a_state_that_cannot_be_written_is_said_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def remember(self: StateFile, *lists: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(StateFile, "remember", remember)
+    live, messages = live_of(state=tmp_path / "live.db"), long_conversation()
+    first = live.fit(messages)
+    assert first.decision.kind is Kind.SEGMENT
+    assert "No space left on device" in first.warning
+    assert as_sent(live.fit(messages, decide=False).messages) == as_sent(first.messages)
 
 
 def test_a_cold_cache_renews() -> None:

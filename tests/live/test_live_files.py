@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from build import assistant, call, read_turn, result, user
-from live_replay import as_sent
+from live_replay import Eager, as_sent
 
 from condense_cli import Live, loads
 from condense_cli.live.conversation import KEEP_READS
@@ -84,6 +84,25 @@ def test_what_a_shell_printed_of_files_that_were_touched() -> None:
     assert pinned(messages, turns=4) == ["2.0", "9.0", "10.0"]
 
 
+# One command after others prints files too; a word of the others names none, and a semicolon may be quoted.
+@pytest.mark.parametrize(
+    ("command", "stays"),
+    [
+        ("rg -n 'b.py' src && sed -n '1;9p' src/a.py", True),
+        ("pwd; cat a.py", True),
+        ("set -e\ncat a.py", True),
+        ("pytest || head -20 a.py", True),
+        ("touch a.py && cat b.py", False),
+        ("pytest a.py | tail -5", False),
+        ("echo '; cat a.py'", False),
+    ],
+)
+def test_a_command_after_others_prints_files(command: str, stays: bool) -> None:
+    printed = [assistant([call("a", "Bash", command=command)]), user([result("a", "text")])]
+    messages = [user("Go."), *printed, *runs(0, 3), *edit_turn("e", "a.py")]
+    assert ("2.0" in pinned(messages, turns=4)) is stays
+
+
 def edit_turn(identifier: str, path: str) -> list[dict[str, Any]]:
     edit = call(identifier, "Edit", file_path=path, old_string="return 1", new_string="return 2")
     return [assistant([edit]), user([result(identifier, "The file was edited.")])]
@@ -122,8 +141,8 @@ def test_open_reads_stay_as_live_comes_and_go_where_that_is_said() -> None:
 
 
 # What was read and then edited stays in its frozen segment, until condensing all anew pays soon.
-@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", Kind.RENEWAL), ("tokens:10000", Kind.SEGMENT)])
-def test_all_is_condensed_anew_where_that_pays_soon(policy: str, kind: Kind) -> None:
+@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", Kind.RENEWAL), (Eager(), Kind.SEGMENT)])
+def test_all_is_condensed_anew_where_that_pays_soon(policy: str | Eager, kind: Kind) -> None:
     live, messages = Live(format="anthropic", policy=policy, keep_reads=40), work(8)
     first = live.fit(messages, now=0)
     assert first.decision.kind is Kind.SEGMENT

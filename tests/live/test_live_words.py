@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 from build import assistant, user
-from live_conversations import conversation, live_of
+from live_conversations import conversation, live_of, turns
 
 from condense_cli import Live
+from condense_cli.core.factor import typical_of
 from condense_cli.errors import UsageError
 from condense_cli.live.deciding import Asked
 from condense_cli.live.decisions import Kind
 from condense_cli.live.policies import Moment, Share, Tokens, policy_named
 from condense_cli.live.requests import Request
+
+OPUS = "claude-opus-5-5"
 
 
 @pytest.mark.parametrize(("model", "words"), [("my-model", "of my-model is not known"), (None, "is not known")])
@@ -120,4 +123,16 @@ def test_what_fits_is_told_in_our_tokens(ours: int, beside: int, room: int) -> N
     moment = Moment(used=used, suffix=ours, older=ours, fresh=0, turns=5, window=200_000, is_cold=False)
     asked = Asked(Request([]), (), moment, None, 0.0, beside)
     assert asked.limit == 171_808
-    assert asked.room == room
+    assert asked.room(171_808) == room
+
+
+# What nobody reported is estimated in the tokens of the model, from the first request on.
+def test_estimates_are_in_the_tokens_of_the_model() -> None:
+    messages = [user("Look."), *turns(0, 8), assistant("Found."), user("Go on.")]
+    first = {model: Live(policy="tokens:900000").fit(messages, model=model).tokens for model in (None, OPUS)}
+    assert first[OPUS] == pytest.approx(first[None] * typical_of(OPUS), rel=0.01)
+    live = Live(policy="tokens:900000")
+    live.fit(messages, model=OPUS)
+    messages += [assistant("Yes."), user("Go on.")]
+    reported = live.fit(messages, model=OPUS, usage={"input_tokens": 100_000, "output_tokens": 5}).tokens
+    assert reported == pytest.approx(100_005, abs=20)
