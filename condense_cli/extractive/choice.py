@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Final
 
 from msgspec import Struct
 
-AGAIN: Final = 0.02
-"""What a second mention is worth of a first; a third this much of that."""
-_OF_FIRST: Final = (1.0, AGAIN, AGAIN**2)
-_HEARD: Final = len(_OF_FIRST)
-"""What is said so often adds nothing any more."""
+from .coverage import Coverage
 
 _UNLIMITED: Final = 1 << 60
 
@@ -65,7 +61,7 @@ class Stretch(Struct):
 
 
 class Candidates(Struct):
-    """All units to choose from: tokens, values and keys by unit, and weights by key.
+    """All units to choose from: tokens, values and keys by unit.
 
     `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one. Units
     that are `fixed` are chosen whatever the budget; of a line in pieces all are.
@@ -74,7 +70,6 @@ class Candidates(Struct):
     tokens: array[int]
     values: array[float]
     keys: Sequence[tuple[int, ...]]
-    weights: Sequence[float]
     stretches: Sequence[Stretch]
     marker: int
     pieces: Mapping[int, tuple[int, int]] = {}
@@ -101,7 +96,8 @@ class _Queue:
             unit = self._sorted[-1]
             ratio = self._ratios[unit]
             if not self._again or self._again[0] >= (-ratio, -unit):
-                return ratio, self._sorted.pop()
+                self._sorted.pop()
+                return ratio, unit
         elif not self._again:
             return None
         negative, number = heapq.heappop(self._again)
@@ -111,11 +107,11 @@ class _Queue:
 class Choice:
     """The units chosen so far. `spent` are their tokens, the markers that are needed included.
 
-    `covered` counts for every key how often it is said, at first by what is not chosen from; choosing adds to it. Units
-    of which a token is worth less than `least` are left, whatever is free.
+    `covered` is at first what is said by what is not chosen from; choosing adds to it. Units of which a token is worth
+    less than `least` are left, whatever is free.
     """
 
-    def __init__(self, candidates: Candidates, covered: MutableSequence[int], least: float = 0.0) -> None:
+    def __init__(self, candidates: Candidates, covered: Coverage, least: float = 0.0) -> None:
         self.all = candidates
         size = len(candidates.tokens)
         self.kept = bytearray(size)
@@ -124,8 +120,8 @@ class Choice:
         self._least = least
         self._left = bytearray(size + 1)
         """What is at the left of each unit, and of the end."""
-        self._sides = bytearray(b"\x02") * size
-        """At how many sides of each unit a marker stands once it is chosen."""
+        self._costs = array("i", map(candidates.marker.__add__, candidates.tokens))
+        """Tokens of each unit, with a marker more or less for what is beside it."""
         self._stretch_of = array(UNSIGNED)
         self._first = [
             stretch.opening + candidates.marker if stretch.vanishes else 0 for stretch in candidates.stretches
@@ -136,30 +132,28 @@ class Choice:
             self._bound(stretch)
             if not stretch.vanishes:
                 self.spent += candidates.marker
-        self._gains = array("d", map(_gain, candidates.weights, covered))
-        """What one more mention of each key is worth."""
         self._taken: list[tuple[Sequence[int], int]] = []
         self._too_large: list[int] = []
         ratios = array("d", map(self._ratio, range(size)))
         self._queue = _Queue(ratios, (unit for unit in range(size) if self._may_be_worth_it(unit, ratios[unit])))
         for unit in candidates.fixed:
-            self._take((unit,), self._cost_of_one(unit))
+            self._take((unit,), self._cost((unit,)))
         self._taken.clear()  # So that nothing takes them back.
 
     def _bound(self, stretch: Stretch) -> None:
         """Note where a stretch begins and ends, and what is missing in it already."""
-        start, stop, left, sides = stretch.start, stretch.stop, self._left, self._sides
+        start, stop, left, costs, marker = stretch.start, stretch.stop, self._left, self._costs, self.all.marker
         left[start] |= _EDGE
         left[stop] |= _EDGE
         if start == stop:
             return
-        sides[start] -= 1
-        sides[stop - 1] -= 1
+        costs[start] -= marker
+        costs[stop - 1] -= marker
         for gap in stretch.gaps:
             if gap == 0:
-                sides[start] += 1
+                costs[start] += marker
             if start + gap == stop:
-                sides[stop - 1] += 1
+                costs[stop - 1] += marker
                 left[stop] |= _MISSING_BEHIND
             else:
                 left[start + gap] |= _MISSING_BEFORE
@@ -178,14 +172,15 @@ class Choice:
         """
         budget = _UNLIMITED if budget is None else budget
         queue, rest, kept, least = self._queue, max(_REST, budget // _SHARE), self.kept, self._least
+        pop, ratio_of = queue.pop, self._ratio
         for unit in self._too_large:
-            queue.push(self._ratio(unit), unit)
+            queue.push(ratio_of(unit), unit)
         self._too_large = []
-        while budget - self.spent > rest and (found := queue.pop()) is not None:
+        while budget - self.spent > rest and (found := pop()) is not None:
             before, unit = found
             if kept[unit]:
                 continue
-            ratio = self._ratio(unit)
+            ratio = ratio_of(unit)
             if ratio < least or ratio <= 0:
                 continue
             if ratio < before * _SAME:
@@ -213,13 +208,12 @@ class Choice:
             self.spent -= cost
             for unit in added:
                 self.kept[unit] = 0
-                for key in self.all.keys[unit]:
-                    self.covered[key] -= 1
+                self.covered.take_back(self.all.keys[unit])
         return had_any
 
     def _ratio(self, unit: int) -> float:
         """What the unit adds for each token."""
-        candidates, gains = self.all, self._gains
+        candidates, gains = self.all, self.covered.gains
         value = candidates.values[unit]
         # Not `sum`: it rounds otherwise from Python 3.12 on, and ratios are compared.
         for key in candidates.keys[unit]:
@@ -228,9 +222,8 @@ class Choice:
             return 0.0
         if unit in candidates.pieces:
             cost = self._cost(self._with_ends(unit))
-        else:  # As `_cost_of_one`, without the way there: this is asked most of all.
-            cost = candidates.tokens[unit] + (self._sides[unit] - 1) * candidates.marker
-            cost += self._first[self._stretch_of[unit]]
+        else:  # As `_cost` has it, without the way there: this is asked most of all.
+            cost = self._costs[unit] + self._first[self._stretch_of[unit]]
         return value / cost if cost > 1 else value
 
     def _with_ends(self, unit: int) -> Sequence[int]:
@@ -242,37 +235,27 @@ class Choice:
 
     def _cost(self, added: Sequence[int]) -> int:
         """Tokens of units of one stretch, in order, and of the markers that come and go with them."""
-        if len(added) == 1:
-            return self._cost_of_one(added[0])
-        tokens, sides, left, marker = self.all.tokens, self._sides, self._left, self.all.marker
         cost = self._first[self._stretch_of[added[0]]]
         before = -1
         for unit in added:
-            cost += tokens[unit] + (sides[unit] - 1) * marker
-            if unit == before + 1 and not left[unit]:
-                cost -= marker
+            cost += self._costs[unit]
+            if unit == before + 1 and not self._left[unit]:
+                cost -= self.all.marker
             before = unit
         return cost
 
-    def _cost_of_one(self, unit: int) -> int:
-        first = self._first[self._stretch_of[unit]]
-        return first + self.all.tokens[unit] + (self._sides[unit] - 1) * self.all.marker
-
     def _take(self, added: Sequence[int], cost: int) -> None:
-        covered, gains, weights = self.covered, self._gains, self.all.weights
-        kept, left, sides = self.kept, self._left, self._sides
+        kept, left, costs, marker = self.kept, self._left, self._costs, self.all.marker
         self.spent += cost
         self._taken.append((added, cost))
         self._first[self._stretch_of[added[0]]] = 0
         for unit in added:
             kept[unit] = 1
             if not left[unit]:
-                sides[unit - 1] -= 1
+                costs[unit - 1] -= marker
             if not left[unit + 1]:
-                sides[unit + 1] -= 1
-            for key in self.all.keys[unit]:
-                covered[key] = times = covered[key] + 1
-                gains[key] = _gain(weights[key], times)
+                costs[unit + 1] -= marker
+            self.covered.add(self.all.keys[unit])
         for unit in (added[0] - 1, added[-1] + 1):
             if 0 <= unit < len(kept) and not kept[unit]:
                 ratio = self._ratio(unit)
@@ -301,11 +284,6 @@ class Choice:
                 return
         if found:
             self._take(sorted(found), tokens - marker)
-
-
-def _gain(weight: float, times: int) -> float:
-    """What one more mention of a key is worth that is said so often."""
-    return weight * _OF_FIRST[times] if times < _HEARD else 0.0
 
 
 def fit(choice: Choice, budget: int, measure: Callable[[], int]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import fsum
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -99,8 +98,7 @@ class SharedBudget:
         if choice.spent + taken > budget:
             return None
         self._filled = budget, choice
-        # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
-        return fsum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)
+        return choice.covered.worth()
 
     def forget(self) -> None:
         """Hold no longer what was worked out for a budget."""
@@ -113,7 +111,7 @@ class SharedBudget:
     def _choice(self, least: float = 0.0) -> Choice:
         if self._candidates is None:
             self._candidates = self._priced.candidates(self._keys, self._stretches, self._gap, self._fixed)
-        return Choice(self._candidates, self._said[:], least)
+        return Choice(self._candidates, self._said.copy(), least)
 
     def _read(self, choice: Choice) -> Shortened:
         """What is chosen, and the tokens of that."""

@@ -16,6 +16,7 @@ from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
+from .coverage import Coverage
 from .instructions import is_settled, weight_of
 from .kinds import DECISION, Kind
 from .parts import Key, Part
@@ -118,7 +119,7 @@ class Priced:
             unit_keys += survey.keys[key]
             for unit, (start, stop) in costs.pieces.items():
                 pieces[offset + unit] = offset + start, offset + stop
-        return Candidates(tokens, values, unit_keys, survey.weights, stretches, gap, pieces, chosen)
+        return Candidates(tokens, values, unit_keys, stretches, gap, pieces, chosen)
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
@@ -135,7 +136,8 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
             texts[key] = _shortened(priced, key, limits[key], said)
         else:
             texts[key] = survey.parts[key].text
-            survey.add_said(said, key)
+            for unit in survey.keys[key]:
+                said.add(unit)
     return texts
 
 
@@ -189,7 +191,7 @@ def _own_values(survey: Survey, part: Part, units: Units, tokens: Sequence[int])
     return values
 
 
-def _shortened(priced: Priced, key: Key, budget: int, said: list[int]) -> str:
+def _shortened(priced: Priced, key: Key, budget: int, said: Coverage) -> str:
     survey = priced.survey
     stretches = stretches_of(survey, [key])
     choice = Choice(priced.candidates([key], stretches, further_tokens(survey)), said)

@@ -18,6 +18,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
+from .coverage import Coverage
 from .editable import EditableText, Nearby, of_line, of_text
 from .headings import Headings
 from .kinds import Kind
@@ -126,18 +127,13 @@ class Survey:
     def headings(self) -> Headings:
         return Headings(self.parts.values())
 
-    def said_by(self, keys: Iterable[Key]) -> list[int]:
+    def said_by(self, keys: Iterable[Key]) -> Coverage:
         """For every key of units how often these parts say it."""
-        said = [0] * len(self.weights)
+        said = Coverage.of(self.weights)
         for key in keys:
-            self.add_said(said, key)
+            for unit in self.keys[key]:
+                said.add(unit)
         return said
-
-    def add_said(self, said: list[int], key: Key) -> None:
-        """Count what one more part says."""
-        for unit in self.keys[key]:
-            for number in unit:
-                said[number] += 1
 
     def age(self, key: Key) -> float:
         """Thousands of tokens, about, that follow the beginning of a part."""

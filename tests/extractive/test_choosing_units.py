@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive.choice import AGAIN, UNSIGNED, Candidates, Choice, Stretch
+from condense_cli.extractive.choice import UNSIGNED, Candidates, Choice, Stretch
+from condense_cli.extractive.coverage import AGAIN, Coverage
 from condense_cli.extractive.survey import Survey
 
 MARKER = 9
@@ -39,8 +40,11 @@ def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
     keys = draw(
         st.lists(st.lists(st.integers(0, 5), max_size=3, unique=True).map(tuple), min_size=start, max_size=start)
     )
-    weights = draw(st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6))
-    return Candidates(tokens, values, keys, weights, stretches, MARKER, pieces)
+    return Candidates(tokens, values, keys, stretches, MARKER, pieces)
+
+
+weights = st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6)
+"""What a first mention of each key is worth."""
 
 
 def cost_of(found: Candidates, kept: bytearray) -> int:
@@ -68,14 +72,14 @@ def ratio(found: Candidates, choice: Choice, unit: int) -> float:
         kept[one] = 1
     shares = (1.0, AGAIN, AGAIN**2, 0.0)
     value = found.values[unit] + sum(
-        found.weights[key] * shares[min(choice.covered[key], 3)] for key in found.keys[unit]
+        choice.covered.weights[key] * shares[min(choice.covered.said[key], 3)] for key in found.keys[unit]
     )
     return value / max(1, cost_of(found, kept) - cost_of(found, choice.kept))
 
 
-@given(candidates(), st.integers(0, 200))
-def test_what_is_spent_is_what_is_kept(found: Candidates, budget: int) -> None:
-    choice = Choice(found, [0] * 6)
+@given(candidates(), weights, st.integers(0, 200))
+def test_what_is_spent_is_what_is_kept(found: Candidates, weights: list[float], budget: int) -> None:
+    choice = Choice(found, Coverage.of(weights))
     before = choice.spent
     choice.fill(budget)
     assert choice.spent == cost_of(found, choice.kept)
@@ -83,11 +87,12 @@ def test_what_is_spent_is_what_is_kept(found: Candidates, budget: int) -> None:
     while choice.undo(1):
         assert choice.spent == cost_of(found, choice.kept)
     assert not any(choice.kept)
+    assert (choice.covered.gains, choice.covered.worth()) == (array("d", weights), 0)
 
 
-@given(candidates(may_vanish=False), st.sampled_from([0.005, 0.02, 0.1]))
-def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, least: float) -> None:
-    choice = Choice(found, [0] * 6, least)
+@given(candidates(may_vanish=False), weights, st.sampled_from([0.005, 0.02, 0.1]))
+def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: list[float], least: float) -> None:
+    choice = Choice(found, Coverage.of(weights), least)
     choice.fill(None)
     left = [unit for unit in range(len(found.tokens)) if not choice.kept[unit]]
     assert not [unit for unit in left if ratio(found, choice, unit) >= least * 1.000_001]
