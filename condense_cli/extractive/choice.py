@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import repeat
 from typing import Final
 
@@ -76,34 +76,6 @@ class Candidates(Struct):
     fixed: Sequence[int] = ()
 
 
-class _Queue:
-    """Units by their ratios, the best first, of equal ones the newest.
-
-    All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
-    """
-
-    def __init__(self, ratios: array[float], units: Iterable[int]) -> None:
-        self._ratios = ratios
-        self._sorted = array(UNSIGNED, sorted(units, key=ratios.__getitem__))
-        self._again: list[tuple[float, int]] = []
-
-    def push(self, ratio: float, unit: int) -> None:
-        heapq.heappush(self._again, (-ratio, -unit))
-
-    def pop(self) -> tuple[float, int] | None:
-        """The best ratio with its unit; None at the end."""
-        if self._sorted:
-            unit = self._sorted[-1]
-            ratio = self._ratios[unit]
-            if not self._again or self._again[0] >= (-ratio, -unit):
-                self._sorted.pop()
-                return ratio, unit
-        elif not self._again:
-            return None
-        negative, number = heapq.heappop(self._again)
-        return -negative, -number
-
-
 class Choice:
     """The units chosen so far. `spent` are their tokens, the markers that are needed included.
 
@@ -134,8 +106,12 @@ class Choice:
                 self.spent += candidates.marker
         self._taken: list[tuple[Sequence[int], int]] = []
         self._too_large: list[int] = []
-        ratios = array("d", map(self._ratio, range(size)))
-        self._queue = _Queue(ratios, (unit for unit in range(size) if self._may_be_worth_it(unit, ratios[unit])))
+        self._ratios = ratios = array("d", map(self._ratio, range(size)))
+        """What each unit added for each token at first."""
+        worth_it = (unit for unit in range(size) if self._may_be_worth_it(unit, ratios[unit]))
+        # All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
+        self._sorted = array(UNSIGNED, sorted(worth_it, key=ratios.__getitem__))
+        self._again: list[tuple[float, int]] = []
         for unit in candidates.fixed:
             self._take((unit,), self._cost((unit,)))
         self._taken.clear()  # So that nothing takes them back.
@@ -171,30 +147,47 @@ class Choice:
         Without a budget all fit.
         """
         budget = _UNLIMITED if budget is None else budget
-        queue, rest, kept, least = self._queue, max(_REST, budget // _SHARE), self.kept, self._least
-        pop, ratio_of = queue.pop, self._ratio
+        rest, least = max(_REST, budget // _SHARE), self._least
         for unit in self._too_large:
-            queue.push(ratio_of(unit), unit)
+            self._push(self._ratio(unit), unit)
         self._too_large = []
-        while budget - self.spent > rest and (found := pop()) is not None:
-            before, unit = found
+        # Of what is asked for each unit, and again each time it comes up, as much as may be stands here.
+        queue, again, ratios, kept, pieces = self._sorted, self._again, self._ratios, self.kept, self.all.pieces
+        values, keys, gains, costs = self.all.values, self.all.keys, self.covered.gains, self._costs
+        first, stretch_of = self._first, self._stretch_of
+        while budget - self.spent > rest:
+            if queue:
+                unit = queue[-1]
+                before = ratios[unit]
+                if again and again[0] < (-before, -unit):
+                    before, unit = heapq.heappop(again)
+                    before, unit = -before, -unit
+                else:
+                    queue.pop()
+            elif again:
+                before, unit = heapq.heappop(again)
+                before, unit = -before, -unit
+            else:
+                break
             if kept[unit]:
                 continue
-            ratio = ratio_of(unit)
-            if ratio < least or ratio <= 0:
+            value = values[unit]
+            for key in keys[unit]:
+                value += gains[key]
+            if value <= 0:
+                continue
+            added: Sequence[int] = self._with_ends(unit) if unit in pieces else (unit,)
+            cost = self._cost(added) if len(added) > 1 else costs[added[0]] + first[stretch_of[unit]]
+            ratio = value / cost if cost > 1 else value
+            if ratio < least:
                 continue
             if ratio < before * _SAME:
-                queue.push(ratio, unit)
-                continue
-            added = self._with_ends(unit)
-            cost = self._cost(added)
-            if self.spent + cost > budget:
+                heapq.heappush(again, (-ratio, -unit))
+            elif self.spent + cost > budget:
                 self._too_large.append(unit)
-                continue
-            self._take(added, cost)
-            for end in dict.fromkeys((added[0], added[-1])):
-                self._close_gap(end, -1)
-                self._close_gap(end, 1)
+            else:
+                self._take(added, cost)
+                self._close_gaps(added)
 
     def undo(self, tokens: int) -> bool:
         """Take back the newest choices until so many tokens are free again; whether there was anything to take back.
@@ -256,11 +249,24 @@ class Choice:
             if not left[unit + 1]:
                 costs[unit + 1] -= marker
             self.covered.add(self.all.keys[unit])
-        for unit in (added[0] - 1, added[-1] + 1):
+        for unit in (added[0] - 1, added[-1] + 1):  # They cost less now.
             if 0 <= unit < len(kept) and not kept[unit]:
                 ratio = self._ratio(unit)
                 if self._may_be_worth_it(unit, ratio):
-                    self._queue.push(ratio, unit)
+                    self._push(ratio, unit)
+
+    def _push(self, ratio: float, unit: int) -> None:
+        heapq.heappush(self._again, (-ratio, -unit))
+
+    def _close_gaps(self, added: Sequence[int]) -> None:
+        """Close small gaps beside what was chosen."""
+        kept, left, tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
+        for end in dict.fromkeys((added[0], added[-1])):
+            # Mostly the next unit alone is too large for that, or is chosen.
+            if not left[end] and not kept[end - 1] and tokens[end - 1] <= marker:
+                self._close_gap(end, -1)
+            if not left[end + 1] and not kept[end + 1] and tokens[end + 1] <= marker:
+                self._close_gap(end, 1)
 
     def _close_gap(self, unit: int, direction: int) -> None:
         """Choose the few units between a chosen one and the next, or an end, where they cost no more than a marker."""
