@@ -89,6 +89,8 @@ class Choice:
         self.kept = bytearray(size)
         self.spent = 0
         self.covered = covered
+        self.is_undone = False
+        """Whether choices were taken back, so that nothing more is chosen."""
         self._least = least
         self._left = bytearray(size + 1)
         """What is at the left of each unit, and of the end."""
@@ -192,10 +194,10 @@ class Choice:
     def undo(self, tokens: int) -> bool:
         """Take back the newest choices until so many tokens are free again; whether there was anything to take back.
 
-        Nothing more is chosen after that.
+        Nothing more may be chosen after that.
         """
         target = self.spent - tokens
-        had_any = bool(self._taken)
+        self.is_undone = had_any = bool(self._taken)
         while self._taken and self.spent > target:
             added, cost = self._taken.pop()
             self.spent -= cost
