@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from condense_cli.core.tokens import Counter
 from condense_cli.extractive.choice import UNSIGNED, Candidates, Choice, Stretch
 from condense_cli.extractive.coverage import AGAIN, Coverage
+from condense_cli.extractive.parts import Key
+from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
 
 MARKER = 9
@@ -105,12 +107,33 @@ def session(log: str, *, is_long: bool) -> Survey:
     return Survey(anthropic(user("Look at it."), *turns).messages, Counter(), known=None)
 
 
-# What goes in one round leaves lines that the next one has read already.
+def told(survey: Survey) -> list[list[tuple[dict[str, float], float]]]:
+    """What every unit of every part says: its facts with their weights, and what the line itself is worth."""
+    facts = len(survey.facts)
+    return [
+        [
+            (
+                {survey.facts[key]: survey.weights[key] for key in keys if key < facts},
+                sum(survey.weights[key] for key in keys if key >= facts),
+            )
+            for keys in survey.keys[part]
+        ]
+        for part in survey.parts
+    ]
+
+
+# What goes in one round leaves lines that the next one has read already, and lines that are no longer there.
 def test_lines_that_were_read_before_say_the_same() -> None:
     before, now = session("a", is_long=True), session("a", is_long=False)
     again = Survey(now.messages, Counter(), known=before.known)
-    assert (again.facts, again.weights, again.keys, again.lines) == (now.facts, now.weights, now.keys, now.lines)
-    assert again.known.kinds == now.known.kinds
+    assert (again.lines, again.gaps, told(again)) == (now.lines, now.gaps, told(now))
+    assert {fact for fact, weight in zip(again.facts, again.weights, strict=False) if weight} == {*now.facts}
+    assert [costs(again, key) for key in again.parts] == [costs(now, key) for key in now.parts]
+
+
+def costs(survey: Survey, key: Key) -> tuple[object, ...]:
+    found = Priced(survey).of(key)
+    return found.tokens, found.values, found.pieces
 
 
 # A conversation of 50 MB takes hundreds of MB as a survey, and nothing may wait for the garbage collector.
