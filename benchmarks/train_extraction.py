@@ -92,7 +92,7 @@ def examples_of(path: Path, transcript: Transcript, cuts: Sequence[float]) -> li
         survey = Survey(case.before.messages, case.count)
         asked = case.questions.asked.facts
         fixed = {id(message) for message in fixed_messages(survey.messages)}
-        stay = survey.said_by(key for key in survey.parts if id(survey.messages[key[0]]) in fixed)
+        stay = survey.said_by(key for key in survey.parts if id(survey.messages[key[0]]) in fixed).said
         names = survey.facts
         examples.append(
             Example(

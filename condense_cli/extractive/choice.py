@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import repeat
 from typing import Final
 
 from msgspec import Struct
 
-AGAIN: Final = 0.02
-"""What a second mention is worth of a first; a third this much of that."""
-_OF_FIRST: Final = (1.0, AGAIN, AGAIN**2)
-_HEARD: Final = len(_OF_FIRST)
-"""What is said so often adds nothing any more."""
+from .coverage import Coverage
 
 _UNLIMITED: Final = 1 << 60
 
@@ -65,7 +61,7 @@ class Stretch(Struct):
 
 
 class Candidates(Struct):
-    """All units to choose from: tokens, values and keys by unit, and weights by key.
+    """All units to choose from: tokens, values and keys by unit.
 
     `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one. Units
     that are `fixed` are chosen whatever the budget; of a line in pieces all are.
@@ -74,58 +70,32 @@ class Candidates(Struct):
     tokens: array[int]
     values: array[float]
     keys: Sequence[tuple[int, ...]]
-    weights: Sequence[float]
     stretches: Sequence[Stretch]
     marker: int
     pieces: Mapping[int, tuple[int, int]] = {}
     fixed: Sequence[int] = ()
 
 
-class _Queue:
-    """Units by their ratios, the best first, of equal ones the newest.
-
-    All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
-    """
-
-    def __init__(self, ratios: array[float], units: Iterable[int]) -> None:
-        self._ratios = ratios
-        self._sorted = array(UNSIGNED, sorted(units, key=ratios.__getitem__))
-        self._again: list[tuple[float, int]] = []
-
-    def push(self, ratio: float, unit: int) -> None:
-        heapq.heappush(self._again, (-ratio, -unit))
-
-    def pop(self) -> tuple[float, int] | None:
-        """The best ratio with its unit; None at the end."""
-        if self._sorted:
-            unit = self._sorted[-1]
-            ratio = self._ratios[unit]
-            if not self._again or self._again[0] >= (-ratio, -unit):
-                return ratio, self._sorted.pop()
-        elif not self._again:
-            return None
-        negative, number = heapq.heappop(self._again)
-        return -negative, -number
-
-
 class Choice:
     """The units chosen so far. `spent` are their tokens, the markers that are needed included.
 
-    `covered` counts for every key how often it is said, at first by what is not chosen from; choosing adds to it. Units
-    of which a token is worth less than `least` are left, whatever is free.
+    `covered` is at first what is said by what is not chosen from; choosing adds to it. Units of which a token is worth
+    less than `least` are left, whatever is free.
     """
 
-    def __init__(self, candidates: Candidates, covered: MutableSequence[int], least: float = 0.0) -> None:
+    def __init__(self, candidates: Candidates, covered: Coverage, least: float = 0.0) -> None:
         self.all = candidates
         size = len(candidates.tokens)
         self.kept = bytearray(size)
         self.spent = 0
         self.covered = covered
+        self.is_undone = False
+        """Whether choices were taken back, so that nothing more is chosen."""
         self._least = least
         self._left = bytearray(size + 1)
         """What is at the left of each unit, and of the end."""
-        self._sides = bytearray(b"\x02") * size
-        """At how many sides of each unit a marker stands once it is chosen."""
+        self._costs = array("i", map(candidates.marker.__add__, candidates.tokens))
+        """Tokens of each unit, with a marker more or less for what is beside it."""
         self._stretch_of = array(UNSIGNED)
         self._first = [
             stretch.opening + candidates.marker if stretch.vanishes else 0 for stretch in candidates.stretches
@@ -136,30 +106,32 @@ class Choice:
             self._bound(stretch)
             if not stretch.vanishes:
                 self.spent += candidates.marker
-        self._gains = array("d", map(_gain, candidates.weights, covered))
-        """What one more mention of each key is worth."""
         self._taken: list[tuple[Sequence[int], int]] = []
         self._too_large: list[int] = []
-        ratios = array("d", map(self._ratio, range(size)))
-        self._queue = _Queue(ratios, (unit for unit in range(size) if self._may_be_worth_it(unit, ratios[unit])))
+        self._ratios = ratios = array("d", map(self._ratio, range(size)))
+        """What each unit added for each token at first."""
+        worth_it = (unit for unit in range(size) if self._may_be_worth_it(unit, ratios[unit]))
+        # All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
+        self._sorted = array(UNSIGNED, sorted(worth_it, key=ratios.__getitem__))
+        self._again: list[tuple[float, int]] = []
         for unit in candidates.fixed:
-            self._take((unit,), self._cost_of_one(unit))
+            self._take((unit,), self._cost((unit,)))
         self._taken.clear()  # So that nothing takes them back.
 
     def _bound(self, stretch: Stretch) -> None:
         """Note where a stretch begins and ends, and what is missing in it already."""
-        start, stop, left, sides = stretch.start, stretch.stop, self._left, self._sides
+        start, stop, left, costs, marker = stretch.start, stretch.stop, self._left, self._costs, self.all.marker
         left[start] |= _EDGE
         left[stop] |= _EDGE
         if start == stop:
             return
-        sides[start] -= 1
-        sides[stop - 1] -= 1
+        costs[start] -= marker
+        costs[stop - 1] -= marker
         for gap in stretch.gaps:
             if gap == 0:
-                sides[start] += 1
+                costs[start] += marker
             if start + gap == stop:
-                sides[stop - 1] += 1
+                costs[stop - 1] += marker
                 left[stop] |= _MISSING_BEHIND
             else:
                 left[start + gap] |= _MISSING_BEFORE
@@ -177,49 +149,66 @@ class Choice:
         Without a budget all fit.
         """
         budget = _UNLIMITED if budget is None else budget
-        queue, rest, kept, least = self._queue, max(_REST, budget // _SHARE), self.kept, self._least
+        rest, least = max(_REST, budget // _SHARE), self._least
         for unit in self._too_large:
-            queue.push(self._ratio(unit), unit)
+            self._push(self._ratio(unit), unit)
         self._too_large = []
-        while budget - self.spent > rest and (found := queue.pop()) is not None:
-            before, unit = found
+        # Of what is asked for each unit, and again each time it comes up, as much as may be stands here.
+        queue, again, ratios, kept, pieces = self._sorted, self._again, self._ratios, self.kept, self.all.pieces
+        values, keys, gains, costs = self.all.values, self.all.keys, self.covered.gains, self._costs
+        first, stretch_of = self._first, self._stretch_of
+        while budget - self.spent > rest:
+            if queue:
+                unit = queue[-1]
+                before = ratios[unit]
+                if again and again[0] < (-before, -unit):
+                    before, unit = heapq.heappop(again)
+                    before, unit = -before, -unit
+                else:
+                    queue.pop()
+            elif again:
+                before, unit = heapq.heappop(again)
+                before, unit = -before, -unit
+            else:
+                break
             if kept[unit]:
                 continue
-            ratio = self._ratio(unit)
-            if ratio < least or ratio <= 0:
+            value = values[unit]
+            for key in keys[unit]:
+                value += gains[key]
+            if value <= 0:
+                continue
+            added: Sequence[int] = self._with_ends(unit) if unit in pieces else (unit,)
+            cost = self._cost(added) if len(added) > 1 else costs[added[0]] + first[stretch_of[unit]]
+            ratio = value / cost if cost > 1 else value
+            if ratio < least:
                 continue
             if ratio < before * _SAME:
-                queue.push(ratio, unit)
-                continue
-            added = self._with_ends(unit)
-            cost = self._cost(added)
-            if self.spent + cost > budget:
+                heapq.heappush(again, (-ratio, -unit))
+            elif self.spent + cost > budget:
                 self._too_large.append(unit)
-                continue
-            self._take(added, cost)
-            for end in dict.fromkeys((added[0], added[-1])):
-                self._close_gap(end, -1)
-                self._close_gap(end, 1)
+            else:
+                self._take(added, cost)
+                self._close_gaps(added)
 
     def undo(self, tokens: int) -> bool:
         """Take back the newest choices until so many tokens are free again; whether there was anything to take back.
 
-        Nothing more is chosen after that.
+        Nothing more may be chosen after that.
         """
         target = self.spent - tokens
-        had_any = bool(self._taken)
+        self.is_undone = had_any = bool(self._taken)
         while self._taken and self.spent > target:
             added, cost = self._taken.pop()
             self.spent -= cost
             for unit in added:
                 self.kept[unit] = 0
-                for key in self.all.keys[unit]:
-                    self.covered[key] -= 1
+                self.covered.take_back(self.all.keys[unit])
         return had_any
 
     def _ratio(self, unit: int) -> float:
         """What the unit adds for each token."""
-        candidates, gains = self.all, self._gains
+        candidates, gains = self.all, self.covered.gains
         value = candidates.values[unit]
         # Not `sum`: it rounds otherwise from Python 3.12 on, and ratios are compared.
         for key in candidates.keys[unit]:
@@ -228,9 +217,8 @@ class Choice:
             return 0.0
         if unit in candidates.pieces:
             cost = self._cost(self._with_ends(unit))
-        else:  # As `_cost_of_one`, without the way there: this is asked most of all.
-            cost = candidates.tokens[unit] + (self._sides[unit] - 1) * candidates.marker
-            cost += self._first[self._stretch_of[unit]]
+        else:  # As `_cost` has it, without the way there: this is asked most of all.
+            cost = self._costs[unit] + self._first[self._stretch_of[unit]]
         return value / cost if cost > 1 else value
 
     def _with_ends(self, unit: int) -> Sequence[int]:
@@ -242,42 +230,45 @@ class Choice:
 
     def _cost(self, added: Sequence[int]) -> int:
         """Tokens of units of one stretch, in order, and of the markers that come and go with them."""
-        if len(added) == 1:
-            return self._cost_of_one(added[0])
-        tokens, sides, left, marker = self.all.tokens, self._sides, self._left, self.all.marker
         cost = self._first[self._stretch_of[added[0]]]
         before = -1
         for unit in added:
-            cost += tokens[unit] + (sides[unit] - 1) * marker
-            if unit == before + 1 and not left[unit]:
-                cost -= marker
+            cost += self._costs[unit]
+            if unit == before + 1 and not self._left[unit]:
+                cost -= self.all.marker
             before = unit
         return cost
 
-    def _cost_of_one(self, unit: int) -> int:
-        first = self._first[self._stretch_of[unit]]
-        return first + self.all.tokens[unit] + (self._sides[unit] - 1) * self.all.marker
-
     def _take(self, added: Sequence[int], cost: int) -> None:
-        covered, gains, weights = self.covered, self._gains, self.all.weights
-        kept, left, sides = self.kept, self._left, self._sides
+        kept, left, costs, marker = self.kept, self._left, self._costs, self.all.marker
         self.spent += cost
         self._taken.append((added, cost))
         self._first[self._stretch_of[added[0]]] = 0
         for unit in added:
             kept[unit] = 1
             if not left[unit]:
-                sides[unit - 1] -= 1
+                costs[unit - 1] -= marker
             if not left[unit + 1]:
-                sides[unit + 1] -= 1
-            for key in self.all.keys[unit]:
-                covered[key] = times = covered[key] + 1
-                gains[key] = _gain(weights[key], times)
-        for unit in (added[0] - 1, added[-1] + 1):
+                costs[unit + 1] -= marker
+            self.covered.add(self.all.keys[unit])
+        for unit in (added[0] - 1, added[-1] + 1):  # They cost less now.
             if 0 <= unit < len(kept) and not kept[unit]:
                 ratio = self._ratio(unit)
                 if self._may_be_worth_it(unit, ratio):
-                    self._queue.push(ratio, unit)
+                    self._push(ratio, unit)
+
+    def _push(self, ratio: float, unit: int) -> None:
+        heapq.heappush(self._again, (-ratio, -unit))
+
+    def _close_gaps(self, added: Sequence[int]) -> None:
+        """Close small gaps beside what was chosen."""
+        kept, left, tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
+        for end in dict.fromkeys((added[0], added[-1])):
+            # Mostly the next unit alone is too large for that, or is chosen.
+            if not left[end] and not kept[end - 1] and tokens[end - 1] <= marker:
+                self._close_gap(end, -1)
+            if not left[end + 1] and not kept[end + 1] and tokens[end + 1] <= marker:
+                self._close_gap(end, 1)
 
     def _close_gap(self, unit: int, direction: int) -> None:
         """Choose the few units between a chosen one and the next, or an end, where they cost no more than a marker."""
@@ -301,11 +292,6 @@ class Choice:
                 return
         if found:
             self._take(sorted(found), tokens - marker)
-
-
-def _gain(weight: float, times: int) -> float:
-    """What one more mention of a key is worth that is said so often."""
-    return weight * _OF_FIRST[times] if times < _HEARD else 0.0
 
 
 def fit(choice: Choice, budget: int, measure: Callable[[], int]) -> None:

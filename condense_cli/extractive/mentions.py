@@ -47,19 +47,20 @@ class Mentions:
         self.beside: list[int] = []
         self.flags = bytearray()
 
-    def grow(self, size: int, position: int) -> None:
-        """Take in the facts up to a number, which are mentioned here for the first time."""
+    def grow(self, size: int) -> None:
+        """Make room for the facts up to a number."""
         new = size - len(self.first)
-        self.first += [position] * new
-        for column in (self.last, self.texts, self.written):
+        for column in (self.first, self.last, self.texts, self.written):
             column += [0] * new
         self.beside += [1_000] * new
         self.flags += bytes(new)
 
     def tell(self, numbers: Iterable[int], position: int, flags: int, *, is_written: bool) -> None:
         """Take in the facts of one text, each once; whether the assistant wrote it."""
-        last, texts, written, known = self.last, self.texts, self.written, self.flags
+        first, last, texts, written, known = self.first, self.last, self.texts, self.written, self.flags
         for number in numbers:
+            if not texts[number]:
+                first[number] = position
             last[number] = position
             texts[number] += 1
             known[number] |= flags

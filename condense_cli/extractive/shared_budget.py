@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import fsum
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,7 +62,7 @@ class SharedBudget:
         self._candidates: Candidates | None = None
         self._known: dict[Key, tuple[bytes, Text]] = {}
         self._filled: tuple[int, Choice] | None = None
-        """The last choice that was only valued, and the budget it was valued for."""
+        """The last choice that more may be added to, and the budget it was filled for."""
         self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
 
     def within(self, budget: int) -> Shortened:
@@ -71,7 +70,7 @@ class SharedBudget:
         if self._sections is None and self.tokens <= budget:
             return Shortened({}, "", self.tokens)
         filled, self._filled = self._filled, None
-        choice = filled[1] if filled is not None and filled[0] == budget else self._choice()
+        choice = filled[1] if filled is not None and filled[0] <= budget else self._choice()
         found = Shortened({}, "", 0)
 
         def measure() -> int:
@@ -80,6 +79,8 @@ class SharedBudget:
             return found.tokens
 
         fit(choice, budget - self._short, measure)
+        if not choice.is_undone:
+            self._filled = budget, choice
         return replace(found, tokens=self._short + found.tokens)
 
     def value_at_least(self, least: float) -> dict[Key, Text]:
@@ -99,12 +100,16 @@ class SharedBudget:
         if choice.spent + taken > budget:
             return None
         self._filled = budget, choice
-        # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
-        return fsum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)
+        return choice.covered.worth()
 
     def forget(self) -> None:
         """Hold no longer what was worked out for a budget."""
         self._filled = None
+
+    @property
+    def size(self) -> int:
+        """How many units there are to choose from."""
+        return sum(stretch.stop - stretch.start for stretch in self._stretches)
 
     @property
     def _placed(self) -> list[Stretch]:
@@ -113,7 +118,7 @@ class SharedBudget:
     def _choice(self, least: float = 0.0) -> Choice:
         if self._candidates is None:
             self._candidates = self._priced.candidates(self._keys, self._stretches, self._gap, self._fixed)
-        return Choice(self._candidates, self._said[:], least)
+        return Choice(self._candidates, self._said.copy(), least)
 
     def _read(self, choice: Choice) -> Shortened:
         """What is chosen, and the tokens of that."""

@@ -16,8 +16,10 @@ from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
+from .coverage import Coverage
 from .instructions import is_settled, weight_of
 from .kinds import DECISION, Kind
+from .known_lines import ReadText
 from .parts import Key, Part
 from .restated import restated_units
 from .survey import Survey
@@ -69,22 +71,28 @@ class Priced:
     def of(self, key: Key) -> Costs:
         known = self._known.get(key)
         if known is None:
-            units = self.survey.units[key]
-            pieces = {
-                unit: (start, stop)
-                for unit, (start, stop) in enumerate(zip(units.starts, units.stops, strict=True))
-                if stop - start > 1
-            }
-            # Pieces of long lines hardly ever come again, and the counter would remember every single one.
-            tokens = [
-                self.survey.count.anew(text) if pieces and stop > unit + 1 else self._line(text)
-                for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
-            ]
-            values = _own_values(self.survey, self.survey.parts[key], units, tokens)
+            text = self.survey.texts[key]
+            tokens = text.tokens or self._tokens(text, self.survey.units[key])
+            values = _own_values(self.survey, self.survey.parts[key], tokens)
             for unit in self._again.get(key, ()):
                 values[unit] = -_SAID * tokens[unit]
-            known = self._known[key] = Costs(array(UNSIGNED, tokens), array("d", values), pieces)
+            known = self._known[key] = Costs(tokens, array("d", values), text.pieces)
         return known
+
+    def _tokens(self, text: ReadText, units: Units) -> array[int]:
+        """The tokens of the units of a text, which are remembered with it."""
+        text.pieces = pieces = {
+            unit: (start, stop)
+            for unit, (start, stop) in enumerate(zip(units.starts, units.stops, strict=True))
+            if stop - start > 1
+        }
+        # Pieces of long lines hardly ever come again, and the counter would remember every single one.
+        tokens = (
+            self.survey.count.anew(text) if pieces and stop > unit + 1 else self._line(text)
+            for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
+        )
+        text.tokens = array(UNSIGNED, tokens)
+        return text.tokens
 
     def _line(self, text: str) -> int:
         known = self._lines.get(text)
@@ -118,7 +126,7 @@ class Priced:
             unit_keys += survey.keys[key]
             for unit, (start, stop) in costs.pieces.items():
                 pieces[offset + unit] = offset + start, offset + stop
-        return Candidates(tokens, values, unit_keys, survey.weights, stretches, gap, pieces, chosen)
+        return Candidates(tokens, values, unit_keys, stretches, gap, pieces, chosen)
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
@@ -135,7 +143,8 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
             texts[key] = _shortened(priced, key, limits[key], said)
         else:
             texts[key] = survey.parts[key].text
-            survey.add_said(said, key)
+            for unit in survey.keys[key]:
+                said.add(unit)
     return texts
 
 
@@ -161,19 +170,22 @@ def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int]
     return stretches
 
 
-def _own_values(survey: Survey, part: Part, units: Units, tokens: Sequence[int]) -> list[float]:
+def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float]:
     """What each unit of a part is worth besides its facts."""
     recency = (1 + survey.age(part.key)) ** -0.3
     own = survey.own.get(part.key[:2], ())
     if own is None:
-        return [_REQUEST * weight_of(body) * count for body, count in zip(units.bodies, tokens, strict=True)]
+        bodies = survey.units[part.key].bodies
+        return [_REQUEST * weight_of(body) * count for body, count in zip(bodies, tokens, strict=True)]
     is_said = part.is_said
+    # Of most parts what is known of their lines is enough.
+    bodies = survey.units[part.key].bodies if is_said or own else [""] * len(tokens)
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
     base = _SAID if is_said else _REST
     worth: Mapping[int, float] = {Kind.ERROR: error, Kind.DEFINITION: _DEFINED}
     kinds = survey.known.kinds
     values = []
-    for body, number, count in zip(units.bodies, survey.bodies[part.key], tokens, strict=True):
+    for body, number, count in zip(bodies, survey.bodies[part.key], tokens, strict=True):
         kind = kinds[number]
         value = base * count if kind else 0.0
         if kind > Kind.PLAIN:
@@ -185,11 +197,11 @@ def _own_values(survey: Survey, part: Part, units: Units, tokens: Sequence[int])
             value += _SETTLED * count
         values.append(value)
     for unit in own:
-        values[unit] = _REQUEST * weight_of(units.bodies[unit]) * tokens[unit]
+        values[unit] = _REQUEST * weight_of(bodies[unit]) * tokens[unit]
     return values
 
 
-def _shortened(priced: Priced, key: Key, budget: int, said: list[int]) -> str:
+def _shortened(priced: Priced, key: Key, budget: int, said: Coverage) -> str:
     survey = priced.survey
     stretches = stretches_of(survey, [key])
     choice = Choice(priced.candidates([key], stretches, further_tokens(survey)), said)

@@ -8,20 +8,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from itertools import compress
 from typing import Final
 
-from msgspec import Struct
-
-from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
+from .coverage import Coverage
 from .editable import EditableText, Nearby, of_line, of_text
 from .headings import Headings
 from .kinds import Kind
-from .known_lines import KnownLines
+from .known_lines import KnownLines, ReadText
 from .likelihood import Model, likelihoods
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .neighbours import highest, means
@@ -37,16 +36,6 @@ _AROUND: Final = 12
 
 def _kilotokens(characters: int) -> float:
     return characters / (1_000 * TOKEN)
-
-
-class _Text(Struct, frozen=True):
-    """What is read of a text once, however many parts have it: the numbers of its units' lines, what is missing in it
-    already, its facts, and its characters."""
-
-    bodies: array[int]
-    gaps: Mapping[int, Gap]
-    said: Sequence[int]
-    size: int
 
 
 class _Units(Mapping[Key, Units]):
@@ -70,7 +59,7 @@ class Survey:
 
     A key is the number of a fact, or of a line of a file's newest state; `keys` has those of every unit of a part.
     Equal lines have one number, by which `known` has what they say; `bodies` has those of every unit of a part. What is
-    `known` of an earlier state of the same conversation is not read again.
+    `known` of an earlier state of the same conversation is not read again, and keeps its numbers.
     """
 
     def __init__(
@@ -93,19 +82,20 @@ class Survey:
         self.positions: dict[Key, int] = {}
         self.end = 0
         self.bodies: dict[Key, array[int]] = {}
-        self.known = KnownLines(known)
+        self.known = known or KnownLines()
+        self.texts: dict[Key, ReadText] = {}
         self._mentions = Mentions()
         self._kinds: dict[int, tuple[bool, bool]] = {}
         """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
         self._read()
         self.facts: list[str] = [*self.known.names]
-        self.weights: list[float] = likelihoods(self.fact_features(), model.facts)
+        likely = iter(likelihoods(self.fact_features(), model.facts))
+        self.weights: list[float] = [next(likely) if texts else 0.0 for texts in self._mentions.texts]
         lines = [*self.known.numbers]
         self.lines = editable_lines(
             self.parts.values(), lambda key: [lines[number] for number in self.bodies[key]], self.positions
         )
-        likely = likelihoods(self.line_features(), model.lines)
-        self._number_lines([model.line * value for value in likely])
+        self._number_lines([model.line * value for value in likelihoods(self.line_features(), model.lines)])
 
     @cached_property
     def own(self) -> dict[Address, tuple[int, ...] | None]:
@@ -126,27 +116,23 @@ class Survey:
     def headings(self) -> Headings:
         return Headings(self.parts.values())
 
-    def said_by(self, keys: Iterable[Key]) -> list[int]:
+    def said_by(self, keys: Iterable[Key]) -> Coverage:
         """For every key of units how often these parts say it."""
-        said = [0] * len(self.weights)
+        said = Coverage.of(self.weights)
         for key in keys:
-            self.add_said(said, key)
+            for unit in self.keys[key]:
+                said.add(unit)
         return said
-
-    def add_said(self, said: list[int], key: Key) -> None:
-        """Count what one more part says."""
-        for unit in self.keys[key]:
-            for number in unit:
-                said[number] += 1
 
     def age(self, key: Key) -> float:
         """Thousands of tokens, about, that follow the beginning of a part."""
         return _kilotokens(self.end - self.positions[key])
 
     def fact_features(self) -> Iterator[tuple[float, ...]]:
-        """The features of every fact."""
+        """The features of every fact that is in the conversation."""
         for number, fact in enumerate(self.facts):
-            yield self._mentions.features(number, fact, self.end)
+            if self._mentions.texts[number]:
+                yield self._mentions.features(number, fact, self.end)
 
     def line_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every line of `lines`; `weights` are those of the facts."""
@@ -181,28 +167,26 @@ class Survey:
         return lambda body: Nearby(shares[body], highests[body], means_around[body])
 
     def _read(self) -> None:
-        known: dict[tuple[Text, bool], _Text] = {}
-        mentions = self._mentions
+        known, mentions = self.known, self._mentions
         for key, part in self.parts.items():
             by_sentence = key in self._prose
-            read = known.get((part.content, by_sentence))
+            read = known.text(part.content, by_sentence=by_sentence)
             if read is None:
-                read = known[part.content, by_sentence] = self._read_text(part.text, by_sentence)
-                mentions.grow(len(self.known.names), self.end)
+                units, size = split(part.text, by_sentence=by_sentence), len(part.text)
+                read = known.read(part.content, units, size, by_sentence=by_sentence)
+            mentions.grow(len(known.names))
+            self.texts[key] = read
             self.bodies[key], self.gaps[key], self.positions[key] = read.bodies, read.gaps, self.end
             if read.said:
                 mentions.tell(read.said, self.end, self._flags(part), is_written=part.is_written)
             self.end += read.size
-        self.known.forget_before()
-        for facts, kind in zip(self.known.facts, self.known.kinds, strict=True):
+        is_here = bytearray(len(known.facts))
+        for bodies in self.bodies.values():
+            for number in bodies:
+                is_here[number] = 1
+        for facts, kind in compress(zip(known.facts, known.kinds, strict=True), is_here):
             if facts:
                 mentions.stand_together(facts, IN_ERROR if kind == Kind.ERROR else 0)
-
-    def _read_text(self, text: str, by_sentence: bool) -> _Text:
-        units, facts_in = split(text, by_sentence=by_sentence), self.known.facts
-        bodies = self.known.read(units.bodies)
-        said = facts_in[bodies[0]] if len(bodies) == 1 else tuple(set().union(*map(facts_in.__getitem__, bodies)))
-        return _Text(bodies, units.gaps, said, len(text))
 
     def _flags(self, part: Part) -> int:
         """What is true of the facts that a part mentions."""

@@ -9,6 +9,7 @@ from typing import Final
 from ..core.tokens import Counter
 from ..extractive.choice import UNSIGNED, Candidates, Choice, Stretch
 from ..extractive.choice import fit as fit_choice
+from ..extractive.coverage import Coverage
 from ..extractive.instructions import weight_of
 from ..extractive.units import render, split
 from .entries import UserRequest
@@ -40,7 +41,7 @@ def quoted(
             values.append(share * weight_of(text) * tokens[-1])
         stretches.append(Stretch(start, len(tokens), found.gaps, _OPENING, vanishes=True))
     size = len(tokens)
-    choice = Choice(Candidates(tokens, values, [()] * size, [], stretches, _MARKER), [])
+    choice = Choice(Candidates(tokens, values, [()] * size, stretches, _MARKER), Coverage.of(()))
 
     def written() -> list[str]:
         inside = (choice.kept[stretch.start : stretch.stop] for stretch in stretches)

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive.choice import AGAIN, UNSIGNED, Candidates, Choice, Stretch
+from condense_cli.extractive.choice import UNSIGNED, Candidates, Choice, Stretch
+from condense_cli.extractive.coverage import AGAIN, Coverage
+from condense_cli.extractive.parts import Key
+from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
 
 MARKER = 9
@@ -39,8 +42,11 @@ def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
     keys = draw(
         st.lists(st.lists(st.integers(0, 5), max_size=3, unique=True).map(tuple), min_size=start, max_size=start)
     )
-    weights = draw(st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6))
-    return Candidates(tokens, values, keys, weights, stretches, MARKER, pieces)
+    return Candidates(tokens, values, keys, stretches, MARKER, pieces)
+
+
+weights = st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6)
+"""What a first mention of each key is worth."""
 
 
 def cost_of(found: Candidates, kept: bytearray) -> int:
@@ -68,14 +74,14 @@ def ratio(found: Candidates, choice: Choice, unit: int) -> float:
         kept[one] = 1
     shares = (1.0, AGAIN, AGAIN**2, 0.0)
     value = found.values[unit] + sum(
-        found.weights[key] * shares[min(choice.covered[key], 3)] for key in found.keys[unit]
+        choice.covered.weights[key] * shares[min(choice.covered.said[key], 3)] for key in found.keys[unit]
     )
     return value / max(1, cost_of(found, kept) - cost_of(found, choice.kept))
 
 
-@given(candidates(), st.integers(0, 200))
-def test_what_is_spent_is_what_is_kept(found: Candidates, budget: int) -> None:
-    choice = Choice(found, [0] * 6)
+@given(candidates(), weights, st.integers(0, 200))
+def test_what_is_spent_is_what_is_kept(found: Candidates, weights: list[float], budget: int) -> None:
+    choice = Choice(found, Coverage.of(weights))
     before = choice.spent
     choice.fill(budget)
     assert choice.spent == cost_of(found, choice.kept)
@@ -83,11 +89,12 @@ def test_what_is_spent_is_what_is_kept(found: Candidates, budget: int) -> None:
     while choice.undo(1):
         assert choice.spent == cost_of(found, choice.kept)
     assert not any(choice.kept)
+    assert (choice.covered.gains, choice.covered.worth()) == (array("d", weights), 0)
 
 
-@given(candidates(may_vanish=False), st.sampled_from([0.005, 0.02, 0.1]))
-def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, least: float) -> None:
-    choice = Choice(found, [0] * 6, least)
+@given(candidates(may_vanish=False), weights, st.sampled_from([0.005, 0.02, 0.1]))
+def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: list[float], least: float) -> None:
+    choice = Choice(found, Coverage.of(weights), least)
     choice.fill(None)
     left = [unit for unit in range(len(found.tokens)) if not choice.kept[unit]]
     assert not [unit for unit in left if ratio(found, choice, unit) >= least * 1.000_001]
@@ -100,12 +107,33 @@ def session(log: str, *, is_long: bool) -> Survey:
     return Survey(anthropic(user("Look at it."), *turns).messages, Counter(), known=None)
 
 
-# What goes in one round leaves lines that the next one has read already.
+def told(survey: Survey) -> list[list[tuple[dict[str, float], float]]]:
+    """What every unit of every part says: its facts with their weights, and what the line itself is worth."""
+    facts = len(survey.facts)
+    return [
+        [
+            (
+                {survey.facts[key]: survey.weights[key] for key in keys if key < facts},
+                sum(survey.weights[key] for key in keys if key >= facts),
+            )
+            for keys in survey.keys[part]
+        ]
+        for part in survey.parts
+    ]
+
+
+# What goes in one round leaves lines that the next one has read already, and lines that are no longer there.
 def test_lines_that_were_read_before_say_the_same() -> None:
     before, now = session("a", is_long=True), session("a", is_long=False)
     again = Survey(now.messages, Counter(), known=before.known)
-    assert (again.facts, again.weights, again.keys, again.lines) == (now.facts, now.weights, now.keys, now.lines)
-    assert again.known.kinds == now.known.kinds
+    assert (again.lines, again.gaps, told(again)) == (now.lines, now.gaps, told(now))
+    assert {fact for fact, weight in zip(again.facts, again.weights, strict=False) if weight} == {*now.facts}
+    assert [costs(again, key) for key in again.parts] == [costs(now, key) for key in now.parts]
+
+
+def costs(survey: Survey, key: Key) -> tuple[object, ...]:
+    found = Priced(survey).of(key)
+    return found.tokens, found.values, found.pieces
 
 
 # A conversation of 50 MB takes hundreds of MB as a survey, and nothing may wait for the garbage collector.

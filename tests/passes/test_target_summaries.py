@@ -14,8 +14,10 @@ from condense_cli.core.markers import SummaryMark, short_hash
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError
+from condense_cli.extractive.shared_budget import SharedBudget
 from condense_cli.formats.engine.own_summaries import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.modes import division
 from condense_cli.passes.offline import Offline
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.summaries import BatchTask, Written
@@ -55,6 +57,27 @@ def test_texts_stay_in_their_places_where_a_summary_keeps_no_more() -> None:
     transcript = anthropic(*conversation(12))
     condensation = condense(transcript, extract(**SUMMARIZING), target_reduction_percent=10)
     assert {receipt.operation for receipt in condensation.changes} == {"extract"}
+
+
+# Each division takes as long as all else of an extraction where there are hundreds of thousands of lines.
+def test_of_many_lines_few_divisions_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    value, valued = SharedBudget.value_per_token, list[float | None]()
+
+    def noted(self: SharedBudget, budget: int) -> float | None:
+        valued.append(value(self, budget))
+        return valued[-1]
+
+    monkeypatch.setattr(SharedBudget, "value_per_token", noted)
+    transcript = anthropic(*many_turns())
+    target = int(Counter.of(transcript).transcript(transcript) * 0.5)
+    found = condense(transcript, extract(**SUMMARIZING), target_tokens=target)
+    of_five = valued.copy()
+    monkeypatch.setattr(division, "_MANY", 100)
+    valued.clear()
+    few = condense(transcript, extract(**SUMMARIZING), target_tokens=target)
+    assert (len(of_five), len(valued)) == (5, 2)
+    assert valued == [of_five[0], of_five[-1]]
+    assert max(found.tokens_after, few.tokens_after) <= target
 
 
 def worked_before_a_request(opening: dict[str, object]) -> tuple[Transcript, int]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from ...core.tokens import Counter
 from ...core.transcript import Message
-from ..choice import AGAIN
+from ..coverage import AGAIN
 from ..kinds import DECISION, tells_an_error
 from ..parts import Key, Part
 from ..pasted import Address

@@ -18,6 +18,11 @@ from .shortening import Shortening
 _SHARES: Final = (0.2, 0.4, 0.6, 0.8, 1.0)
 """Shares of the messages that are tried. More of them find little more."""
 
+_SHARES_OF_MANY: Final = (0.8, 1.0)
+_MANY: Final = 20_000
+"""Of more units fewer shares are tried, as each takes long. Where five can be compared, the best of none and 0.8 leaves
+0.1 % less of what later work is expected to need than the best of all (means over 84 cuts of recorded sessions)."""
+
 _MOST: Final = 0.8
 """One summary of more is only written where texts that stay in their places cannot reach the target."""
 
@@ -69,7 +74,7 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
     best, most = in_place, whole.value_per_token(in_place.budget)
     is_in_reach = most is not None
     tried: set[int] = set()
-    for share in _SHARES:
+    for share in _SHARES if whole.size <= _MANY else _SHARES_OF_MANY:
         division = None if is_in_reach and share > _MOST else divided(share)
         if division is None or division.end in tried:
             continue
