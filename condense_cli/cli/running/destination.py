@@ -258,5 +258,5 @@ def proposal(source: str, format: str, *, is_writable: bool) -> str:
     if not is_writable:
         return "Nothing was written: this format can only be read. Add --to anthropic -o FILE."
     if format in SESSION_FILES and source != "-":
-        return "Nothing was written: add --new-session to resume it, or -o FILE."
+        return "Nothing was written: add --new-session or -o FILE."
     return "Nothing was written: add -o FILE."

@@ -21,6 +21,7 @@ from ..text.visible import visible
 SHOWN: Final = 5
 _LEAST_SHOWN: Final = 24
 """Characters of the line that went; the reason gets what it needs of the rest."""
+_INSIDE: Final = "parts of a long line"
 
 
 def largest(diff: Diff, result: Condensation, count: Counter) -> list[BlockDiff]:
@@ -74,6 +75,7 @@ def _line(block: BlockDiff, width: int) -> Text:
     text = Text("  - ", style="red")
     text.append(visible(" ".join(first.split())))
     why = main_reason(why for hunk in gone for why in block.why(hunk)) or block.reason.partition(",")[0]
+    why = why or _INSIDE  # Reasons are of whole lines; of this one a part stayed.
     more = f"{len(lines) - 1:,} more" if len(lines) > 1 else ""
     said = visible(": ".join(filter(None, (more, why))))
     if said:
