@@ -296,7 +296,7 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
         "unresolved": 1,
         "saved": 0,
     }
-    assert "\nNo reference can be resolved; 1 more leads nowhere\n" in condense("inspect", wrong).text
+    assert "\n1 reference cannot be undone.\n" in condense("inspect", wrong).text
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bombs import LINES
 from build import assistant, call, read_turn, result, user
 from helpers import condense
-from reading import LINES, B, read, see
+from reading import B, read, see
 
 from condense_cli import api
 from condense_cli.errors import ExitStatus
