@@ -7,12 +7,11 @@
 Sessions count that record the usage of ten steps or more, from one request to the next, and grew by 10,000 tokens in
 what is predicted. Two predictions of how much the input tokens grow are measured:
 
-- from the session's own usage: the first 60% of its calls are known, and the growth from there to the last call is
-  predicted. A factor of 1, which is what a plain count says, is given beside it;
-- from the table alone: the growth from the first call to the last.
-
-The table is fitted to all other projects for both. A project is the part of the file's name before `__`, or before the
-first hyphen.
+- from the session's own usage, as for a model of which the table says nothing: the first 60% of its calls are known,
+  and the growth from there to the last call is predicted. A factor of 1, which is what a plain count says, is given
+  beside it;
+- from the table alone, fitted to all other projects: the growth from the first call to the last. A project is the part
+  of the file's name before `__`, or before the first hyphen.
 
 A step may be billed for what the file does not hold: clients of 2025 sent reminders of changed files that they did not
 record, and tools are loaded on the way. Steps outside 0.8 to 4 times our count, by more than 300 tokens, are such. The
@@ -127,14 +126,13 @@ def predicted(session: Session, value: float, steps: Sequence[UsageStep]) -> Pre
     return Prediction(session, value, error(value, explained), error(value, steps), error(1, explained))
 
 
-def from_usage(session: Session, sessions: Sequence[Session]) -> Prediction | None:
+def from_usage(session: Session) -> Prediction | None:
+    """As for a model of which the table says nothing."""
     known = int(len(session.steps) * KNOWN_SHARE)
     usages = [usage for usage in session.transcript.usages if not usage.is_older]
     beginning = replace(session.transcript, usages=tuple(usages[: known + 1]))
-    family, written = session.family, dict(FAMILIES)
-    found = fit(family, (other for other in sessions if other.project != session.project))
+    written = dict(FAMILIES)
     FAMILIES.clear()
-    FAMILIES.update({family: (found, 0.1, 0)} if family and found else {})
     value = factor_of(beginning, session.count).value
     FAMILIES.update(written)
     return predicted(session, value, session.steps[known:])
@@ -152,7 +150,7 @@ def fit(family: str | None, sessions: Iterable[Session]) -> float | None:
     for session in sessions:
         believed = [step for step in session.whole if step.is_believable]
         if session.family == family and believed:
-            found.append(UsageStep(round(1_000_000 * fitted(believed, None)), 1_000_000))
+            found.append(UsageStep(round(1_000_000 * fitted(believed)), 1_000_000))
             found += found[-1:] * min(9, sum(step.counted for step in believed) * 10 // MOST_OF_ONE)
     return median_of(found) if found else None
 
@@ -230,7 +228,7 @@ def recorded() -> list[Path]:
 def predictions(sessions: Sequence[Session]) -> tuple[list[Prediction], list[Prediction]]:
     """From the sessions' own usage, and from the table; each time with the other projects alone."""
     by_table = [found for session in sessions if is_foreign(session) and (found := from_table(session, sessions))]
-    by_usage = [found for session in sessions if (found := from_usage(session, sessions))]
+    by_usage = [found for session in sessions if (found := from_usage(session))]
     return by_usage, by_table
 
 

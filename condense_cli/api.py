@@ -31,7 +31,7 @@ from .core.transcript import Container, Transcript
 from .errors import BrokenOutputError, UsageError
 from .lossless.decode import count_gaps, decode
 from .lossless.proof import with_escapes
-from .lossless.references import SPELLED
+from .lossless.unresolved import broken_in, outside_of
 from .money.windows import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context
@@ -260,7 +260,8 @@ def _sizing(
 class Restoration(Struct, frozen=True):
     """A transcript without the references that could be resolved.
 
-    `unresolved` references stay as they are; `gaps` are lossy markers, whose content is gone from the file.
+    `unresolved` references stay as they are, and so do `look_alikes`: lines that look like references and are text.
+    `gaps` are lossy markers, whose content is gone from the file.
     `elsewhere` are references in parts of the file that are not in this conversation, such as other branches.
     """
 
@@ -270,6 +271,7 @@ class Restoration(Struct, frozen=True):
     unresolved: int
     gaps: int
     elsewhere: int
+    look_alikes: int = 0
 
 
 @with_arguments()
@@ -277,12 +279,9 @@ def restore(transcript: Transcript) -> Restoration:
     """Undo every reference of a condensed transcript, from the transcript alone."""
     found = decode(a_transcript(transcript).messages)
     restored = replace(transcript, messages=found.messages)
-    elsewhere = 0
-    if SPELLED.search(transcript.source.data):
-        used = {block.place.record for _, block in transcript.blocks()}
-        others = (record for record in range(len(transcript.source.spans)) if record not in used)
-        elsewhere = sum(len(SPELLED.findall(transcript.source.raw(record))) for record in others)
-    return Restoration(transcript, restored, found.resolved, found.unresolved, count_gaps(found.messages), elsewhere)
+    broken = broken_in(transcript.messages, found)
+    gaps, elsewhere = count_gaps(found.messages), outside_of(transcript)
+    return Restoration(transcript, restored, found.resolved, broken, gaps, elsewhere, found.unresolved - broken)
 
 
 @with_arguments()

@@ -14,6 +14,7 @@ from rich.text import Text
 from terminal_svg import for_any_viewer
 
 from condense_cli import api
+from condense_cli.cli.running.destination import proposal
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter, encoding_for
@@ -53,7 +54,8 @@ def main() -> None:
         cost=cost_of(result, count, overhead, prices),
     )
     prompt = Text.assemble(("$ ", "green"), (f"condense run {SAMPLE.name}", "bold"))
-    parts = [prompt, "", *terminal.render_run(result, report, count, WIDTH)]
+    next_step = Text(proposal(SAMPLE.name, report.format, is_writable=True, is_more=True), style="dim")
+    parts = [prompt, *terminal.render_run(result, report, count, WIDTH), next_step]
     picture(parts, f"condense run {SAMPLE.name}", FOLDER / "run.svg")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ..core import patterns
 from ..core.brief import quoted
@@ -206,18 +207,17 @@ def _operations(
             yield (*path, content_type), "truncate needs max_lines or max_chars", hint
 
 
-def profiles_named(configuration: Configuration) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Each name with the path of its key."""
+def profiles_named(configuration: Configuration | Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Each name with the path of its key, also in the plain values of a file that has mistakes."""
     yield from _named(configuration, ())
 
 
 def _named(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         for index, item in enumerate(value):
             yield from _named(item, (*path, index))
-    elif isinstance(value, Struct):
-        for name in value.__struct_fields__:
-            item = getattr(value, name)
+    elif isinstance(value, Struct | dict):
+        for name, item in (value if isinstance(value, dict) else asdict(value)).items():
             if name in _OF_PROFILES and isinstance(item, str):
                 yield (*path, name), item
             else:

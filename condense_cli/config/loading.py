@@ -17,7 +17,7 @@ from ..core.nearest import nearest
 from ..core.numbers import percent_in
 from ..errors import ConfigurationError, all_together
 from .base import with_numbers
-from .checks import problems
+from .checks import Problem, problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged import values_in
 from .positions import KeyPath, Positions, is_at, value_at
@@ -100,6 +100,13 @@ def load_with_positions(path: Path, presets: PresetFolders | None = None) -> Loa
     return _parsed(path, path.parent, presets)
 
 
+def plain_values(path: Path) -> tuple[Any, Positions]:
+    """What a configuration file says, whether right or wrong. Raises ConfigurationError."""
+    from .yaml_reading import read_yaml
+
+    return read_yaml(read_text(path), str(path))
+
+
 def load_preset_file(path: Path) -> Loaded:
     """The same of a preset that another file names: it must name none itself, or two could name each other."""
     return _parsed(path, None, None)
@@ -155,22 +162,29 @@ def typed_file(
 ) -> Loaded:
     """The configuration in a file of that kind; what else it may say is checked. Raises ConfigurationError."""
     value = with_numbers(value, kind)
-    preset = as_typed(value, kind, positions).preset
+    faults, value = _faults(value, kind, positions, ())
+    found = [error for _, error in faults]
+    try:
+        preset = msgspec.convert(value, kind).preset
+    except msgspec.ValidationError:
+        raise all_together(found) from None
     if preset is not None and folder is None:
         raise positions.error(("preset",), "this file is used as a preset and cannot name one itself")
     known = {field.name for field in msgspec.structs.fields(Configuration)}
     own = {key: item for key, item in value.items() if key in known}
     base = None if preset is None or folder is None else _base(preset, positions, folder, presets)
     configuration = msgspec.convert(over(base, own), Configuration)
-    found = [positions.error(path, what, hint) for path, what, hint in problems(configuration)]
+    for path, what, hint in (*problems(configuration), *_other_presets(configuration)):
+        # What was left out because it is wrong may be missing now in what is around it.
+        if not any(fault[: len(path)] == path for fault, _ in faults):
+            found.append(positions.error(path, what, hint))
     if found:
         raise all_together(found)
-    _check_others(configuration, positions)
     return Loaded(configuration, positions.name, own, positions, base)
 
 
-def _check_others(configuration: Configuration, positions: Positions) -> None:
-    """Raises ConfigurationError if a configuration is to be no larger than what is no preset of the package."""
+def _other_presets(configuration: Configuration) -> Iterator[Problem]:
+    """What a configuration is to be no larger than, and is no preset of the package."""
     if not configuration.no_larger_than:
         return
     names = preset_names()
@@ -178,7 +192,7 @@ def _check_others(configuration: Configuration, positions: Positions) -> None:
         if name not in names:
             near = nearest(name, names)
             hint = f"Did you mean {near}?" if near else f"There are {', '.join(names)}."
-            raise positions.error(("no_larger_than", index), f"the package has no preset {quoted(name)}", hint)
+            yield ("no_larger_than", index), f"the package has no preset {quoted(name)}", hint
 
 
 def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolders | None) -> Loaded:
@@ -198,30 +212,32 @@ T = TypeVar("T", bound=Struct)
 def as_typed(value: Any, kind: type[T], positions: Positions, at: KeyPath = ()) -> T:
     """Plain values, which stand at a path of a file, as a struct. Raises ConfigurationError, with all that is wrong."""
     value = with_numbers(value, kind)
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        raise all_together(_faults(error, value, kind, positions, at)) from None
+    faults, value = _faults(value, kind, positions, at)
+    if faults:
+        raise all_together(error for _, error in faults)
+    return msgspec.convert(value, kind)
 
 
 def _faults(
-    error: msgspec.ValidationError, value: Any, kind: type[T], positions: Positions, at: KeyPath
-) -> Iterator[ConfigurationError]:
-    """This fault and those behind it, which are found by leaving out what is wrong."""
-    left = deepcopy(value)
-    for _ in range(_MOST_FAULTS):
-        yield _explained(str(error), positions, left, kind, at)
-        if not _leave_out(left, str(error)):
-            return
+    value: Any, kind: type[Struct], positions: Positions, at: KeyPath
+) -> tuple[list[tuple[KeyPath, ConfigurationError]], Any]:
+    """All that is wrong, each with the path at which it was left out to find the next; and the values without it."""
+    found: list[tuple[KeyPath, ConfigurationError]] = []
+    while len(found) < _MOST_FAULTS:
         try:
-            msgspec.convert(left, kind)
-            return
-        except msgspec.ValidationError as another:
-            error = another
+            msgspec.convert(value, kind)
+            break
+        except msgspec.ValidationError as error:
+            value = value if found else deepcopy(value)
+            explained = _explained(str(error), positions, value, kind, at)
+            found.append((_leave_out(value, str(error)), explained))
+            if not found[-1][0]:
+                break
+    return found, value
 
 
-def _leave_out(value: Any, message: str) -> bool:
-    """Take what a message of msgspec is about out of plain values; False where it cannot be told, or is all there is.
+def _leave_out(value: Any, message: str) -> KeyPath:
+    """Take what a message of msgspec is about out of plain values: its path, empty where that cannot be told.
 
     Where a key is missing that is what should have it. A place in a list stays, so that others keep theirs.
     """
@@ -231,9 +247,9 @@ def _leave_out(value: Any, message: str) -> bool:
     while path and isinstance(path[-1], int):
         path = path[:-1]
     if not path or not is_at(value, path):
-        return False
+        return ()
     del value_at(value, path[:-1])[path[-1]]
-    return True
+    return path
 
 
 def _steps(where: str) -> KeyPath:

@@ -2,8 +2,11 @@
 
 Ours are those of a vocabulary that is at hand: o200k_base, for models other than OpenAI's. Another family cuts the same
 text into more tokens. Inside, everything is counted in ours, so that receipts add up. A person sees, and asks for, the
-model's: ours times a factor. It comes from the usage that the transcript itself records, else from a table of model
-families that `benchmarks/token_factors.py` fits to recorded sessions.
+model's: ours times a factor. It comes from a table of model families, which `benchmarks/token_factors.py` fits to the
+usage that many sessions recorded; for a model of no such family from the usage that the transcript itself records.
+
+What one session recorded is no surer a guide than the table: clients send what their files do not hold. And it is
+another one once texts are cut, so that a condensed file would count as something else than the run had told.
 """
 
 from __future__ import annotations
@@ -122,11 +125,6 @@ class TokenFamily(Struct, frozen=True):
     error: float
     sessions: int
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """What four of five sessions lie between."""
-        return self.factor * (1 - self.error), self.factor * (1 + self.error)
-
 
 def family_of(model: str | None) -> TokenFamily | None:
     """What the table says of a model; None where no recorded session is of its family."""
@@ -175,15 +173,14 @@ def factor_of(transcript: Transcript, count: Counter) -> Factor:
     """The factor for a transcript and its model."""
     if encoding_for(transcript.model, count.counter).exact:
         return Factor(1.0, Known.EXACT, 0.0)
-    family, typical = family_of(transcript.model), typical_of(transcript.model)
+    family = family_of(transcript.model)
+    if family is not None:
+        return Factor(family.factor, Known.TABLE, family.error, typical=family.factor)
     steps = list(steps_of(transcript, count))
     believed = [step for step in steps if step.is_believable]
     if sum(step.counted for step in believed) >= _ENOUGH:
-        return Factor(fitted(believed, family), Known.RECORDED, RECORDED_ERROR, typical=typical)
-    doubt = _DOUBT if sum(step.counted for step in steps) >= _ENOUGH else ""
-    if family is None:
-        return Factor(doubt=doubt)
-    return Factor(family.factor, Known.TABLE, family.error, doubt, typical)
+        return Factor(fitted(believed), Known.RECORDED, RECORDED_ERROR)
+    return Factor(doubt=_DOUBT if sum(step.counted for step in steps) >= _ENOUGH else "")
 
 
 def steps_of(transcript: Transcript, count: Counter) -> Iterator[UsageStep]:
@@ -220,16 +217,12 @@ def _is_whole(message: Message) -> bool:
     )
 
 
-def fitted(steps: Sequence[UsageStep], family: TokenFamily | None) -> float:
-    """The factor that most of the steps agree on, no further from the table's than sessions of its family usually are.
-
-    Without that bound a session would have another factor once its texts, and what was recorded of them, are cut.
-    """
+def fitted(steps: Sequence[UsageStep]) -> float:
+    """The factor that most of the steps agree on."""
     typical = median_of(steps)
     near = [step for step in steps if _is_near(step, typical)]
     own = sum(step.billed for step in near) / sum(step.counted for step in near)
-    lowest, highest = (LOWEST, HIGHEST) if family is None else family.bounds
-    return min(highest, max(lowest, own))
+    return min(HIGHEST, max(LOWEST, own))
 
 
 def _is_near(step: UsageStep, factor: float) -> bool:

@@ -79,6 +79,10 @@ class Addresses:
             return Address(what, target - bisect_right(places, here) + 1, False, field)
         return Address(what, bisect_left(places, here) - target, True, field)
 
+    def name_of(self, place: TextPlace) -> str:
+        """The name of a call or a result; empty for anything else."""
+        return self._names.get(place, "")
+
     def call_of(self, result: TextPlace) -> TextPlace | None:
         """The call that a result answers."""
         return self._call_of.get(result)

@@ -76,6 +76,7 @@ class Restored(Tally):
     unresolved: int = 0
     elsewhere: int = 0
     gaps: int = 0
+    look_alikes: int = 0
 
 
 def restoring(found: Restored) -> Look:
@@ -87,6 +88,7 @@ def restoring(found: Restored) -> Look:
         found.unresolved += result.unresolved
         found.elsewhere += result.elsewhere
         found.gaps += result.gaps
+        found.look_alikes += result.look_alikes
         found.changed += result.transcript.is_changed
         return api.dump(result) if result.transcript.is_changed else None
 

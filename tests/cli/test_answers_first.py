@@ -16,7 +16,7 @@ from condense_cli.config.preset_folders import preset_names
 def test_inspect_answers_in_a_screen(columns: int) -> None:
     answer = condense_on_terminal("inspect", real.SESSION, columns=columns).plain
     lines = answer.splitlines()
-    assert lines[0] == "34,681 tokens in 160 messages"
+    assert lines[0] == "38,534 tokens in 160 messages"
     assert len(lines) <= 32
     assert max(map(len, lines)) <= columns
     assert "repeat earlier text; replacing them with references would save" in " ".join(answer.split())

@@ -116,12 +116,12 @@ def test_all_mistakes_are_listed_at_once(tmp_path: Path) -> None:
     )
     done = condense("config", "validate", file)
     assert done.status == ExitStatus.USAGE
-    assert [line for line in (1, 2, 8) if f"{file}:{line}:" in done.stderr] == [1, 2, 8]
+    assert [line for line in range(1, 9) if f"{file}:{line}:" in done.stderr] == [1, 2, 5, 8]
     report = condense("config", "validate", file, "--json").json["files"][0]
-    assert len(report["mistakes"]) == 3
+    assert len(report["mistakes"]) == 4
     assert report["mistakes"][0]["message"] == report["message"]
     done = condense("run", file, "-c", file)
-    assert "There are 2 more mistakes: condense config validate." in done.stderr
+    assert "There are 3 more mistakes: condense config validate." in done.stderr
     file.write_text("target_tokens: 5\ntarget_reduction_percent: 5\nkeep: [x y]\ncut: ['/(/']\n")
     assert len(condense("config", "validate", file, "--json").json["files"][0]["mistakes"]) == 3
 
@@ -147,6 +147,22 @@ def test_an_undefined_profile_is_a_mistake(text: str, line: int, tmp_path: Path)
     assert "there is no profile 'nope'" in done.stderr
     file.write_text(text.replace("nope", "offline"))
     assert condense("config", "validate", file).status == ExitStatus.DONE
+
+
+def test_mistakes_of_every_kind_are_told_at_once(tmp_path: Path) -> None:
+    """Unknown keys, wrong types, what contradicts itself, and profiles that nobody defines; and nothing that only
+    follows from leaving one of them out."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "keepRecnt: 10\nkeep: [x y]\nprofile: nope\nno_larger_than: [tiny]\npasses:\n"
+        "  - id: a\n    mode: individual\n    selection: {type: preserve_recent, keep_recent_count: many}\n"
+        "    individual_config: {defaults: {tool_results: {operation: truncate, params: {truncate: {max_lines: x}}}}}\n"
+        "  - id: a\n    mode: batch\n    selection: {type: custom}\n"
+        "    batch_config: {operation: summarize, summarization_config: {api_profile: nobody}}\n"
+    )
+    found = condense("config", "validate", file, "--json").json["files"][0]["mistakes"]
+    lines = sorted(int(mistake["message"].split(":")[1]) for mistake in found)
+    assert lines == [1, 2, 3, 4, 8, 9, 10, 13]
 
 
 @pytest.mark.parametrize("key", ["preset: {}", "counter: {}", "x{}: 1", "keep: ['{}']", "profile: {}"])

@@ -64,7 +64,7 @@ def restored(data: bytes) -> bytes:
 def test_a_reference_that_is_none_of_ours_is_text(turns: list[dict[str, Any]]) -> None:
     transcript = anthropic(user("Go."), assistant("Yes."), *turns, assistant("Done."))
     found = api.restore(transcript)
-    assert (found.resolved, found.unresolved) == (0, 1)
+    assert (found.resolved, found.unresolved, found.look_alikes) == (0, 0, 1)
     assert api.dump(found) == transcript.source.data
 
 

@@ -161,12 +161,12 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
         condense("run", file, "--config", both, "--json").json["tokens"][key]
         for key in ("saved", "saved_by_references")
     )
-    assert f"\nCut: tool results {saved - kept:,} tokens; replaced by references: {kept:,}.\n" in done.plain
+    assert f"\nCut: tool results {saved - kept:,}; references save {kept:,}.\n" in done.plain
     assert re.search(rf"\ntool results +reference +1 +{kept:,}\n", done.plain)
     assert re.search(r"\nmessage 2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
     assert "refer " not in done.plain
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
-    assert f"\nReplaced by references: {kept:,}; condense restore undoes all 1.\n" in only.plain
+    assert f"\nReferences save {kept:,}; condense restore undoes all 1.\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
     assert re.search(r"\n2\.0 +tool result +\d+ → \d+  reference: repeats lines", explained.plain)
 
@@ -180,7 +180,7 @@ def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path
     at_first = report["passes"][0]["tokens_before"] - report["passes"][0]["tokens_after"]
     assert at_first == report["tokens"]["saved_by_references"] == 0
     shown = condense_on_terminal("run", file, "--config", config, columns=80).plain
-    assert f"\nCut: tool results {report['tokens']['saved']:,} tokens.\n" in shown
+    assert f"\nCut: tool results {report['tokens']['saved']:,}.\n" in shown
 
 
 def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> None:
@@ -289,14 +289,14 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
     assert found["references"] == {"resolved": 1, "unresolved": 0, "saved": saved}
     assert found["lossless"]["tokens"] == saved > 0
     shown = condense("inspect", small).text
-    assert f"\n1 reference saves {saved:,} tokens already\n" in shown
+    assert f"\n1 reference saves {saved:,} tokens already.\n" in shown
     assert f"\nRewriting them would save {saved:,} tokens (" in shown
     assert condense("inspect", wrong, "--json").json["repeats"]["references"] == {
         "resolved": 0,
         "unresolved": 1,
         "saved": 0,
     }
-    assert "\nNo reference can be resolved; 1 more leads nowhere\n" in condense("inspect", wrong).text
+    assert "\n1 reference cannot be undone.\n" in condense("inspect", wrong).text
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -77,7 +77,7 @@ def test_what_cannot_be_resolved(tmp_path: Path) -> None:
     done = condense("restore", path, "-o", tmp_path / "whole.jsonl")
     assert done.status == ExitStatus.INPUT
     assert "1 reference restored." in done.text
-    assert "1 line looks like a reference" in done.text
+    assert "1 reference cannot be undone: " in done.text
     assert (tmp_path / "whole.jsonl").read_bytes() == lines([*TWICE, *small[5:]])
     counts = json.loads(condense("restore", path, "--json").stdout)
     assert (counts["resolved"], counts["unresolved"], counts["left_out"]) == (1, 1, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,5 +44,7 @@ def test_another_threshold_was_not_measured(tmp_path: Path) -> None:
 
 def test_people_read_it_in_one_line() -> None:
     shown = " ".join(condense("run", SAMPLE, "--dry-run", "--preset", "balanced").plain.split())
-    assert "Expected to keep " in shown
-    assert "in the worst of 15 projects)." in shown
+    assert re.search(r"Usually keeps \d+% of needed facts and \d+% of edit lines \(worst: \d+% and \d+%\)\. ", shown)
+    assert "in the worst of 15 projects)." in " ".join(condense("run", SAMPLE, "--dry-run", "--cost").plain.split())
+    chat = PROJECT / "sample_transcripts" / "bugfix-pi.jsonl"
+    assert "%), measured on Claude Code." in " ".join(condense("run", chat, "--dry-run").plain.split())

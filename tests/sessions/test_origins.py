@@ -36,6 +36,10 @@ def test_quietly_the_new_id_is_all_that_is_printed(sessions: tuple[Path, Path]) 
     assert new != original
     again = condense("run", original, "-p", "speed", "--new-session", "-q")
     assert (again.text, again.stderr) == (f"{new.stem}\n", "")
+    # A script that takes the id must not take nothing for one.
+    unchanged = condense("run", new, "-p", "speed", "--new-session", "-q")
+    assert (unchanged.status, unchanged.text) == (ExitStatus.DONE, "")
+    assert unchanged.stderr == "condense: nothing changed, so no new session was written.\n"
 
 
 def test_the_origin_is_noted_beside_the_session(sessions: tuple[Path, Path]) -> None:

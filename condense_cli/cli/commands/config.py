@@ -99,7 +99,7 @@ def _check(file: Path, registry: Registry) -> Checked:
             return Checked(str(file), True, is_own)
         configuration = checked(load_with_positions(file), registry)
     except ConfigurationError as error:
-        return _refused(file, is_own, [error, *error.others])
+        return _refused(file, is_own, [error, *error.others, *_undefined_profiles(file)])
     undefined = [*_undefined_profiles(file, configuration)]
     if undefined:
         return _refused(file, is_own, undefined)
@@ -114,15 +114,21 @@ def _refused(file: Path, is_own: bool, errors: list[ConfigurationError]) -> Chec
     return Checked(str(file), False, is_own, message=errors[0].message, hint=errors[0].hint or None, mistakes=mistakes)
 
 
-def _undefined_profiles(file: Path, configuration: Configuration) -> Iterator[ConfigurationError]:
-    """A mistake for each profile that a configuration names and nobody defines."""
+def _undefined_profiles(file: Path, configuration: Configuration | None = None) -> Iterator[ConfigurationError]:
+    """A mistake for each profile that a configuration names and nobody defines.
+
+    Without a configuration the file has other mistakes, and what it says is looked at as it is.
+    """
     from ...config.checks import profiles_named
-    from ...config.loading import load_with_positions
+    from ...config.loading import plain_values
     from ...config.user import load_user_configuration, unknown_profile
 
-    known = load_user_configuration().profiles
-    positions = load_with_positions(file).positions
-    for path, name in profiles_named(configuration):
+    try:
+        value, positions = plain_values(file)
+        known = load_user_configuration().profiles
+    except ConfigurationError:  # Told already.
+        return
+    for path, name in profiles_named(configuration or value):
         if name not in known:
             yield unknown_profile(name, known, positions, path)
 

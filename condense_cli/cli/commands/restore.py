@@ -41,8 +41,8 @@ def restore(
     """Put back the text that references replaced.
 
     Every reference points to text in the same file, so the file alone is enough. Text that was cut is not in it:
-    `condense show ORIGINAL HASH` prints that from the original. Exit status 3 if a reference points to nothing; it is
-    left as it is, and everything else is restored.
+    `condense show ORIGINAL HASH` prints that from the original. Exit status 3 if the lines of a reference
+    were changed or removed; it is left as it is, and everything else is restored.
     """
     with exits():
         if json and output == "-":
@@ -95,6 +95,7 @@ def _as_json(found: Restoration, source: str) -> str:
             "unresolved": found.unresolved,
             "elsewhere": found.elsewhere,
             "left_out": found.gaps,
+            "look_alikes": found.look_alikes,
         }
     )
 
@@ -104,15 +105,24 @@ def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None
 
     lines = [*first, f"{plural(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
     if found.unresolved:
-        looks = plural(
-            found.unresolved, "line looks like a reference but points to", "lines look like references but point to"
-        )
-        lines.append(f"{looks} nothing in this conversation; left as is.")
+        if found.unresolved == 1:
+            lines.append("1 reference cannot be undone: its lines were changed or removed; left as is.")
+        else:
+            lines.append(
+                f"{found.unresolved:,} references cannot be undone: their lines were changed or removed; left as is."
+            )
     if found.elsewhere:
         lines.append(
             f"{plural(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
             "compaction); left as is."
         )
+    if found.look_alikes:
+        looks = plural(
+            found.look_alikes,
+            "line only looks like a reference; it stays",
+            "lines only look like references; they stay",
+        )
+        lines.append(f"{looks} as text.")
     if found.gaps:
         cuts = plural(found.gaps, "cut remains", "cuts remain")
         lines.append(f"{cuts}: condense show ORIGINAL HASH prints what was cut.")

@@ -35,6 +35,7 @@ def as_facts(found: Restored, source: str) -> dict[str, object]:
         "unresolved": found.unresolved,
         "elsewhere": found.elsewhere,
         "left_out": found.gaps,
+        "look_alikes": found.look_alikes,
         "problems": found.problems,
     }
 

@@ -251,12 +251,13 @@ def check_configurations(files: Iterable[str], targets: Iterable[str | Path | No
                 raise UsageError(f"The output {target} is a configuration file of this run.", "Write to another file.")
 
 
-def proposal(source: str, format_name: str, *, is_writable: bool) -> str:
-    """What to do to get the condensed transcript, where nothing was written."""
+def proposal(source: str, format_name: str, *, is_writable: bool, is_more: bool) -> str:
+    """What to do to get the condensed transcript, where nothing was written; and to see more, if there `is_more`."""
     from ...formats.engine.session_ids import SESSION_FILES
 
+    more = "; --diff shows every change." if is_more else "."
     if not is_writable:
-        return "Nothing was written: this format can only be read. Add --to anthropic -o FILE."
+        return f"Nothing was written: this format can only be read. Add --to anthropic -o FILE{more}"
     if format_name in SESSION_FILES and source != "-":
-        return "Nothing was written: add --new-session to resume it, or -o FILE."
-    return "Nothing was written: add -o FILE."
+        return f"Nothing was written: add --new-session or -o FILE{more}"
+    return f"Nothing was written: add -o FILE{more}"

@@ -11,6 +11,7 @@ from ...core.tokens import Counter
 from ...report.text.visible import visible
 from ..console import say, tell
 from ..reading import read_transcript
+from .destination import Where
 from .log import log_run
 from .output import write_report
 from .providing import say_error
@@ -62,6 +63,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
             say(f"condense: warning: {visible(warning)}")
         if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
             tell(written.new_session.id)
+        elif to.where is Where.NEW_SESSION and not to.dry_run:
+            say("condense: nothing changed, so no new session was written.")
         return status
     if showing.explain or showing.diff or showing.verbose or showing.html is not None:
         from ...passes.explained import explained

@@ -23,7 +23,6 @@ from .work import Output, Treatment
 if TYPE_CHECKING:
     from pathlib import Path
 
-_MORE: Final = "--diff shows every change, --explain says why, --html FILE writes a page."
 _LEAST: Final = 10
 _MOST: Final = 90
 """Percent of the tokens: below, a target keeps little more than rules do, and above there is little to choose."""
@@ -144,9 +143,10 @@ def show(ran: Ran) -> None:
     if showing.html is not None:
         (say if to.writes_stdout else tell)(f"Page: {visible(str(showing.html))}")
     if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:
-        how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
-        more = () if showing.diff or showing.explain or showing.verbose else (_MORE,)
-        for line in (how, *more, *_better(result)):
+        is_more = not (showing.diff or showing.explain or showing.verbose)
+        is_writable = ran.output.data is not None
+        how = proposal(ran.file, result.before.format, is_writable=is_writable, is_more=is_more)
+        for line in (how, *_better(result)):
             console().print(line, style="dim", soft_wrap=True)
 
 

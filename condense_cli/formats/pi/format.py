@@ -166,8 +166,11 @@ def _part(part: Any, record: int, owner: JsonPath, is_user: bool) -> Block:
         injected = is_user and is_injected(text)
         return Block(BlockKind.TEXT, Place(record, (*owner, "text")), owner, content=text, injected=injected)
     if kind == "thinking" and isinstance(part.get("thinking"), str):
-        text = part["thinking"]
-        estimate = 0 if text else estimates.encrypted_thinking(part.get("thinkingSignature"))
+        text, signature = part["thinking"], part.get("thinkingSignature")
+        encrypted = _encrypted(signature)
+        if encrypted is not None:
+            text, signature = "", encrypted  # What is shown is a summary, which is not sent.
+        estimate = 0 if text else estimates.encrypted_thinking(signature)
         place = Place(record, (*owner, "thinking"))
         return Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
     if kind == "toolCall" and isinstance(part.get("id"), str):
@@ -183,6 +186,18 @@ def _part(part: Any, record: int, owner: JsonPath, is_user: bool) -> Block:
     if kind == "image":
         return attachment_block({"type": "image", "source": {"data": part.get("data")}}, record, owner)
     return attachment_block(part, record, owner)
+
+
+def _encrypted(signature: Any) -> str | None:
+    """The encrypted text of a reasoning item of OpenAI's, which pi keeps as JSON; None for any other signature."""
+    if not isinstance(signature, str) or not signature.startswith("{"):
+        return None
+    try:
+        item = json_text.parse_text(signature)
+    except ValueError:
+        return None
+    is_item = isinstance(item, dict) and item.get("type") == "reasoning"
+    return str(item.get("encrypted_content") or "") if is_item else None
 
 
 FORMAT = Format(

@@ -54,13 +54,13 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
     pays = {
         "never": "never pays for itself",
         "unknown": "when it pays for itself is unknown",
-        "next turn": "pays for itself on the next turn",
+        "next turn": "pays for itself next turn",
     }
     after = pays_after(cost)
     whole = plural(math.ceil(cost.breakeven_turns or 0), "turn")  # Nobody takes a part of one.
     return (
         f"Next turn: {dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}; "
-        f"one-time cost {dollars(cost.one_off)}, {pays.get(after, f'pays for itself after {whole}')}."
+        f"one-time {dollars(cost.one_off)}, {pays.get(after, f'pays for itself after {whole}')}."
     )
 
 

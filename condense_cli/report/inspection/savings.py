@@ -17,6 +17,7 @@ from ...lossless.encode import encode
 from ...lossless.finders import Category, Finders
 from ...lossless.pieces import find_pieces
 from ...lossless.reader import Reader
+from ...lossless.unresolved import broken_in
 from ...passes.condensation import Condensation
 from ..text.shares import TokenShare, percent
 
@@ -42,7 +43,7 @@ class ByReferences(Struct, frozen=True):
 
 
 class References(Struct, frozen=True):
-    """References that the transcript holds, as `restore` finds them: how many `resolved`, how many lead nowhere.
+    """References that the transcript holds, as `restore` finds them: how many `resolved`, how many cannot be.
 
     `saved` are the tokens that `restore` adds to the transcript.
     """
@@ -72,7 +73,7 @@ def references_in(transcript: Transcript, count: Counter, factor: Factor, found:
         for whole, message in zip(found.messages, transcript.messages, strict=True)
         if whole is not message
     )
-    return References(found.resolved, found.unresolved, factor.shown(saved))
+    return References(found.resolved, broken_in(transcript.messages, found), factor.shown(saved))
 
 
 def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tuple[ByReferences, References]:

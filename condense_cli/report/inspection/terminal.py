@@ -194,10 +194,10 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
     lossless, held = repeats.lossless, repeats.references
     if held.resolved or held.unresolved:
         held_by = plural(held.resolved, "reference saves", "references save")
-        what = f"{held_by} {held.saved:,} tokens already" if held.resolved else "No reference can be resolved"
-        text = Text(what, style="bold")
+        text = Text(f"{held_by} {held.saved:,} tokens already." if held.resolved else "", style="bold")
         if held.unresolved:
-            text.append(f"; {plural(held.unresolved, 'more leads', 'more lead')} nowhere", style="yellow")
+            broken = plural(held.unresolved, "reference cannot be undone", "references cannot be undone")
+            text.append(f"{' ' if held.resolved else ''}{broken}.", style="yellow")
         yield text
     if not lossless.tokens and not lossless.tool_parameters.tokens:
         if repeats.tokens:

@@ -13,6 +13,8 @@ from msgspec import Struct
 from ...extractive.weights import KEPT
 from ...passes.receipts import PRELUDE, THINKING, PassReceipt
 
+_MEASURED: Final = "claude-code"
+"""The format of the sessions that were measured."""
 _TURNS: Final = 5
 """So many of the newest turns stayed whole where the thresholds were measured."""
 
@@ -42,8 +44,11 @@ def expected_of(passes: Iterable[PassReceipt]) -> Expected | None:
     return Expected(*found) if found else None
 
 
-def expected_line(expected: Expected) -> str:
-    """Percent rounded down: a promise should not be rounded up."""
+def expected_line(expected: Expected, format_name: str, *, is_whole: bool) -> str:
+    """Percent rounded down: a promise should not be rounded up. `is_whole` says what was measured, for any format."""
     worst = f"{int(expected.worst_facts)}% and {int(expected.worst_edits)}%"
-    kept = f"Expected to keep {int(expected.facts)}% of needed facts and {int(expected.edits)}% of edit lines"
-    return f"{kept}, as on sessions of Claude Code ({worst} in the worst of {expected.projects} projects)."
+    kept = f"Usually keeps {int(expected.facts)}% of needed facts and {int(expected.edits)}% of edit lines"
+    if is_whole:
+        return f"{kept}, as on sessions of Claude Code ({worst} in the worst of {expected.projects} projects)."
+    measured = "" if format_name == _MEASURED else ", measured on Claude Code"
+    return f"{kept} (worst: {worst}){measured}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -21,6 +22,9 @@ from ..text.visible import visible
 SHOWN: Final = 5
 _LEAST_SHOWN: Final = 24
 """Characters of the line that went; the reason gets what it needs of the rest."""
+_RULE: Final = re.compile(r"([=_*#~-])\1{3,}")
+"""A rule across the page, as around the headings of test runs."""
+_INSIDE: Final = "parts of a long line"
 
 
 def largest(diff: Diff, result: Condensation, count: Counter) -> list[BlockDiff]:
@@ -65,15 +69,22 @@ def _heading(block: BlockDiff, number: str, width: int) -> Text:
     return text.append(tokens)
 
 
+def _is_telling(line: str) -> bool:
+    """Whether a line is words rather than brackets and numbers."""
+    return 2 * sum(map(str.isalpha, line)) > len(line)
+
+
 def _line(block: BlockDiff, width: int) -> Text:
     """The first line that went and has something to say, how many more went with it, and why."""
     gone = [hunk for hunk in block.hunks() if hunk.sign == "-"]
     lines = [line for hunk in gone for line in hunk.lines]
-    first = next((line.strip() for line in lines if any(map(str.isalpha, line))), "")
+    plain = [" ".join(_RULE.sub("", line).split()) for line in lines]
+    first = next(filter(_is_telling, plain), "") or next(filter(None, plain), "")
     first = first or (block.old.api_type if block.old else "")
     text = Text("  - ", style="red")
-    text.append(visible(" ".join(first.split())))
+    text.append(visible(first))
     why = main_reason(why for hunk in gone for why in block.why(hunk)) or block.reason.partition(",")[0]
+    why = why or _INSIDE  # Reasons are of whole lines; of this one a part stayed.
     more = f"{len(lines) - 1:,} more" if len(lines) > 1 else ""
     said = visible(": ".join(filter(None, (more, why))))
     if said:

@@ -75,12 +75,11 @@ def render_run(
     difference = compare(result.before, result.transcript, count, result.factor)
     if difference.blocks and not (is_whole or explain):
         shown = largest(difference, result, count)
-        yield ""
         yield from render_largest(shown, result, width)
     yield ""
     yield from _costs(report, is_cost_asked)
     if report.expected:
-        yield Text(expected_line(report.expected), style="dim")
+        yield Text(expected_line(report.expected, report.format, is_whole=is_cost_asked), style="dim")
     if report.slim:
         yield ""
         yield Text(slim_line(report, unit), style="dim")
@@ -115,12 +114,12 @@ def _kinds_of_saving(report: Report) -> Iterator[Text]:
         if saving.operation != operation_label(REFER):
             cut[saving.content] += saving.tokens
     said = [f"{_CONTENTS.get(content, content)} {tokens:,}" for content, tokens in cut.most_common() if tokens > 0]
-    cuts = [f"Cut: {', '.join(said)} tokens"] if said else []
+    cuts = [f"Cut: {', '.join(said)}"] if said else []
     summaries = [f"summaries take {-tokens:,}" for tokens in cut.values() if tokens < 0]
     by_references = report.tokens.lossless_saved
     if by_references > 0:
         undo = "" if said else f"; condense restore undoes all {report.references.resolved:,}"
-        references = [f"replaced by references: {by_references:,}{undo}"]
+        references = [f"references save {by_references:,}{undo}"]
     else:
         references = [f"references written out again: {-by_references:,} more"] if by_references else []
     line = "; ".join([*cuts, *summaries, *references])
@@ -217,8 +216,7 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
         said = " ".join(how_counted(report))
     else:
         said = briefly_counted(report.model, tokens.counting, exact=tokens.exact)
-        said += " --cost says how." if report.cost.next_turn_before is not None else ""
-    yield Text(visible(f"{report.format}, configuration {report.configuration}. {said}"), style="dim")
+    yield Text(visible(f"{report.format}, {report.configuration}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
         what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
         yield Text(f"{what} was changed: no pass ran.", style="bold")

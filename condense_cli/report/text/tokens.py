@@ -88,14 +88,14 @@ def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[s
 def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> str:
     """The same in one short sentence."""
     name = model or "an unknown model"
-    within = f", usually within {counting.error_percent:g}%" if counting.error_percent else ""
+    within = f"usually ±{counting.error_percent:g}%" if counting.error_percent else "estimated"
     match Known(counting.source):
         case Known.EXACT:
-            return f"Tokens are {'exact' if exact else 'estimates'} for {name}."
+            return f"Tokens for {name}, {'exact' if exact else 'estimated'}."
         case Known.RECORDED | Known.TABLE:
-            return f"Tokens are estimates for {name}{within}."
+            return f"Tokens for {name}, {within}."
         case Known.COUNTED:
-            return f"Tokens were counted by the provider of {name}."
+            return f"Tokens for {name}, counted by its provider."
         case Known.BARE:
             return "Tokens are plain counts."
         case Known.UNKNOWN:

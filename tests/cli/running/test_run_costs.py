@@ -68,6 +68,6 @@ def test_figures_say_only_what_applies(file: Path) -> None:
     nothing = ("--only-tools", "nothing", "--range", "0:0")
     run = ("run", file, *OPUS, "--cost", "-p", "speed")
     changed, unchanged = (condense(*run, *flags).stderr for flags in ((), nothing))
-    assert "one-time cost $" in changed
+    assert "; one-time $" in changed
     assert "pays for itself after" in changed
     assert "one-time" not in unchanged

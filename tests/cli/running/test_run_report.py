@@ -62,8 +62,9 @@ def test_the_answer_takes_about_fifteen_lines(preset: str, columns: int) -> None
     done = condense_on_terminal("run", SAMPLE, "-p", preset, columns=columns)
     # A busy machine shows progress first.
     lines = [line for line in done.plain.rstrip("\n").split("\n") if not re.match("[\u2800-\u28ff]", line)]
-    assert len(lines) <= 22
-    assert re.match(r"34,681 → [\d,]+ tokens, [\d.]+% saved  █", lines[0])
+    assert len(lines) <= 17
+    assert all(len(line) <= columns for line in lines)
+    assert re.match(r"38,534 → [\d,]+ tokens, [\d.]+% saved  █", lines[0])
     assert re.match(r"Cut: tool results [\d,]+, ", lines[1])
     headings = [number for number, line in enumerate(lines) if re.match(r"\d+\.\d+  \w.* [\d,]+ → [\d,]+$", line)]
     assert len(headings) == 5
@@ -71,7 +72,7 @@ def test_the_answer_takes_about_fifteen_lines(preset: str, columns: int) -> None
     money = next(number for number, line in enumerate(lines) if line.startswith("Next turn: $"))
     next_step = next(number for number, line in enumerate(lines) if line.startswith("Nothing was written: add"))
     assert headings[-1] < money < next_step
-    assert "--diff shows every change" in done.plain
+    assert lines[next_step].endswith("; --diff shows every change.")
 
 
 def test_the_largest_cuts_are_shown_with_why(file: Path) -> None:
@@ -140,7 +141,6 @@ def test_a_file_that_grows_by_its_summary_is_said_to(tmp_path: Path) -> None:
 
 
 FIGURES = "Next turn: $"
-HOW = "--cost says how."
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,7 @@ def test_a_terminal_is_told_what_a_run_means_in_money(where: tuple[str, ...], co
     file.write_bytes(SAMPLE.read_bytes())
     places = [str(tmp_path / option) if option == "small.jsonl" else option for option in where]
     said = joined(condense_on_terminal("run", file, "-p", "speed", *places, columns=columns).plain)
-    assert re.search(r"Next turn: \$[\d.]+ → \$[\d.]+; one-time cost \$[\d.]+, pays for itself after \d+ turns\.", said)
-    assert HOW in said
+    assert re.search(r"Next turn: \$[\d.]+ → \$[\d.]+; one-time \$[\d.]+, pays for itself after \d+ turns\.", said)
     assert "Prices: " not in said
 
 
@@ -171,7 +170,6 @@ def test_who_asks_for_costs_on_a_terminal_is_told_how(file: Path) -> None:
     said = joined(condense_on_terminal("run", file, "-p", "speed", *model, "--cost").plain)
     assert FIGURES in said
     assert "Prices: genai-prices" in said
-    assert HOW not in said
     assert FIGURES not in condense_on_terminal("run", file, "-p", "speed", *model, "-q").plain
 
 

@@ -10,6 +10,7 @@ from build import condense, one_pass, texts
 from pi_sessions import HEADER, Json, answer, call, entry, first_version, said
 
 from condense_cli import api
+from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.formats import parse, serialize
 from condense_cli.rules.validity import validate
@@ -132,6 +133,28 @@ def test_the_number_of_the_first_kept_entry_is_counted_anew() -> None:
     assert len(after) == len(lines) - 1
     assert after[-2]["firstKeptEntryIndex"] == 8
     assert texts(loaded(after)) == kept
+
+
+# Of OpenAI's reasoning the client sends what is encrypted; the summary beside it is for people, and billed nowhere.
+def test_a_summary_of_encrypted_reasoning_is_not_counted() -> None:
+    shown = "**Looking around** I read the file, and then some others, before I change anything in it."
+    sizes = []
+    for signature in (None, "reasoning", "reasoning_content", reasoning("REDACTED"), reasoning("x" * 4_000)):
+        records = session()
+        thought = {"type": "thinking", "thinking": shown, "thinkingSignature": signature}
+        records[3]["message"]["content"][0] = thought
+        transcript = loaded(records)
+        (block,) = [block for _, block in transcript.blocks() if block.kind is BlockKind.THINKING]
+        sizes.append(Counter.of(transcript).block(block))
+        after = written(transcript, one_pass(), thinking="keep")
+        assert after[3]["message"]["content"][0] == thought
+    assert sizes[0] == sizes[1] == sizes[2] > 15
+    assert sizes[3] == 1
+    assert sizes[4] > 500
+
+
+def reasoning(encrypted: str) -> str:
+    return json.dumps({"id": "rs_1", "type": "reasoning", "encrypted_content": encrypted, "summary": []})
 
 
 # What a summary stands for is left as a branch; what stays is linked to the summary.
