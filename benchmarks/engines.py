@@ -4,8 +4,8 @@
 
 Writes the rows of `rows.py`, or with `--small` conversations of three messages and some 350 bytes, in so many shards,
 runs `condense run SHARDS --out-dir OUT -p PRESET` on each engine, and compares every byte. Shown are the seconds that
-passed, those of the processors (of Ray with all that it starts), and rows per second. The load before says whether
-others use the processors.
+passed, those of the processors (without those of Ray's workers), rows per second, and the memory that all processes
+held together at most. The load before says whether others use the processors. Linux only.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ import filecmp
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rows import WORDS, conversation
+from rows import WORDS, Watched, conversation, watch
 
 
 def small(number: int, chance: random.Random) -> list[dict[str, str]]:
@@ -52,14 +50,11 @@ def write(folder: Path, number: int, shards: int, *, are_small: bool) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def measure(folder: Path, output: Path, how: list[str]) -> tuple[float, float, float]:
-    """Seconds that passed, those of child processes, and the percentage saved. Raises CalledProcessError."""
+def measure(folder: Path, output: Path, how: list[str]) -> tuple[Watched, float]:
+    """A run on the shards, and the percentage that it saved. Raises CalledProcessError."""
     command = [sys.executable, "-m", "condense_cli", "run", str(folder), "--out-dir", str(output), "--json", *how]
-    before, started = os.times(), time.perf_counter()
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
-    seconds, after = time.perf_counter() - started, os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return seconds, used, json.loads(done.stdout)["tokens"]["saved_percent"]
+    run = watch(command)
+    return run, json.loads(run.said)["tokens"]["saved_percent"]
 
 
 def are_equal(one: Path, other: Path) -> bool:
@@ -80,12 +75,14 @@ def main() -> None:
         size = write(folder, given.rows, given.shards, are_small=given.small)
         load = os.getloadavg()[0]
         print(f"{given.rows:,} rows, {given.shards} shards, {size / 1e6:,.0f} MB, load before: {load:.1f}", flush=True)
-        print(f"{'engine':>8} {'seconds':>8} {'cpu':>8} {'rows/s':>8} {'saved':>7}", flush=True)
+        print(f"{'engine':>8} {'seconds':>8} {'cpu':>8} {'rows/s':>8} {'peak MB':>8} {'saved':>7}", flush=True)
         for engine in ("local", "ray"):
             how = ["-p", given.preset, "-j", str(given.jobs), "--engine", engine]
-            seconds, used, saved = measure(folder, Path(place) / engine, how)
+            run, saved = measure(folder, Path(place) / engine, how)
+            speed, peak = given.rows / run.seconds, run.peak / 1e6
             print(
-                f"{engine:>8} {seconds:>8,.1f} {used:>8,.1f} {given.rows / seconds:>8,.0f} {saved:>5.1f}%", flush=True
+                f"{engine:>8} {run.seconds:>8,.1f} {run.processor:>8,.1f} {speed:>8,.0f} {peak:>8,.0f} {saved:>5.1f}%",
+                flush=True,
             )
         print("same bytes" if are_equal(Path(place) / "local", Path(place) / "ray") else "THE BYTES DIFFER")
 

@@ -51,6 +51,16 @@ class Measured:
     said: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What a command took, with all that it started, and printed. `peak` is in bytes."""
+
+    seconds: float
+    processor: float
+    peak: int
+    said: bytes
+
+
 def conversation(number: int, chance: random.Random) -> list[dict[str, Any]]:
     """A conversation of a customer with an assistant that looks things up."""
 
@@ -91,7 +101,12 @@ def write(path: Path, rows: int) -> None:
 def measure(path: Path, rows: int, output: Path, jobs: int, preset: str) -> Measured:
     """Run the command once and watch it. Raises CalledProcessError."""
     command = [sys.executable, "-m", "condense_cli", "run", str(path), "-o", str(output), "-p", preset]
-    command += ["-j", str(jobs), "--json", "--lenient"]
+    run = watch([*command, "-j", str(jobs), "--json", "--lenient"])
+    return Measured(rows, path.stat().st_size, run.seconds, run.processor, run.peak, json.loads(run.said))
+
+
+def watch(command: list[str]) -> Watched:
+    """Run a command to its end. Raises CalledProcessError."""
     before = os.times()
     started = time.perf_counter()
     peak = 0
@@ -105,7 +120,7 @@ def measure(path: Path, rows: int, output: Path, jobs: int, preset: str) -> Meas
         raise subprocess.CalledProcessError(process.returncode, command)
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Measured(rows, path.stat().st_size, seconds, used, peak, json.loads(said))
+    return Watched(seconds, used, peak, said)
 
 
 def family(root: int) -> list[int]:

@@ -1,80 +1,67 @@
 """How long `condense sessions` takes on a machine with many sessions. Prints seconds.
 
-    python benchmarks/sessions.py --sessions 1000
+    python benchmarks/sessions.py --sessions 1000 --mixed
 
-The sessions are Claude Code's, of 10 to 1,000 KB, in a throw-away home. Each row is the median of a few runs of the
-command: cold, with nothing remembered, and warm, with everything.
+The sessions are Claude Code's, or with `--mixed` as many of each of eight clients, in a throw-away home. Each row has
+the median of a few runs of the command: cold, with nothing remembered, and warm, with everything. Where other programs
+want the processor too, processor seconds count.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from pathlib import Path
-from random import Random
-from typing import Final
+from typing import NamedTuple
 
-from synthetic import write_transcript
-
-KILOBYTES: Final = (10, 30, 50, 80, 120, 200, 400, 1_000)
-"""Sizes of the sessions, taken in turns."""
-PROJECTS: Final = 40
+from session_homes import make_sessions
 
 
-def make_sessions(home: Path, number: int) -> int:
-    """Write so many sessions, the first the oldest; bytes altogether."""
-    random = Random(1)
-    models = [home / f"{size}.jsonl" for size in KILOBYTES]
-    for model, size in zip(models, KILOBYTES, strict=True):
-        write_transcript(model, size / 1_000, "claude-code")
-    total, now = 0, time.time()
-    for count in range(number):
-        project = home / ".claude" / "projects" / f"-home-user-project{count % PROJECTS}"
-        project.mkdir(parents=True, exist_ok=True)
-        path = project / f"{uuid.UUID(int=random.getrandbits(128), version=4)}.jsonl"
-        shutil.copyfile(models[count % len(models)], path)
-        changed = now - 600 * (number - count)
-        os.utime(path, (changed, changed))
-        total += path.stat().st_size
-    for model in models:
-        model.unlink()
-    return total
+class Seconds(NamedTuple):
+    real: float
+    processor: float
 
 
-def seconds(home: Path, *options: str) -> float:
+def seconds(home: Path, *options: str) -> Seconds:
     """One run of the command, its output going to a pipe."""
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "SYSTEMROOT")}
     environment = kept | {"HOME": str(home), "USERPROFILE": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
     command = [sys.executable, "-m", "condense_cli", "sessions", *options]
-    started = time.perf_counter()
+    started, used = time.perf_counter(), _of_children()
     subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, env=environment)
-    return time.perf_counter() - started
+    return Seconds(time.perf_counter() - started, _of_children() - used)
 
 
-def median(home: Path, rounds: int, *options: str, cold: bool) -> float:
-    times = []
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def median(home: Path, rounds: int, *options: str, cold: bool) -> Seconds:
+    runs = []
     for _ in range(rounds):
         if cold:
             shutil.rmtree(home / ".cache", ignore_errors=True)
-        times.append(seconds(home, *options))
-    return statistics.median(times)
+        runs.append(seconds(home, *options))
+    return Seconds(*map(statistics.median, zip(*runs, strict=True)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time condense sessions.")
     parser.add_argument("--sessions", type=int, default=1_000)
+    parser.add_argument("--mixed", action="store_true", help="sessions of eight clients")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        total = make_sessions(home, arguments.sessions)
+        total = make_sessions(home, arguments.sessions, time.time(), mixed=arguments.mixed)
         print(f"{arguments.sessions:,} sessions, {total / 1e6:,.0f} MB")
         rounds = arguments.rounds
         rows = (
@@ -85,7 +72,7 @@ def main() -> None:
             ("the largest 20, warm", median(home, rounds, "--sort", "largest", cold=False)),
         )
         for name, taken in rows:
-            print(f"{name:<24}{taken:>8.2f} s")
+            print(f"{name:<24}{taken.real:>8.2f} s{taken.processor:>8.2f} s of processor")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,16 @@ def binds_thinking(model: str | None) -> bool:
     return bool(model and _BINDS_THINKING.search(model.lower()))
 
 
+_FORGETS_THINKING: Final = re.compile(r"(?:^|[-/])(?:o[134](?![\da-z])|gpt-5(?:\.[0-5])?(?![.\d]))")
+"""By the recorded usage of Codex sessions, September 2025 to July 2026: with gpt-5 to gpt-5.5 the input shrinks by the
+thinking of a turn as soon as the next one begins, with gpt-5.6 it does not."""
+
+
+def forgets_thinking(model: str | None) -> bool:
+    """Whether the API of the model leaves out thinking that comes before the newest message of the user."""
+    return bool(model and _FORGETS_THINKING.search(model.lower()))
+
+
 _TOKENIZERS: Final = (
     (re.compile(r"claude-(?:opus-4-[7-9]|(?:opus|sonnet|haiku)-[5-9]|fable|mythos)"), "Claude since Opus 4.7"),
     (re.compile(r"claude"), "Claude before Opus 4.7"),

@@ -122,6 +122,8 @@ class Counter:
 
     def block(self, block: Block) -> int:
         """Tokens of a block: its text and a tool call's name; estimates for what cannot be counted."""
+        if block.forgotten:
+            return 0
         content = block.content
         tokens = self._known.get(content)  # Mostly asked for again.
         if tokens is None:

@@ -71,7 +71,8 @@ class Block(Struct, frozen=True):
     nobody could tell what it stands for. One that `demonstrates` is from an example of the client's. `api_type` is what
     the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
     `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
-    image's data. A block that `stands_in` was an image: its `place` is that of the whole part.
+    image's data. A block that `stands_in` was an image: its `place` is that of the whole part. One that is `forgotten`
+    costs nothing: the client sends it, and the API leaves it out.
     """
 
     kind: BlockKind
@@ -96,6 +97,7 @@ class Block(Struct, frozen=True):
     summarizes: bool = False
     anchors: bool = False
     demonstrates: bool = False
+    forgotten: bool = False
 
     @property
     def key(self) -> BlockKey:

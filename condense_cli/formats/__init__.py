@@ -152,8 +152,8 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         raise UnknownFormatError(f"{name} is {kind.what}.", kind.instead)
     if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
         hint = (
-            "condense run, restore, estimate, inspect and validate take such rows if their messages are in a known "
-            "format. For one row: sed -n 1p FILE | condense … -"
+            "condense run, restore, estimate, inspect and validate take such rows, with --format rows where most "
+            "hold no conversation. For one row: sed -n 1p FILE | condense … -"
         )
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, one per record.", hint

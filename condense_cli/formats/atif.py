@@ -20,7 +20,7 @@ from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, T
 from ..errors import UnknownFormatError
 from .anthropic import attachment_block
 from .engine.base import Evidence, Format, RecordEdits, records_of
-from .engine.container import Document, with_records_at
+from .engine.container import Document, first_of, with_records_at
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
@@ -39,7 +39,8 @@ def evidence(value: Any) -> Evidence:
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     if len(records) > 1:
-        raise UnknownFormatError("It holds several trajectories, one per record.", "Extract one: sed -n 1p FILE")
+        hint = first_of(document, "trajectory.json")
+        raise UnknownFormatError("It holds several trajectories, one per record.", hint)
     if evidence(records[0]) is Evidence.NO:
         raise UnknownFormatError("It has no steps and no ATIF version.", "Name a trajectory in that format.")
     agent = records[0].get("agent")

@@ -15,7 +15,7 @@ from ..core import json_text
 from ..core.transcript import Family, Role, Transcript
 from ..errors import UnknownFormatError
 from .engine.base import Evidence, Format
-from .engine.container import Document, with_records_at
+from .engine.container import Document, first_of, with_records_at
 from .engine.content_parts import PartsReader
 from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
@@ -32,7 +32,8 @@ def evidence(value: Any) -> Evidence:
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     if len(records) > 1:
-        raise UnknownFormatError("It holds several sessions, one per record.", "Extract one: sed -n 1p FILE")
+        hint = first_of(document, "session.json")
+        raise UnknownFormatError("It holds several sessions, one per record.", hint)
     if evidence(records[0]) is Evidence.NO:
         raise UnknownFormatError("It has no events and no app_name.", "Name an ADK session.")
     document = with_records_at(document, 0, (_LIST,))

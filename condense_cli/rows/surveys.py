@@ -173,7 +173,7 @@ def weighing(model: str | None, counter: CounterName, how: CountName, found: Con
             elif block.answers is not None:
                 call = calls.get(block.answers)
                 found.results[(call.tool if call else block.tool) or ""] += factor.shown(size)
-            found.estimated += factor.shown(block.estimate)
+            found.estimated += 0 if block.forgotten else factor.shown(block.estimate)
         bare = count.transcript(transcript)
         *shown, constants = factor.parts([*sizes.values(), bare - sizes.total()])
         found.content_types.update(dict(zip(sizes, shown, strict=True)))

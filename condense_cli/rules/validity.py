@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Final
 
 from ..core.models import binds_thinking
-from ..core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from ..core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Source, Transcript
 from .blocks import (
     at_most_four_cache_marks,
     compaction_comes_first,
@@ -229,15 +229,27 @@ def calls_have_outputs(transcript: Transcript) -> Iterator[Violation]:
                 yield Violation("calls_have_outputs", message.index, call, said)
 
 
+def _is_interrupted(source: Source, message: Message, after: Message | None) -> bool:
+    """Whether a record of a rollout between a message and the next one, or the end, says that the turn ended there."""
+    end = after.blocks[0].place.record if after and after.blocks else len(source.spans)
+    between = map(source.raw, range(message.blocks[-1].place.record + 1, end))
+    # In a text these would have backslashes.
+    return any(b'"event_msg"' in raw and b'"turn_aborted"' in raw for raw in between)
+
+
 def reasoning_is_followed(transcript: Transcript) -> Iterator[Violation]:
     """Reasoning goes with what it led to: the next item of the assistant.
 
-    Codex goes on without it where a turn was interrupted, or another agent has spoken: words of the client follow.
+    Codex goes on without it where a turn was interrupted, or another agent has spoken: words of the client follow, or
+    the file alone notes that.
     """
+    is_codex = transcript.format == "codex"
     for message, after in zip_longest(transcript.messages, transcript.messages[1:]):
-        if transcript.format == "codex" and after and after.blocks and after.blocks[0].injected:
+        if is_codex and after and after.blocks and after.blocks[0].injected:
             continue
         if message.blocks and message.blocks[-1].kind is BlockKind.THINKING:
+            if is_codex and _is_interrupted(transcript.source, message, after):
+                continue
             said = "Item of type 'reasoning' was provided without its required following item."
             yield Violation("reasoning_is_followed", message.index, str(message.blocks[-1].place), said)
 

@@ -21,7 +21,7 @@ from .finding import SessionFile
 from .summary import Facts
 
 NAME: Final = "sessions.sqlite3"
-_SHAPE: Final = 4
+_SHAPE: Final = 5
 """Rises with every change of Facts, or of how they are found out, between two releases."""
 _ROWS: Final = 50_000
 """Rows that are kept: the newest written."""

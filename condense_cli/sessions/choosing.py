@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,8 @@ from .finding import SessionFile, find
 from .listing import has_messages, newest, of_project, project_root
 from .names import Names
 from .peek import READERS
-from .places import SessionPlace
+from .places import Client, SessionPlace
+from .records import HEAD
 
 LATEST: Final = "latest"
 _NAMED: Final = 5
@@ -38,7 +40,7 @@ def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> Session
         return _latest(places, folder)
     files = find(places, everything=True).files
     exact = [file for file in files if file.id == wanted]
-    begun = [file for file in files if wanted and file.id.startswith(wanted)]
+    begun = [file for file in files if wanted and (file.id.startswith(wanted) or _begins_id(file, wanted))]
     # What a list shows without --all goes before what it leaves out.
     matches = exact or [file for file in begun if not file.is_side] or begun
     if not matches:
@@ -56,6 +58,15 @@ def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> Session
             "Name one of these files instead." if exact else "Give more of the id.",
         )
     return SessionChoice(matches[0])
+
+
+def _begins_id(file: SessionFile, wanted: str) -> bool:
+    """Whether the file of a session has the wanted id inside, and the beginning of it in its name."""
+    if file.client is not Client.GEMINI or not wanted.startswith(file.id):
+        return False
+    with contextlib.suppress(OSError), open(file.path, "rb") as stream:
+        return f'"{wanted}"'.encode("utf-8", "replace") in stream.read(HEAD)
+    return False
 
 
 def _latest(places: Sequence[SessionPlace], folder: Path) -> SessionChoice:

@@ -27,7 +27,11 @@ _SHORT: Final = 8
 
 
 class SessionFile(Struct, frozen=True):
-    """One file that holds a session. `is_side`: a sub-agent's, put away, or a snapshot; shown on demand only."""
+    """One file that holds a session. `is_side`: a sub-agent's, put away, or a snapshot; shown on demand only.
+
+    `size` is in bytes. Of a session in a database it is the number of its parts, which changes with it as well: to
+    find out how many bytes these take is to read them.
+    """
 
     client: Client
     id: str
@@ -181,7 +185,7 @@ class _Finder:
             if self._everything or not stored.is_side:
                 time = stored.updated * 1_000_000
                 name = str(path / stored.id)
-                self.files.append(SessionFile(place.client, stored.id, name, stored.size, time, place, stored.is_side))
+                self.files.append(SessionFile(place.client, stored.id, name, stored.parts, time, place, stored.is_side))
 
     def _add(self, place: SessionPlace, session_id: str, path: str, *, is_side: bool = False) -> None:
         if is_side and not self._everything:

@@ -215,7 +215,7 @@ def report(sessions: Iterable[Listed], finding: Finding, user: UserConfiguration
                 model=facts.model,
                 window=window,
                 path=file.path,
-                bytes=file.size,
+                bytes=facts.bytes or file.size,
                 aside=file.is_side,
                 condensed=facts.is_condensed,
                 problem=facts.problem,

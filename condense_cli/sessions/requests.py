@@ -14,7 +14,10 @@ LONGEST: Final = 200
 _LOOKED_AT: Final = 20_000
 """Characters of a text in which its beginning is looked for: a request may hold a pasted file."""
 
-_WRAPPED: Final = re.compile(r"\s*<(?P<tag>task|user_message|feedback)>\s*(?P<text>.*?)(?:</(?P=tag)>|\Z)", re.DOTALL)
+_WRAPPED: Final = re.compile(
+    r"\s*<(?P<tag>task|user_message|feedback|user_input)(?: mode=\"\w+\")?>\s*(?P<text>.*?)(?:</(?P=tag)>|\Z)",
+    re.DOTALL,
+)
 """Roo Code and Cline put the request itself between tags."""
 _COMMAND: Final = re.compile(r"<command-name>([^<]+)</command-name>")
 _ARGUMENTS: Final = re.compile(r"<command-args>([^<]+)</command-args>")

@@ -29,12 +29,13 @@ class Facts(Struct, frozen=True):
 
     `messages`, `tokens` and `used` are those that `condense inspect` shows: the conversation that the client would
     send. They are None where it cannot be read as one; `problem` says why. `updated` is in seconds since 1970.
-    `is_condensed`: condense left its marks in it.
+    `is_condensed`: condense left its marks in it. `bytes` is the size of what was read.
     """
 
     title: str | None = None
     project: str | None = None
     updated: float | None = None
+    bytes: int = 0
     is_empty: bool = False
     is_condensed: bool = False
     model: str | None = None
@@ -53,12 +54,12 @@ def facts_of(file: SessionFile) -> Facts:
     reader = READERS[file.client]
     title, project, updated = reader.title(data), reader.project(data), reader.last_time(data)
     if not reader.has_messages(data):
-        return Facts(title, project, updated, is_empty=True)
+        return Facts(title, project, updated, len(data), is_empty=True)
     is_condensed = _is_condensed(data)
     try:
         transcript = _read(data, file.path)
     except CondenseError as error:
-        return Facts(title, project, updated, is_condensed=is_condensed, problem=error.message)
+        return Facts(title, project, updated, len(data), is_condensed=is_condensed, problem=error.message)
     encoding = encoding_for(transcript.model)
     count = Counter.of(transcript)
     factor = factor_of(transcript, count)
@@ -67,6 +68,7 @@ def facts_of(file: SessionFile) -> Facts:
         title,
         project,
         updated,
+        len(data),
         is_condensed=is_condensed,
         model=transcript.model or reader.model(data),
         messages=len(transcript.messages),

@@ -28,13 +28,13 @@ _WAIT: Final = 2.0
 
 
 class StoredSession(Struct, frozen=True):
-    """What the database says of a session. `updated` is in milliseconds since 1970, `size` that of its parts."""
+    """What the database says of a session. `updated` is in milliseconds since 1970, `parts` a number."""
 
     id: str
     title: str
     project: str
     updated: int
-    size: int
+    parts: int
     is_side: bool
 
 
@@ -45,20 +45,17 @@ def is_in_database(path: Path) -> bool:
 
 def sessions(database: Path) -> list[StoredSession]:
     """The sessions in which something was said; sub-agents and what was put away are aside. Raises UnreadableError."""
-    import sqlite3
-
-    # The newer function needs not read what it measures.
-    length = "octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length"
-    query = f"""
-        SELECT session.id, title, directory, session.time_updated, parts.size,
+    # An index says how many parts there are; how long they are would be found by reading all of them.
+    query = """
+        SELECT session.id, title, directory, session.time_updated, parts.number,
                parent_id IS NOT NULL OR time_archived IS NOT NULL
-        FROM session JOIN (SELECT session_id, sum({length}(data)) AS size FROM part GROUP BY session_id) AS parts
+        FROM session JOIN (SELECT session_id, count(*) AS number FROM part GROUP BY session_id) AS parts
         ON parts.session_id = session.id
     """
     with _opened(database) as opened:
         return [
-            StoredSession(session_id, title, project, updated, size, bool(is_side))
-            for session_id, title, project, updated, size, is_side in opened.execute(query)
+            StoredSession(session_id, title, project, updated, parts, bool(is_side))
+            for session_id, title, project, updated, parts, is_side in opened.execute(query)
         ]
 
 

@@ -9,11 +9,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import further_agents
 import pytest
+import real
 from agent_work import WORK
 from helpers import condense
 
-from condense_cli.errors import NotJsonError, UnknownFormatError
+from condense_cli.errors import ExitStatus, NotJsonError, UnknownFormatError
 from condense_cli.formats import parse
 
 RECORDED = {"SystemMessage": "You are an agent.", "UserMessage": "Fix the bug.", "AssistantMessage": "I look."}
@@ -47,3 +49,36 @@ def test_the_advice_works(tmp_path: Path, what: str) -> None:
 def test_texts_that_are_known(beginning: bytes, said: str) -> None:
     with pytest.raises(NotJsonError, match=said):
         parse(beginning)
+
+
+SEVERAL = {
+    "atif": further_agents.atif(WORK),
+    "google-adk": further_agents.google_adk(WORK),
+    "swe-agent": json.loads((real.PROJECT / "sample_transcripts" / "bugfix.traj").read_bytes()),
+}
+
+
+# Of several in one file, as lines or as an array, one is taken out.
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+@pytest.mark.parametrize("are_lines", [True, False])
+@pytest.mark.parametrize("format", SEVERAL)
+def test_one_of_several(tmp_path: Path, format: str, are_lines: bool) -> None:
+    path, one = tmp_path / "file.json", json.dumps(SEVERAL[format])
+    path.write_text(f"{one}\n{one}\n" if are_lines else f"[{one},\n{one}]")
+    with pytest.raises(UnknownFormatError, match="several") as refused:
+        parse(path.read_bytes(), format=format)
+    command = refused.value.hint.partition(": ")[2].partition(" FILE")[0]
+    out = subprocess.run([*shlex.split(command), str(path)], check=True, capture_output=True).stdout
+    assert parse(out).format == format
+
+
+def test_rows_among_much_else(tmp_path: Path) -> None:
+    path, out = tmp_path / "runs.jsonl", tmp_path / "out.jsonl"
+    lines = [{"messages": WORK}, *({"question": f"{number}?"} for number in range(5))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    refused = condense("run", path, "-p", "speed", "-o", out)
+    assert (refused.status, "--format rows" in refused.stderr) == (ExitStatus.INPUT, True)
+    done = condense("run", path, "-p", "speed", "-o", out, "--format", "rows")
+    assert done.status == ExitStatus.INPUT  # Five are no rows.
+    assert [json.loads(line) for line in out.read_bytes().splitlines()[1:]] == lines[1:]
+    assert len(out.read_bytes()) < len(path.read_bytes())

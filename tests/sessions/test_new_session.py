@@ -263,7 +263,12 @@ def test_what_no_client_could_resume_is_refused(format: str, record: Any) -> Non
 
 # Every refusal says what to do instead, before any work is done.
 @pytest.mark.parametrize(
-    ("format", "hint"), [("anthropic", "-o FILE"), ("roo", "--in-place"), ("-", "Name the session")]
+    ("format", "hint"),
+    [
+        ("anthropic", "is for sessions of Claude Code and Codex, and this is anthropic"),
+        ("roo", "--in-place"),
+        ("-", "Name the session"),
+    ],
 )
 def test_where_there_are_no_sessions_it_is_refused(format: str, hint: str, tmp_path: Path) -> None:
     file = tmp_path / "file.json"

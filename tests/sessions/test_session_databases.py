@@ -97,6 +97,31 @@ def test_a_session_is_read_as_it_is_exported(machine: Machine, database: sqlite3
     assert [path.read_bytes() for path in files] == before
 
 
+# A database of a thousand sessions takes a second to read.
+def test_finding_sessions_reads_nothing_of_what_was_said(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "opencode.db") as database:
+        database.executescript(TABLES.replace(", data TEXT", ""))
+        row = (ID, "The shop", "/srv/shop", 5)
+        database.execute("INSERT INTO session (id, title, directory, time_updated) VALUES (?, ?, ?, ?)", row)
+        database.execute("INSERT INTO part (id, message_id, session_id) VALUES ('p', 'm', ?)", (ID,))
+    (stored,) = opencode_database.sessions(tmp_path / "opencode.db")
+    assert (stored.id, stored.title, stored.parts) == (ID, "The shop", 1)
+
+
+# One that goes on is counted anew, though the client notes its time only when the turn is over.
+def test_a_session_that_goes_on_is_counted_anew(machine: Machine, database: sqlite3.Connection) -> None:
+    put(database)
+    (before,) = machine.rows()
+    assert before["bytes"] == len(read_bytes(path_in(machine)))
+    message = EXPORT["messages"][-1]["info"]["id"]
+    said = json.dumps({"type": "text", "text": "and once more, " * 50})
+    database.execute("INSERT INTO part VALUES ('prt_zzz', ?, ?, ?)", (message, ID, said))
+    database.commit()
+    (after,) = machine.rows()
+    assert after["tokens"] > before["tokens"]
+    assert after["bytes"] == len(read_bytes(path_in(machine)))
+
+
 @pytest.mark.parametrize("option", ["--in-place", "--new-session"])
 def test_a_database_is_never_written(
     machine: Machine, database: sqlite3.Connection, option: str, tmp_path: Path

@@ -82,3 +82,14 @@ def test_commands_take_such_a_session(tmp_path: Path) -> None:
     done = condense("validate", "--session", "aaaa1111", env=machine.env)
     assert done.status == ExitStatus.DONE
     assert "format copilot" in done.text
+
+
+# The client shows the whole of an id, the beginning of which is in the name of the file.
+def test_the_whole_id_of_gemini_cli(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "home", tmp_path / "cache")
+    path = put(machine.home, Client.GEMINI)
+    whole = "aaaa1111-87ff-40ff-b7e3-bf2094e06cc5"
+    path.write_bytes(path.read_bytes().replace(b'"sessionId":"bugfix"', f'"sessionId":"{whole}"'.encode()))
+    assert condense("validate", "--session", whole, env=machine.env).status == ExitStatus.DONE
+    other = condense("validate", "--session", whole[:-4] + "0000", env=machine.env)
+    assert "There is no session" in other.stderr

@@ -139,3 +139,9 @@ def test_a_title_is_one_short_line(said: str) -> None:
             assert title.encode()
             assert 0 < len(title) <= 200
             assert title.splitlines() == [title]
+
+
+def test_a_request_between_the_tags_of_cline() -> None:
+    assert request_in('<user_input mode="act">Give item 7 a name.</user_input>') == "Give item 7 a name."
+    assert request_in('<user_input mode="plan">\nWhat is\nleft?') == "What is left?"
+    assert request_in('<user_inputs mode="act">Hi') != "Hi"

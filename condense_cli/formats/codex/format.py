@@ -22,7 +22,7 @@ from ..engine.base import Evidence, Format
 from ..engine.container import Document
 from ..engine.usages import SignsReader, recorded
 from ..openai import responses_items
-from ..openai.responses_items import ItemReader, turns_of
+from ..openai.responses_items import ItemReader, turns_of, with_forgotten
 from ..openai.responses_pairs import completing
 from . import compaction, faults, sizes, slim
 from .history import SUMMARY, RolloutHistory, RolloutItem, is_replaced, item_path
@@ -64,7 +64,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             "Leave out --format to have the format recognized.",
         )
     turns = turns_of(history.sent)
-    messages = _messages(turns, history)
+    messages = with_forgotten(_messages(turns, history), facts.model)
     is_cut_off = any(is_replaced(item.path) or item.kind == SUMMARY for _, items in turns for item in items)
     return Transcript(
         "codex",

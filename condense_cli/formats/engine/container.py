@@ -218,6 +218,13 @@ def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
+def first_of(document: Document, file: str) -> str:
+    """Advice how to take the first of several records out, to a file of that name."""
+    # Not jq where it can be helped: it rounds large numbers.
+    how = "sed -n 1p" if document.source.container is Container.LINES else "jq '.[0]'"
+    return f"Extract one: {how} FILE > {file}"
+
+
 def _not_json(
     name: str, data: bytes, start: int, error: Exception, *, is_line: bool = False, is_last: bool = False
 ) -> NotJsonError:

@@ -71,7 +71,7 @@ def session_files(format_name: str) -> SessionFiles:
             "A new task in Roo Code or Cline needs an entry in the editor's state, which condense does not write.",
             "Close the task and use --in-place, or write to a file with -o FILE.",
         )
-    raise UsageError(f"--new-session: {format_name} files are not client sessions.", _NO_CHANCE)
+    raise UsageError(f"--new-session is for sessions of Claude Code and Codex, and this is {format_name}.", _NO_CHANCE)
 
 
 def sibling(data: bytes, format_name: str, name: str, folder: str) -> Sibling:

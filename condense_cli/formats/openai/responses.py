@@ -21,7 +21,7 @@ from ..anthropic import envelope_model
 from ..engine.base import Evidence, FileFault, Format, not_a_message, only_value, part_kinds, records_of
 from ..engine.container import Document, with_records_under
 from ..engine.spelling import as_lazy
-from .responses_items import ROLES, Item, ItemReader, turns_of
+from .responses_items import REASONING, ROLES, Item, ItemReader, turns_of, with_forgotten
 from .responses_pairs import NEED_IDS, completing
 
 _PROOF: Final = {
@@ -104,12 +104,13 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         Message(index, role, tuple(_blocks(turn, reader, document)))
         for index, (role, turn) in enumerate(turns_of(items))
     ]
+    model = envelope_model(document.envelope)
     return Transcript(
         "openai-responses",
         Family.OPENAI_RESPONSES,
-        tuple(messages),
+        with_forgotten(tuple(messages), model),
         document.source,
-        model=envelope_model(document.envelope),
+        model=model,
         envelope=_sent_always(document.envelope),
     )
 
@@ -130,7 +131,7 @@ def _blocks(items: Sequence[Item], reader: ItemReader, document: Document) -> It
     for number, item in enumerate(items):
         for block in as_lazy(reader.blocks(item), document.source):
             is_fixed = block.kind is BlockKind.THINKING and number < last
-            yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
+            yield replace(block, kind=BlockKind.OPAQUE, api_type=REASONING) if is_fixed else block
 
 
 def _sent_always(envelope: dict[str, Any]) -> str:

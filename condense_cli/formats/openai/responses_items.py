@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import STANDING_ROLES, Block, BlockKind, JsonPath, Place, Role
+from ...core.models import forgets_thinking
+from ...core.transcript import STANDING_ROLES, Block, BlockKind, JsonPath, Message, Place, Role
 from ..engine import estimates
 from ..engine.injected import is_injected
 from .responses_outputs import output_blocks, part_block, shell_blocks
@@ -23,6 +25,7 @@ ROLES: Final = {
     "user": Role.USER,
     "assistant": Role.ASSISTANT,
 }
+REASONING: Final = "reasoning"
 _ARGUMENTS: Final = {
     "function_call": "arguments",
     "custom_tool_call": "input",
@@ -119,7 +122,7 @@ class ItemReader:
         value, record, path = item.value, item.record, item.path
         if item.kind == "message":
             yield from _message(value, record, path, role_of(item))
-        elif item.kind == "reasoning":
+        elif item.kind == REASONING:
             yield _reasoning(value, record, path)
         elif item.kind in _ARGUMENTS and item.call_id:
             yield self._call(item, item.call_id)
@@ -215,6 +218,29 @@ def _reasoning(value: dict[str, Any], record: int, path: JsonPath) -> Block:
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
     estimate = estimates.encrypted_thinking(value.get(_ENCRYPTED))
     return Block(BlockKind.THINKING, Place(record, path), path, content=text, estimate=estimate)
+
+
+def with_forgotten(messages: tuple[Message, ...], model: str | None) -> tuple[Message, ...]:
+    """The messages; where the model is one of those, thinking before the newest message of the user is forgotten."""
+    if not forgets_thinking(model):
+        return messages
+    newest = max((message.index for message in messages if _is_of_user(message)), default=0)
+    return tuple(_forgotten(message) if message.index < newest else message for message in messages)
+
+
+def _is_of_user(message: Message) -> bool:
+    return message.role is Role.USER and any(block.answers is None for block in message.blocks)
+
+
+def _forgotten(message: Message) -> Message:
+    if not any(map(_is_thinking, message.blocks)):
+        return message
+    blocks = (replace(block, forgotten=True) if _is_thinking(block) else block for block in message.blocks)
+    return replace(message, blocks=tuple(blocks))
+
+
+def _is_thinking(block: Block) -> bool:
+    return block.kind is BlockKind.THINKING or block.api_type == REASONING
 
 
 _UNSEEN: Final = frozenset({"id", "call_id", "status", "metadata", "internal_chat_message_metadata_passthrough"})

@@ -22,7 +22,7 @@ from ...toolcalls import text_actions
 from ..anthropic import BlockReader
 from ..engine import repeats
 from ..engine.base import Evidence, Format, RecordEdits, message_role
-from ..engine.container import Document, with_records_at
+from ..engine.container import Document, first_of, with_records_at
 from ..engine.spelling import as_lazy
 from ..openai.chat import ROLES, message_blocks
 
@@ -41,9 +41,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     model = None
     if any(evidence(value) is Evidence.YES for value in records):
         if len(records) > 1:
-            raise UnknownFormatError(
-                "It holds several trajectories, one per record.", "Put each trajectory in its own file."
-            )
+            hint = first_of(document, "trajectory.traj")
+            raise UnknownFormatError("It holds several trajectories, one per record.", hint)
         model = _model(records[0].get("replay_config"))
         document = with_records_at(document, 0, ("history",), [("trajectory",)])
         records = list(document.values)

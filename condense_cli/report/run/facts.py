@@ -282,7 +282,7 @@ def build(
 
 def estimated_tokens(transcript: Transcript) -> int:
     """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
-    return sum(block.estimate for _, block in transcript.blocks())
+    return sum(block.estimate for _, block in transcript.blocks() if not block.forgotten)
 
 
 class Headline(NamedTuple):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from helpers import condense
 
 from condense_cli.formats import parse
 from condense_cli.rules.validity import validate
@@ -64,6 +67,20 @@ def test_a_session_is_read_as_it_is_sent(recorded: Agent, kept: tuple[str, bytes
     assert transcript.format == recorded.format
     assert validate(transcript) == []
     assert unlike(recorded, session, data) == []
+
+
+# What `condense sessions` and `--session` find in the home that the client wrote.
+@pytest.mark.parametrize("recorded", AGENTS, indirect=True)
+def test_a_session_is_found(recorded: Agent, kept: tuple[str, bytes], tmp_path: Path) -> None:
+    env = {"HOME": str(recorded.home), "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": str(tmp_path)}
+    (row,) = condense("sessions", "--json", env=env).json["sessions"]
+    assert row["title"] in ("Give item 7 a name.", "Items")
+    assert (row["project"], row["problem"]) == (str(recorded.project), None)
+    assert (row["messages"], row["bytes"]) == (len(parse(kept[1]).messages), pytest.approx(len(kept[1]), rel=0.02))
+    assert abs(datetime.fromisoformat(row["updated"]).timestamp() - time.time()) < 3600
+    names = {row["id"], row["short"], "latest", kept[0]}  # The last as the client calls it: pi by a path.
+    for name in (name for name in names if "/" not in name):
+        assert condense("validate", "--session", name, env=env).status == 0, name
 
 
 # A condensed session resumes in its place, or is imported, and sends what it says.

@@ -27,10 +27,12 @@ from rollouts import ENVIRONMENT, message, record
 
 from condense_cli import api
 from condense_cli.core.exchanges import cut_before
+from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, BlockKind, Role
 from condense_cli.errors import NotJsonError
 from condense_cli.formats import format_named, serialize
 from condense_cli.report.lists.validation import check
+from condense_cli.report.run.facts import estimated_tokens
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls import patches
 from condense_cli.toolcalls.tools import (
@@ -281,6 +283,31 @@ def test_reasoning_before_words_of_the_client(between: str) -> None:
     records = [HEAD, *items(REQUEST, reasoning(), {"turn_aborted": aborted, "agent_message": told}[between], REQUEST)]
     transcript = api.loads("".join(json.dumps(value) + "\n" for value in records), format="codex")
     assert check(transcript, source="x").faults == []
+
+
+# Of an interruption, older versions keep an event alone.
+@pytest.mark.parametrize("after", [[REQUEST], []])
+def test_reasoning_before_an_event_that_the_turn_was_aborted(after: list[Item]) -> None:
+    aborted = record("event_msg", type="turn_aborted", reason="interrupted")
+    assert check(rollout(*items(REQUEST, reasoning()), aborted, *items(*after)), source="x").faults == []
+    spelled = message("assistant", json.dumps(aborted))
+    faults = check(rollout(*items(REQUEST, spelled, reasoning(), *after)), source="x").faults
+    assert [fault.rule for fault in faults] == ["reasoning_is_followed"]
+
+
+# What the API leaves out costs nothing, and stays in the file.
+@pytest.mark.parametrize(("model", "is_forgotten"), [("gpt-5-codex", True), ("gpt-5.5", True), ("gpt-5.6-sol", False)])
+def test_thinking_of_earlier_turns(model: str, is_forgotten: bool) -> None:
+    named = record("turn_context", model=model, cwd="/repo")
+    first = [REQUEST, reasoning(1), function("a"), output("a"), reasoning(2), DONE]
+    transcript = rollout(named, *items(*first, message("user", "More."), reasoning(3), DONE))
+    thinking = [block for _, block in transcript.blocks() if block.kind is BlockKind.THINKING]
+    assert [block.forgotten for block in thinking] == [is_forgotten, is_forgotten, False]
+    count = Counter.of(transcript)
+    assert [count.block(block) > 0 for block in thinking] == [not is_forgotten, not is_forgotten, True]
+    shown = estimated_tokens(transcript)
+    assert shown == sum(block.estimate for block in thinking if not block.forgotten)
+    assert serialize(transcript) == transcript.source.data
 
 
 # Nothing is wrong with a session as the client writes it.
