@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
@@ -114,10 +115,14 @@ def load_preset_file(path: Path) -> Loaded:
 
 def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> Loaded:
     text = read_text(path)
+    return _packaged(path, text) or parse_with_positions(text, str(path), folder, presets)
+
+
+@lru_cache(maxsize=32)
+def _packaged(path: Path, text: str) -> Loaded | None:
+    """A preset of the package, whose values were checked when they were written down; None of any other file."""
     values = values_in(path, text)
-    if values is not None:
-        return typed_file(values, FileConfiguration, Positions(str(path)), folder, presets)
-    return parse_with_positions(text, str(path), folder, presets)
+    return values and Loaded(msgspec.convert(values, Configuration), str(path), values, Positions(str(path)))
 
 
 def read_text(path: Path) -> str:
