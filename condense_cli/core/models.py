@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_BINDS_THINKING: Final = re.compile(
+from .lazy_pattern import lazy_pattern
+
+_BINDS_THINKING: Final = lazy_pattern(
     r"claude-(?:fable|mythos)-5[-.][12](?:\D|$)|claude-(?:opus|sonnet|haiku)-5[-.]5(?:\D|$)"
 )
 """https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, as of 2026-10"""
@@ -27,13 +28,13 @@ def forgets_thinking(model: str | None) -> bool:
 
 
 _TOKENIZERS: Final = (
-    (re.compile(r"claude-(?:opus-4-[7-9]|(?:opus|sonnet|haiku)-[5-9]|fable|mythos)"), "Claude since Opus 4.7"),
-    (re.compile(r"claude"), "Claude before Opus 4.7"),
-    (re.compile(r"gemini|gemma"), "Gemini"),
-    (re.compile(r"deepseek"), "DeepSeek"),
-    (re.compile(r"minimax"), "MiniMax"),
-    (re.compile(r"mimo-"), "MiMo"),
-    (re.compile(r"ling-"), "Ling"),
+    (lazy_pattern(r"claude-(?:opus-4-[7-9]|(?:opus|sonnet|haiku)-[5-9]|fable|mythos)"), "Claude since Opus 4.7"),
+    (lazy_pattern(r"claude"), "Claude before Opus 4.7"),
+    (lazy_pattern(r"gemini|gemma"), "Gemini"),
+    (lazy_pattern(r"deepseek"), "DeepSeek"),
+    (lazy_pattern(r"minimax"), "MiniMax"),
+    (lazy_pattern(r"mimo-"), "MiMo"),
+    (lazy_pattern(r"ling-"), "Ling"),
 )
 """First match wins. Opus 4.7 brought a new tokenizer, which its successors use, with about 30% more tokens:
 https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7"""

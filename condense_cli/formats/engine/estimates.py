@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-import re
 from typing import Any, Final
+
+from ...core.lazy_pattern import lazy_pattern
 
 PIXELS_PER_TOKEN: Final = 750
 """Anthropic's rule for images: width x height / 750, after scaling down to about 1.15 megapixels."""
@@ -20,7 +21,7 @@ TOOL_DEFINITION: Final = 700
 """What the API puts in the place of a reference to a tool. Recorded steps with one took 370 to 1,700, half of them
 less than 730."""
 
-_PAGE: Final = re.compile(rb"/Type\s*/Page(?!\w)")
+_PAGE: Final = lazy_pattern(rb"/Type\s*/Page(?!\w)")
 """A page object, and none of `/Pages`, which hold them."""
 
 _HEADER_CHARS: Final = 65_536 * 4
