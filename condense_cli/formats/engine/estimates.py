@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import io
 from typing import Any, Final
@@ -34,7 +33,7 @@ def image(data: Any) -> int:
     import imagesize
 
     try:
-        header = base64.b64decode(data.rpartition(",")[2][:_HEADER_CHARS])
+        header = binascii.a2b_base64(data.rpartition(",")[2][:_HEADER_CHARS])
         width, height = imagesize.get(io.BytesIO(header))
     except (binascii.Error, ValueError, OSError):
         return UNKNOWN_IMAGE
@@ -49,7 +48,7 @@ def document(data: Any) -> int:
     if not isinstance(data, str):
         return DOCUMENT_PAGE
     try:
-        raw = base64.b64decode(data)
+        raw = binascii.a2b_base64(data)
     except (binascii.Error, ValueError):
         return DOCUMENT_PAGE
     return DOCUMENT_PAGE * max(1, len(_PAGE.findall(raw)))
