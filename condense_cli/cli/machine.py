@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..config import user_folders
+from ..core import user_folders
 
 if TYPE_CHECKING:
     from ..sessions.places import SessionPlace

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from .user_folders import config_folder
+from ..core.user_folders import config_folder
 
 FILE_NAME: Final = "condense.yaml"
 PROJECT_PRESETS: Final = Path(".condense") / "presets"

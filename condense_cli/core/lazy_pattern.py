@@ -22,5 +22,8 @@ class _LazyPattern:
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """The pattern as `re.compile` makes it; a mistake in it raises `re.error` where it is used."""
+    """The pattern as `re.compile` makes it, but for its identity: no `match.re` is it.
+
+    A mistake in it raises `re.error` where it is used.
+    """
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))

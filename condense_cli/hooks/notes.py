@@ -13,7 +13,7 @@ import re
 import time
 from typing import Any, Final
 
-from ..config.user_folders import cache_folder
+from ..core.user_folders import cache_folder
 
 _FAULTS: Final = "faults.jsonl"
 _MOST_FAULTS: Final = 100

@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from ..config.profiles import Profile
-from ..config.user_folders import cache_folder
+from ..core.user_folders import cache_folder
 from ..storage.cache_files import CacheFile, is_broken
 from .client import ModelRequest, max_output
 from .prompts import PROMPT_VERSION

@@ -61,7 +61,7 @@ AT_THE_EDGE = {
     "config/packaged.py": {"pathlib"},
     "config/preset_folders.py": {"os", "pathlib"},
     "config/user.py": {"os", "pathlib"},
-    "config/user_folders.py": {"os", "platformdirs", "sys"},
+    "core/user_folders.py": {"os", "platformdirs", "sys"},
     "llm/accounts.py": {"pathlib", "sqlite3"},
     "llm/cache.py": {"os", "pathlib", "sqlite3"},
     "llm/calls.py": {"threading", "time"},

@@ -64,7 +64,7 @@ def words_of_user(text: str) -> str:
     """What is left of a text without the elements that a client put before it; empty where the client wrote it all."""
     start = 0
     while opened := _OPENED.match(text, start) or _INTERRUPTED.match(text, start):
-        end = _end(text, opened[1], opened.end()) if opened.re is _OPENED else opened.end()
+        end = _end(text, opened[1], opened.end()) if opened.re.groups else opened.end()
         if end < 0:
             break
         start = end

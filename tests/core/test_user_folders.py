@@ -8,7 +8,7 @@ import sys
 import platformdirs
 import pytest
 
-from condense_cli.config.user_folders import cache_folder, config_folder
+from condense_cli.core.user_folders import cache_folder, config_folder
 
 
 @pytest.mark.parametrize("home", ["/home/somebody", "relative", "", None])
@@ -25,5 +25,6 @@ def test_they_are_those_of_platformdirs(monkeypatch: pytest.MonkeyPatch, home: s
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only platformdirs knows")
 def test_on_linux_it_is_not_imported() -> None:
-    told = "import sys; from condense_cli.config.user_folders import *; cache_folder(); print('platformdirs' in sys.modules)"
+    told = "import sys; from condense_cli.core.user_folders import cache_folder; cache_folder(); "
+    told += "print('platformdirs' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout == "False\n"
