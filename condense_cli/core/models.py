@@ -17,7 +17,7 @@ def binds_thinking(model: str | None) -> bool:
     return bool(model and _BINDS_THINKING.search(model.lower()))
 
 
-_FORGETS_THINKING: Final = re.compile(r"(?:^|[-/])(?:o[134](?![\da-z])|gpt-5(?:\.[0-5])?(?![.\d]))")
+_FORGETS_THINKING: Final = lazy_pattern(r"(?:^|[-/])(?:o[134](?![\da-z])|gpt-5(?:\.[0-5])?(?![.\d]))")
 """By the recorded usage of Codex sessions, September 2025 to July 2026: with gpt-5 to gpt-5.5 the input shrinks by the
 thinking of a turn as soon as the next one begins, with gpt-5.6 it does not."""
 

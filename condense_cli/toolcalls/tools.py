@@ -56,7 +56,7 @@ _SEARCH_HEADER: Final = lazy_pattern(r":(?:start|end)_line:.*|-{7}")
 
 _FILE_COMMAND: Final = lazy_pattern(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
-_COMMAND: Final = re.compile(
+_COMMAND: Final = lazy_pattern(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL
 )
 """One of the commands that a line runs one after another; a pipe is one."""
