@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..core import user_folders
+
 if TYPE_CHECKING:
     from ..sessions.places import SessionPlace
 
@@ -20,9 +22,7 @@ def session_places() -> list[SessionPlace]:
 
 def cache_folder() -> Path:
     """The user's folder for what can be made again."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("condense", appauthor=False)
+    return Path(user_folders.cache_folder())
 
 
 def tilde(path: str) -> str:

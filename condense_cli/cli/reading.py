@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ..core.lazy_pattern import lazy_pattern
 from ..errors import UnreadableError, UsageError
 from .console import say
 
@@ -18,7 +18,7 @@ LATEST: Final = "latest"
 """The newest session, where a session is named."""
 _LARGE: Final = 4_000_000
 """Bytes of a file that takes seconds to work on."""
-_SESSION: Final = re.compile(r"latest|[0-9a-f]{6,8}(?:-[0-9a-f-]{0,28})?")
+_SESSION: Final = lazy_pattern(r"latest|[0-9a-f]{6,8}(?:-[0-9a-f-]{0,28})?")
 """What a session is called: `latest`, or its id, or enough of that."""
 _TITLE: Final = 50
 """Characters of a session's title in the line that says which it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -31,6 +32,12 @@ def parts_of(kind: Any) -> list[Any]:
     return [kind]
 
 
+@cache
+def types_of(kind: type[Struct]) -> dict[str, Any]:
+    """The declared types of the fields of a struct; to find them takes longer than to read what they hold."""
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
+
+
 def with_numbers(value: Any, kind: Any) -> Any:
     """Plain values with the texts that a type wants as numbers as these; what is none of it stays as it is."""
     kinds = parts_of(kind)
@@ -39,7 +46,7 @@ def with_numbers(value: Any, kind: Any) -> Any:
     if isinstance(value, dict):
         for each in kinds:
             if isinstance(each, type) and issubclass(each, msgspec.Struct):
-                types = {field.name: field.type for field in msgspec.structs.fields(each)}
+                types = types_of(each)
                 return {key: with_numbers(item, types.get(key, Any)) for key, item in value.items()}
             if get_origin(each) is dict:
                 return {key: with_numbers(item, get_args(each)[1]) for key, item in value.items()}

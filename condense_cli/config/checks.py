@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
@@ -11,6 +10,7 @@ from msgspec.structs import asdict
 
 from ..core import patterns
 from ..core.brief import quoted
+from ..core.lazy_pattern import lazy_pattern
 from ..core.selectors import SelectorError, parse_selector
 from .models import (
     CUT,
@@ -30,7 +30,7 @@ Problem = tuple[tuple[str | int, ...], str, str]
 """Path of the key, what is wrong, what to do."""
 
 _OF_PROFILES = frozenset({"profile", "api_profile"})
-_TAG = re.compile(r"[A-Za-z_][\w.:-]*")
+_TAG = lazy_pattern(r"[A-Za-z_][\w.:-]*")
 _TEXT = ("message_text", "assistant_reasoning", "user_messages")
 CONTENT_TYPES = (*_TEXT, "tool_parameters", "tool_results")
 _USUAL = (

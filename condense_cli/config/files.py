@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from ..core.user_folders import config_folder
+
 FILE_NAME: Final = "condense.yaml"
 PROJECT_PRESETS: Final = Path(".condense") / "presets"
 
 
 def user_configuration_path() -> Path:
     """Where the user's own configuration is: ~/.config/condense/condense.yaml, or as XDG_CONFIG_HOME says."""
-    from platformdirs import user_config_path
-
-    return user_config_path("condense", appauthor=False) / FILE_NAME
+    return Path(config_folder()) / FILE_NAME
 
 
 def find_project_file(folder: Path, home: Path, own: Path) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
@@ -13,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.brief import quoted
+from ..core.lazy_pattern import lazy_pattern
 from ..core.nearest import nearest
 from ..core.numbers import percent_in
 from ..errors import ConfigurationError, all_together
@@ -27,13 +29,13 @@ from .unknown_keys import fields_at, types_at, unknown_key
 _MOST_FAULTS: Final = 50
 LARGEST: Final = 1_000_000
 """Characters of a configuration; a device or a pipe may have no end."""
-_PATH_STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
+_PATH_STEP: Final = lazy_pattern(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
 """A step of a path in a message of msgspec. `[...]` is a value of a mapping; which one is not told."""
 _ANY: Final = -1
 """In place of a key that is not told: nothing stands there."""
-_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
-_MISSING: Final = re.compile(r"Object missing required field `(.*)`")
-_EXPECTED: Final = re.compile(
+_UNKNOWN: Final = lazy_pattern(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING: Final = lazy_pattern(r"Object missing required field `(.*)`")
+_EXPECTED: Final = lazy_pattern(
     r"Expected `(?P<wanted>.+?)`(?: (?P<bound>[<>]=?) (?P<limit>\S+))?(?:, got `(?P<got>.+?)`)?"
 )
 _WORDS: Final = {
@@ -114,10 +116,16 @@ def load_preset_file(path: Path) -> Loaded:
 
 def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> Loaded:
     text = read_text(path)
+    return _packaged(path, text) or parse_with_positions(text, str(path), folder, presets)
+
+
+@lru_cache(maxsize=32)
+def _packaged(path: Path, text: str) -> Loaded | None:
+    """A preset of the package, whose values were checked when they were written down; None of any other file."""
     values = values_in(path, text)
-    if values is not None:
-        return typed_file(values, FileConfiguration, Positions(str(path)), folder, presets)
-    return parse_with_positions(text, str(path), folder, presets)
+    if values is None:
+        return None
+    return Loaded(msgspec.convert(values, Configuration), str(path), values, Positions(str(path)))
 
 
 def read_text(path: Path) -> str:

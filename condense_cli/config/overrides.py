@@ -17,6 +17,7 @@ from typing import Final, assert_never
 from msgspec import Struct, structs
 
 from ..core.brief import quoted
+from ..core.lazy_pattern import lazy_pattern
 from ..core.patterns import PatternError, searcher
 from ..core.selectors import OfLast, SelectorError, parse_selector
 from ..errors import UsageError
@@ -34,7 +35,7 @@ from .models import (
     Selection,
 )
 
-_RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
+_RANGE: Final = lazy_pattern(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
 
 
 class Overrides(Struct, frozen=True):

@@ -7,6 +7,7 @@ file that changed since, nothing is known.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,5 +21,10 @@ def values_in(path: Path, text: str) -> dict[str, Any] | None:
     """The values of a preset of the package that reads so; None of any other file."""
     if path.parent != presets_folder():
         return None
-    known = json.loads(FILE.read_bytes()).get(path.name, {})
+    known = _written_down().get(path.name, {})
     return known.get("values") if known.get("hash") == content_hash(text) else None
+
+
+@cache
+def _written_down() -> dict[str, dict[str, Any]]:
+    return dict(json.loads(FILE.read_bytes()))

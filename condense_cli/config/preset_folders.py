@@ -5,7 +5,9 @@ Shells ask for the names while a person types: nothing heavy is imported for the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +16,11 @@ from ..core.nearest import nearest
 from ..errors import ConfigurationError
 
 DEFAULT_PRESET = "balanced"
-_ENDINGS: Final = (".yaml", ".yml", ".json")
+_ENDINGS: Final = (".json", ".yaml", ".yml")
+"""The first goes before the others."""
 
 
+@cache
 def presets_folder() -> Path:
     """Where the presets of the package are: inside an installed one, or beside it in a source tree."""
     package = Path(__file__).resolve().parent.parent
@@ -58,7 +62,10 @@ class PresetFolders:
         return None if found is None or found.parent == self._folders[-1] else found.parent
 
     def _file(self, name: str) -> Path | None:
-        return next((path for folder in self._folders for path in _in(folder) if path.stem == name), None)
+        if os.path.basename(name) != name:
+            return None
+        paths = (folder / (name + ending) for folder in self._folders for ending in _ENDINGS)
+        return next((path for path in paths if os.path.isfile(path)), None)
 
     def _unknown(self, name: str, more: str = "") -> ConfigurationError:
         near = nearest(name, self.names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from msgspec.structs import replace
@@ -32,4 +33,15 @@ PACKAGED: Final = Presets()
 
 def load_preset(name: str) -> Configuration:
     """The package's preset of that name, or the configuration in the file of that path. Raises ConfigurationError."""
+    return _of_package(name) if name in _names() else PACKAGED.load(name)
+
+
+@cache
+def _of_package(name: str) -> Configuration:
+    """A preset of the package, which stays as it is while a process runs."""
     return PACKAGED.load(name)
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(PACKAGED.names())

@@ -7,7 +7,6 @@ cannot send a session anywhere. YAML is imported where there is a file to read.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from ..core.brief import quoted
+from ..core.lazy_pattern import lazy_pattern
 from ..errors import ConfigurationError
 from .files import user_configuration_path
 from .limits import Limits, fault_of
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .positions import KeyPath, Positions
     from .presets import Presets
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w.:/@-]*")
+_VARIABLE: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class KnownProfile(Struct, frozen=True):

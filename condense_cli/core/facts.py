@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from .lazy_pattern import lazy_pattern
+
 # What is no beginning goes first, plain words above all, and nothing is tried again that cannot match shorter (`++`).
-_FACT: Final = re.compile(
+_FACT: Final = lazy_pattern(
     r"""
     (?=[A-Za-z0-9_~.@/\\-])(?<![A-Za-z0-9_])(?![a-z]{1,40}+(?![A-Za-z0-9_.@/\\:(-]))
     (?:

@@ -18,12 +18,13 @@ import msgspec
 from msgspec import Struct
 
 from .json_walk import key_at, next_member, scan, skip
+from .lazy_pattern import lazy_pattern
 from .transcript import JsonPath
 
 REMOVE: Final = None
 """In place of a literal: the value goes, with its key or list element."""
 
-_ESCAPED: Final = re.compile(rb"\\(?:\\|u(?!00[0-7]))")
+_ESCAPED: Final = lazy_pattern(rb"\\(?:\\|u(?!00[0-7]))")
 """An escape that a file needs only when it escapes all that is not ASCII; or an escaped backslash, which stands before
 any letter, as in a path to `users`."""
 
@@ -35,10 +36,10 @@ _PIECE: Final = 1 << 16
 """Bytes that are decoded at a time to see whether a file is UTF-8."""
 _BEGINNING: Final = 90
 """Bytes of a value by which it is looked for first."""
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
+_NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
 """A lone surrogate that stands for no bad byte."""
-_BEYOND_ASCII: Final = re.compile("[^\x00-\x7f]+")
+_BEYOND_ASCII: Final = lazy_pattern("[^\x00-\x7f]+")
 _decode = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -224,7 +225,7 @@ def exchange(raw: bytes, edits: Mapping[JsonPath, str | None]) -> bytes | None:
     return b"".join([*pieces, raw[position:]])
 
 
-_FIRST_KEY: Final = re.compile(r'\{(\s*)"(?:[^"\\]|\\.)*"(\s*:\s*)')
+_FIRST_KEY: Final = lazy_pattern(r'\{(\s*)"(?:[^"\\]|\\.)*"(\s*:\s*)')
 
 
 def object_like(text: str, members: Mapping[str, str]) -> str:

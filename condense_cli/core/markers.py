@@ -38,18 +38,20 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .lazy_pattern import lazy_pattern
+
 if TYPE_CHECKING:
     from .lazy_text import Text
 
 ELLIPSIS: Final = "…"
 
 _AMOUNTS: Final = r"(?:(?P<lines>\d{1,10}) lines?)?(?:, )?(?:(?P<characters>\d{1,10}) characters?)?"
-_MARKER: Final = re.compile(rf"\[… (?:{_AMOUNTS}|(?P<image>image)) #(?P<hash>\d{{6}})\]", re.ASCII)
-_FURTHER: Final = re.compile(rf"\[…{_AMOUNTS}(?P<hash>)\]", re.ASCII)
-_SUMMARY_OF_TEXT: Final = re.compile(
+_MARKER: Final = lazy_pattern(rf"\[… (?:{_AMOUNTS}|(?P<image>image)) #(?P<hash>\d{{6}})\]", re.ASCII)
+_FURTHER: Final = lazy_pattern(rf"\[…{_AMOUNTS}(?P<hash>)\]", re.ASCII)
+_SUMMARY_OF_TEXT: Final = lazy_pattern(
     rf"\[condense: (?P<summary>summary) of {_AMOUNTS} #(?P<hash>\d{{6}}|[0-9a-f]{{8}})\]", re.ASCII
 )
-_EARLIER: Final = re.compile(
+_EARLIER: Final = lazy_pattern(
     rf"\[condense: (?:{_AMOUNTS}|(?P<image>image)) left out #(?P<hash>[0-9a-f]{{8}})\]", re.ASCII
 )
 _MOST: Final = 9_999_999_999
@@ -57,13 +59,13 @@ _MOST: Final = 9_999_999_999
 PREFIX: Final = "[condense: "
 PREFIXES: Final = ("[…", PREFIX)
 """How the lines begin that are markers."""
-SPELLED: Final = re.compile(rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
+SPELLED: Final = lazy_pattern(rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
 """What looks like a marker in the bytes of a record, also where JSON is in a string of it."""
 REFERENCE_PREFIX: Final = "[see "
 """How references begin, the lossless markers; `lossless.references` writes and reads them."""
 
 
-_MARK: Final = re.compile(r"\[(?:condense:|…|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
+_MARK: Final = lazy_pattern(r"\[(?:condense:|…|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
 
 
 def may_be_marked(content: Text) -> bool:
@@ -193,7 +195,7 @@ def gaps_in(text: str) -> list[Gap]:
     return gaps
 
 
-_SUMMARY: Final = re.compile(
+_SUMMARY: Final = lazy_pattern(
     r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
     r"(?:, after #(?P<after>\d{6}))? #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_BINDS_THINKING: Final = re.compile(
+from .lazy_pattern import lazy_pattern
+
+_BINDS_THINKING: Final = lazy_pattern(
     r"claude-(?:fable|mythos)-5[-.][12](?:\D|$)|claude-(?:opus|sonnet|haiku)-5[-.]5(?:\D|$)"
 )
 """https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, as of 2026-10"""
@@ -16,7 +17,7 @@ def binds_thinking(model: str | None) -> bool:
     return bool(model and _BINDS_THINKING.search(model.lower()))
 
 
-_FORGETS_THINKING: Final = re.compile(r"(?:^|[-/])(?:o[134](?![\da-z])|gpt-5(?:\.[0-5])?(?![.\d]))")
+_FORGETS_THINKING: Final = lazy_pattern(r"(?:^|[-/])(?:o[134](?![\da-z])|gpt-5(?:\.[0-5])?(?![.\d]))")
 """By the recorded usage of Codex sessions, September 2025 to July 2026: with gpt-5 to gpt-5.5 the input shrinks by the
 thinking of a turn as soon as the next one begins, with gpt-5.6 it does not."""
 
@@ -27,13 +28,13 @@ def forgets_thinking(model: str | None) -> bool:
 
 
 _TOKENIZERS: Final = (
-    (re.compile(r"claude-(?:opus-4-[7-9]|(?:opus|sonnet|haiku)-[5-9]|fable|mythos)"), "Claude since Opus 4.7"),
-    (re.compile(r"claude"), "Claude before Opus 4.7"),
-    (re.compile(r"gemini|gemma"), "Gemini"),
-    (re.compile(r"deepseek"), "DeepSeek"),
-    (re.compile(r"minimax"), "MiniMax"),
-    (re.compile(r"mimo-"), "MiMo"),
-    (re.compile(r"ling-"), "Ling"),
+    (lazy_pattern(r"claude-(?:opus-4-[7-9]|(?:opus|sonnet|haiku)-[5-9]|fable|mythos)"), "Claude since Opus 4.7"),
+    (lazy_pattern(r"claude"), "Claude before Opus 4.7"),
+    (lazy_pattern(r"gemini|gemma"), "Gemini"),
+    (lazy_pattern(r"deepseek"), "DeepSeek"),
+    (lazy_pattern(r"minimax"), "MiniMax"),
+    (lazy_pattern(r"mimo-"), "MiMo"),
+    (lazy_pattern(r"ling-"), "Ling"),
 )
 """First match wins. Opus 4.7 brought a new tokenizer, which its successors use, with about 30% more tokens:
 https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7"""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_COUNT: Final = re.compile(r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)([kKmM]?)", re.ASCII)
+from .lazy_pattern import lazy_pattern
+
+_COUNT: Final = lazy_pattern(r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)([kKmM]?)", re.ASCII)
 _UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
-_SHARE: Final = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*%", re.ASCII)
+_SHARE: Final = lazy_pattern(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*%", re.ASCII)
 
 
 def count_in(text: str) -> int | None:

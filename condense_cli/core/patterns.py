@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..errors import ConfigurationError
+from .lazy_pattern import lazy_pattern
 
 _SECONDS: Final = 5.0
 """Processor time that all searches of a process may take beyond their rate."""
@@ -23,8 +24,8 @@ _LONGEST: Final = 10_000
 _LARGEST: Final = 1_000_000
 """Characters of a pattern; and as many with its counted repetitions written out, as reading it takes that long."""
 _SHOWN: Final = 60
-_VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x")
-_COUNTED: Final = re.compile(r"(\)?)\s*\{(\d*)(?:,(\d*))?\}")
+_VERBOSE: Final = lazy_pattern(r"\(\?[a-zA-Z]*x")
+_COUNTED: Final = lazy_pattern(r"(\)?)\s*\{(\d*)(?:,(\d*))?\}")
 _HINT: Final = "Avoid nested repetition: write .*= instead of (.*)*=."
 
 _left = _SECONDS

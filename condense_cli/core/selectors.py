@@ -18,6 +18,7 @@ from typing import Final, assert_never
 from msgspec import Struct
 
 from .brief import brief, quoted
+from .lazy_pattern import lazy_pattern
 from .nearest import nearest
 from .patterns import PatternError, searcher
 
@@ -25,10 +26,10 @@ KINDS: Final = ("tool", "file", "last", "not")
 HOW: Final = "Write 34 (a message), 12.0 (a block of it), 40:80, last:20, tool:Bash, 'file:src/*.py' or /regex/."
 _LONGEST: Final = 80
 """Characters of what may be a selector with a slip in it."""
-_MESSAGE: Final = re.compile(r"#?(-?\d{1,9})", re.ASCII)
-_BLOCK: Final = re.compile(r"#?(-?\d{1,9})\.(\d{1,9})", re.ASCII)
-_RANGE: Final = re.compile(r"([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?", re.ASCII)
-_COUNT: Final = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+_MESSAGE: Final = lazy_pattern(r"#?(-?\d{1,9})", re.ASCII)
+_BLOCK: Final = lazy_pattern(r"#?(-?\d{1,9})\.(\d{1,9})", re.ASCII)
+_RANGE: Final = lazy_pattern(r"([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?", re.ASCII)
+_COUNT: Final = lazy_pattern(r"[1-9]\d{0,8}", re.ASCII)
 
 
 class SelectorError(ValueError):

@@ -19,8 +19,9 @@ import sys
 import unicodedata
 import zlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +37,7 @@ _SLOTS: Final = 1 << 19
 _LONG: Final = 40
 """Bytes of a piece from which on a heap finds the next merge sooner than a scan."""
 _KNOWN: Final = 50_000
-"""How many pieces are remembered: words recur."""
+"""How many pieces are remembered."""
 
 _UPPER, _LOWER, _LETTER, _MARK, _DIGIT, _SPACE, _OTHER = "A", "a", "ª", "\u0301", "0", "\x0b", "\x01"
 _OF_CATEGORY: Final = {
@@ -78,6 +79,19 @@ class _Categories(dict[int, str]):
 _STANDS_FOR: Final = _Categories({code: chr(code) for code in range(128)})
 
 
+class _Pieces(dict[str, int]):
+    """Tokens of pieces, counted as they are met and remembered: words recur."""
+
+    def __init__(self, table: TokenTable) -> None:
+        self._count = table.piece
+
+    def __missing__(self, piece: str) -> int:
+        count = self._count(piece.encode())
+        if len(self) < _KNOWN:
+            self[piece] = count
+        return count
+
+
 class TokenTable:
     """The tokens of o200k_base, looked up in a file that is mapped into memory.
 
@@ -98,26 +112,19 @@ class TokenTable:
         self._slots: memoryview[int] = data[_HEADER.size : starts].cast("I")
         self._starts: memoryview[int] = data[starts:texts].cast("I")
         self._texts = data[texts:]
-        self._known: dict[str, int] = {}
+        self._known = _Pieces(self)
 
     def __call__(self, text: str) -> int:
-        known = self._known
         if text.isascii():
-            pieces = _SPLIT.findall(text)
+            pieces: Iterable[str] = _SPLIT.findall(text)
         else:
-            mapped = text.translate(_STANDS_FOR)
-            pieces = [text[match.start() : match.end()] for match in _SPLIT.finditer(mapped)]
-        total = 0
-        for piece in pieces:
-            count = known.get(piece)
-            if count is None:
-                count = self._of_piece(piece.encode())
-                if len(known) < _KNOWN:
-                    known[piece] = count
-            total += count
-        return total
+            # One character for each, so that the parts have the lengths of the text's own.
+            ends = list(accumulate(map(len, _SPLIT.findall(text.translate(_STANDS_FOR))), initial=0))
+            pieces = map(text.__getitem__, map(slice, ends, ends[1:]))
+        return sum(map(self._known.__getitem__, pieces))
 
-    def _of_piece(self, piece: bytes) -> int:
+    def piece(self, piece: bytes) -> int:
+        """Tokens of one piece that the pattern splits off."""
         if self._rank(piece) is not None:
             return 1
         return self._merged(piece) if len(piece) < _LONG else self._merged_by_heap(piece)

@@ -12,7 +12,6 @@ same, and one caller of the Python API never changes the counts of another.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
@@ -22,6 +21,7 @@ from msgspec import Struct
 
 from ..errors import UsageError
 from . import token_table
+from .lazy_pattern import lazy_pattern
 from .lazy_text import LONG, Text, compact, size_of
 from .transcript import Block, BlockKind, Message, Transcript
 
@@ -41,8 +41,8 @@ BUILT_IN: Final = "built-in"
 COUNTERS: Final[tuple[CounterName, ...]] = get_args(CounterName)
 
 _ENCODING_OF_MODEL: Final = (
-    (re.compile(r"gpt-4o|chatgpt-4o|gpt-4\.[15]|gpt-5|gpt-oss|codex|o[134](?:-|$)"), "o200k_base"),
-    (re.compile(r"gpt-4(?:-|$)|gpt-3\.5|gpt-35|text-embedding-(?:ada-002|3)"), "cl100k_base"),
+    (lazy_pattern(r"gpt-4o|chatgpt-4o|gpt-4\.[15]|gpt-5|gpt-oss|codex|o[134](?:-|$)"), "o200k_base"),
+    (lazy_pattern(r"gpt-4(?:-|$)|gpt-3\.5|gpt-35|text-embedding-(?:ada-002|3)"), "cl100k_base"),
 )
 """After tiktoken's own table of models (tiktoken/model.py); first match at the start of a name wins."""
 
@@ -50,7 +50,7 @@ _MUCH: Final = 750_000
 """From so much text on, in bytes or characters, the tokenizer is done sooner than the table, loading included."""
 
 _CHUNK: Final = 65_536
-_BOUNDARY: Final = re.compile(r"(?<=[A-Za-z0-9])(?=[ !-&(-/:-@\[-`{-~])")
+_BOUNDARY: Final = lazy_pattern(r"(?<=[A-Za-z0-9])(?=[ !-&(-/:-@\[-`{-~])")
 """Between these two characters every encoding's splitting pattern breaks, so no count changes there.
 The apostrophe is left out: it opens contractions such as `'ll`."""
 

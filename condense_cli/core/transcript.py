@@ -44,7 +44,7 @@ IN_STRING: Final = "\0json"
 """A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
 
 
-class Place(Struct, frozen=True):
+class Place(Struct, frozen=True, cache_hash=True):
     """Where a value stands in the file: the record's number and the path inside that record."""
 
     record: int

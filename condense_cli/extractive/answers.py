@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.lazy_text import LazyText, Text
 from ..core.transcript import Block, BlockKind
 
-_WHOLE: Final = re.compile(
+_WHOLE: Final = lazy_pattern(
     r"The user doesn't want to [^\n]*?(?:, the user said:\n|reason for the rejection: {1,2})(?P<refused>\S.*)"
     r"|The user rejected permission to use this specific tool call with the following feedback: (?P<denied>\S.*)"
     r"|(?:User has answered your questions|Your questions have been answered): (?P<answered>\".*)"
@@ -19,7 +20,7 @@ _WHOLE: Final = re.compile(
     re.DOTALL,
 )
 """Claude Code and OpenCode: the whole of a result."""
-_FEEDBACK: Final = re.compile(
+_FEEDBACK: Final = lazy_pattern(
     r"^The user [^\n]{0,200}\b(?:feedback|context):\n<feedback>\n(?P<words>.*?)\n</feedback>", re.DOTALL | re.MULTILINE
 )
 """Roo Code: beside whatever else the tool answered."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from math import log2
@@ -10,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from .kinds import DEFINITION
 from .mentions import doublings
 from .versions import Line, Shown
@@ -23,7 +23,7 @@ FEATURES: Final = (
 )  # fmt: skip
 """Names of the features of a line, in their order: first those that all lines of a text share."""
 
-_OPENING: Final = re.compile(
+_OPENING: Final = lazy_pattern(
     r"(?P<import>(?:import|from|#include|use|require|package)\b)|(?P<comment>#|//|/\*|\*|--|<!--|\"\"\")"
 )
 

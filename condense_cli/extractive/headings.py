@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block
 from ..toolcalls.outcomes import Results, tells_failure
 from ..toolcalls.tools import (
@@ -31,7 +31,7 @@ _ON_OPEN_FILE: Final = frozenset({"edit", "goto", "insert", "scroll_down", "scro
 _IN_FILE: Final = ("lines", "line", "pattern")
 """Arguments of these that tell which part of the file."""
 
-_WORD: Final = re.compile(r"[^\W\d_]")
+_WORD: Final = lazy_pattern(r"[^\W\d_]")
 
 
 class Heading(Struct, frozen=True):

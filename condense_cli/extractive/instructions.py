@@ -11,6 +11,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
+from ..core.lazy_pattern import lazy_pattern
 from . import cues
 from .sentences import sentences
 
@@ -30,10 +31,10 @@ class Sense(IntEnum):
     """What holds for all that follows, or was decided."""
 
 
-_WORD: Final = re.compile(r"[^\W\d_]+'?")
-_WITHOUT_BLANKS: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_FACT: Final = re.compile(r"\d|(?<=[^\W\d_A-Z] |[,;] )[A-ZÀ-Þ]\w|[«“\"「『][^«»“”\"「」]{2,40}[»”\"」』]")
-_QUESTION: Final = re.compile(r"[?？][\"'”’»)\]]{0,3}$|[吗呢]$")
+_WORD: Final = lazy_pattern(r"[^\W\d_]+'?")
+_WITHOUT_BLANKS: Final = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_FACT: Final = lazy_pattern(r"\d|(?<=[^\W\d_A-Z] |[,;] )[A-ZÀ-Þ]\w|[«“\"「『][^«»“”\"「」]{2,40}[»”\"」』]")
+_QUESTION: Final = lazy_pattern(r"[?？][\"'”’»)\]]{0,3}$|[吗呢]$")
 
 
 class _Phrases:
@@ -85,7 +86,7 @@ _FIRST, _COMMANDS = _Phrases(cues.FIRST), _Phrases(cues.COMMANDS)
 _AGREEMENTS, _PROMISES = _Phrases(cues.AGREEMENTS), _Phrases(cues.PROMISES)
 _RULES_CJK, _WISHES_CJK = _any_of(cues.RULES_WITHOUT_BLANKS), _any_of(cues.WISHES_WITHOUT_BLANKS)
 _AGREEMENTS_CJK, _PROMISES_CJK = _any_of(cues.AGREEMENTS_WITHOUT_BLANKS), _any_of(cues.PROMISES_WITHOUT_BLANKS)
-_TALK_CJK: Final = re.compile(rf"\W*(?:(?:{'|'.join(cues.TALK_WITHOUT_BLANKS.split())})\W*){{1,4}}")
+_TALK_CJK: Final = lazy_pattern(rf"\W*(?:(?:{'|'.join(cues.TALK_WITHOUT_BLANKS.split())})\W*){{1,4}}")
 
 _AHEAD: Final = 4.0
 """A rule is worth so much more than a wish, a wish than a fact, and so on: more than markers make up."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 from typing import Final
 
-ERROR: Final = re.compile(
+from ..core.lazy_pattern import lazy_pattern
+
+ERROR: Final = lazy_pattern(
     r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic|traceback|assert(?:ion)?|denied|not found|cannot)\b|^E  "
 )
 _ERRORS: Final = (
@@ -27,11 +28,11 @@ def tells_an_error(line: str) -> bool:
     return ERROR.search(line) is not None
 
 
-DEFINITION: Final = re.compile(
+DEFINITION: Final = lazy_pattern(
     r"\s*(?:export |default |async |public |private |protected |static |pub |abstract )*"
     r"(?:def|class|function|interface|type|struct|enum|trait|impl|fn|func|module)\s+\w"
 )
-DECISION: Final = re.compile(
+DECISION: Final = lazy_pattern(
     r"(?i)\b(?:decid|instead|because|root cause|the (?:problem|issue|bug|reason|fix)|must|should|never|always"
     r"|need to|turns out|found|fixed|important|note that|remember|todo|next step|conclusion|summary)"
 )

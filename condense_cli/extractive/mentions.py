@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from math import log2
 from typing import Final
+
+from ..core.lazy_pattern import lazy_pattern
 
 FEATURES: Final = (
     "one", "written", "times written", "said", "an argument", "in an edit", "requested", "in the newest request",
@@ -14,7 +15,7 @@ FEATURES: Final = (
 )  # fmt: skip
 """Names of the features of a fact, in their order."""
 
-_HASH: Final = re.compile(r"[0-9a-f]{6,}")
+_HASH: Final = lazy_pattern(r"[0-9a-f]{6,}")
 
 TOKEN: Final = 4
 """Characters of a token, about."""

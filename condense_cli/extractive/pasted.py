@@ -6,19 +6,19 @@ a line is the user's own: a fence without an end encloses nothing, and a list of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import QUEUED, Block, BlockKind, Message, Role
 from .answers import is_all_words, lines_with_words
 from .units import Units, split
 
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})((?<=~).*|[^`]*)$")
+_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})((?<=~).*|[^`]*)$")
 _RUN: Final = 3
 """So many lines in a row that are numbered, or that stand so in a result, are no accident."""
 
-_FIRST_OF_LIST: Final = re.compile(r"\s*\d:")
+_FIRST_OF_LIST: Final = lazy_pattern(r"\s*\d:")
 
 Window = tuple[str, ...]
 """Lines that follow each other."""

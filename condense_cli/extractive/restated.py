@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
 from rapidfuzz import fuzz, process
 
+from ..core.lazy_pattern import lazy_pattern
 from .parts import Key, Part
 from .units import Units
 
-_WORDS: Final = re.compile(r"[^\W\d_]+")
+_WORDS: Final = lazy_pattern(r"[^\W\d_]+")
 _LONGEST: Final = 400
 _ALIKE: Final = 85
 """So much alike, of 100, are lines that say the same; longer ones are paragraphs with more to say."""

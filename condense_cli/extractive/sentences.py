@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_END: Final = re.compile(r"[.!?…]{1,8}[\"'”’»)\]*_]{0,4}(?=\s)|[。！？]{1,8}[”』」）]{0,4}")
+from ..core.lazy_pattern import lazy_pattern
+
+_END: Final = lazy_pattern(r"[.!?…]{1,8}[\"'”’»)\]*_]{0,4}(?=\s)|[。！？]{1,8}[”』」）]{0,4}")
 """An end, with the marks that close what it ends."""
 
-_NO_END: Final = re.compile(
+_NO_END: Final = lazy_pattern(
     r"(?:^|[\s(\"'“«])(?:\d{1,3}|[A-Za-z]|[Mm](?:r|rs|s|me|lle|essrs)|[DdSs]r|[Dd]ra|[Ss]ra|Prof|Hr|Fr|St|Ste|Av|Jr"
     r"|No|Nr|Art|Abs|Fig|Tab|vs|etc|ca|bzw|usw|evtl|inkl|approx|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|p\.\s?ej|a\.m|p\.m)\.$"
 )

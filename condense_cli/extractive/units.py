@@ -17,6 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import ELLIPSIS, Gap, gaps_at, may_be_marked, short_hash
 from ..lossless.lines import read_lines
 from .sentences import sentences
@@ -24,7 +25,7 @@ from .sentences import sentences
 LONG_LINE: Final = 480
 """Lines of more characters are taken in pieces."""
 
-_PIECE: Final = re.compile(r".{100,200}?(?:(?<=[\s,;:})\]>])|(?=[\s\"'({\[<]))|.{1,200}", re.DOTALL)
+_PIECE: Final = lazy_pattern(r".{100,200}?(?:(?<=[\s,;:})\]>])|(?=[\s\"'({\[<]))|.{1,200}", re.DOTALL)
 """A piece of a long line: it ends at a blank or after punctuation where there is one."""
 
 _JOINING: Final = frozenset("\u200d\ufe0e\ufe0f")

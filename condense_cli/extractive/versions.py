@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block
 from ..toolcalls import tools
 from .parts import Key, Part
@@ -22,7 +22,7 @@ _PARTIAL: Final = frozenset(
 """Arguments that say that only a part of a file is shown."""
 
 
-_NAME: Final = re.compile(r"[^\s/\\'\"]+")
+_NAME: Final = lazy_pattern(r"[^\s/\\'\"]+")
 """The last of these in a path, or in a command that prints a file, is the name of the file."""
 
 

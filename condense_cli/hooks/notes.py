@@ -10,9 +10,10 @@ import contextlib
 import json
 import os
 import re
-import sys
 import time
 from typing import Any, Final
+
+from ..core.user_folders import cache_folder
 
 _FAULTS: Final = "faults.jsonl"
 _MOST_FAULTS: Final = 100
@@ -26,13 +27,8 @@ Notes = dict[str, Any]
 
 
 def folder() -> str:
-    """The cache folder of this user, as `platformdirs` says."""
-    if sys.platform == "linux":
-        cache = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        return os.path.join(cache, "condense", "hooks")
-    from platformdirs import user_cache_dir
-
-    return os.path.join(user_cache_dir("condense", appauthor=False), "hooks")
+    """Where the notes are, in the cache folder of this user."""
+    return os.path.join(cache_folder(), "hooks")
 
 
 def notes_of(client: str, session: object) -> Notes:

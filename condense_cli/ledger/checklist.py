@@ -10,7 +10,6 @@ that is asked for is one of as many facts as a short summary has room for.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
@@ -19,6 +18,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from ..core.facts import facts_of
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import BlockKind, Message
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from ..toolcalls.tools import arguments_of, string_values
@@ -41,12 +41,12 @@ _LONGEST: Final = 200
 """Characters of an item as it is asked for."""
 
 _STEM: Final = 6
-_NAME: Final = re.compile(r"\w+(?:[.-]\w+)*")
-_WORD: Final = re.compile("[A-Za-z\u00c0-\u052f]{5,}")
+_NAME: Final = lazy_pattern(r"\w+(?:[.-]\w+)*")
+_WORD: Final = lazy_pattern("[A-Za-z\u00c0-\u052f]{5,}")
 """Words of languages that put blanks between them: Latin, Greek and Cyrillic letters. Others are not asked for."""
 
 _ROUNDING: Final = 1e-9
-_HAS_LETTER: Final = re.compile("[A-Za-z]")
+_HAS_LETTER: Final = lazy_pattern("[A-Za-z]")
 
 
 class CheckItem(Struct, frozen=True):

@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import accumulate
 from typing import Any, Final, assert_never
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block, BlockKind, Message
 from ..extractive.answers import words_in
 from ..extractive.pasted import is_typed, pasted_units
@@ -30,10 +31,10 @@ from .shell import file_effects
 
 _LONGEST_COMMAND: Final = (300, 60)
 
-_CREATED: Final = re.compile(r"\bcreat(?:ed|ing)\b|^New file\b", re.IGNORECASE)
-_CHECKBOX: Final = re.compile(r"\s*(?:[-*]\s*)?\[(.)\]\s*(.*)")
+_CREATED: Final = lazy_pattern(r"\bcreat(?:ed|ing)\b|^New file\b", re.IGNORECASE)
+_CHECKBOX: Final = lazy_pattern(r"\s*(?:[-*]\s*)?\[(.)\]\s*(.*)")
 _CHECKS: Final = {" ": "pending", "x": "completed", "X": "completed", "-": "in_progress", "~": "in_progress"}
-_TASK_NUMBER: Final = re.compile(r"#(\w+)", re.ASCII)
+_TASK_NUMBER: Final = lazy_pattern(r"#(\w+)", re.ASCII)
 
 
 def collect(messages: Sequence[Message]) -> Ledger:

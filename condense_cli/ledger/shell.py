@@ -12,13 +12,15 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-_HEREDOC: Final = re.compile(r"(?<!<)<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
+from ..core.lazy_pattern import lazy_pattern
+
+_HEREDOC: Final = lazy_pattern(r"(?<!<)<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 _LONGEST: Final = 4_000
 """A command line of more characters, here documents aside, is a program: nobody can tell what it does to files."""
 
 _SEPARATORS: Final = frozenset({"&&", "||", ";", "|", "&", "|&", ";;", "(", ")"})
-_PLAIN: Final = re.compile(r"[^\s$`*?{}\[\]<>|&;()'\"!=,:@]+")
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*")
+_PLAIN: Final = lazy_pattern(r"[^\s$`*?{}\[\]<>|&;()'\"!=,:@]+")
+_ASSIGNMENT: Final = lazy_pattern(r"[A-Za-z_]\w*=.*")
 _PREFIXES: Final = frozenset({"sudo", "command", "time", "nohup", "then", "do", "else"})
 _PRINTERS: Final = frozenset({"cat", "head", "tail", "nl", "less", "more", "bat", "Get-Content"})
 _SCRIPTS: Final = ("-e", "-f", "--expression", "--file")

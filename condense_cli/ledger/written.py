@@ -28,6 +28,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from .entries import CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest
 
@@ -41,9 +42,9 @@ _READ: Final = "Files only read"
 _COMMANDS: Final = "Commands:"
 _WHOLE_LIST: Final = "Todos:"
 _SOME_TODOS: Final = "Todos, in addition to earlier ones:"
-_FILES: Final = re.compile(rf"({_CHANGED}|{_READ})(?: \({_ABBREVIATED} is (.+)\))?:")
-_FILE: Final = re.compile(r'([a-z0-9, ]*): ("?)(.*)', re.DOTALL)
-_COUNTED: Final = re.compile(r"(read|created|written|edited|failed)(?: (\d{1,15})x)?", re.ASCII)
+_FILES: Final = lazy_pattern(rf"({_CHANGED}|{_READ})(?: \({_ABBREVIATED} is (.+)\))?:")
+_FILE: Final = lazy_pattern(r'([a-z0-9, ]*): ("?)(.*)', re.DOTALL)
+_COUNTED: Final = lazy_pattern(r"(read|created|written|edited|failed)(?: (\d{1,15})x)?", re.ASCII)
 _STATES: Final[dict[State, str]] = {
     "failed": "last change failed",
     "denied": "last change denied",
@@ -51,12 +52,12 @@ _STATES: Final[dict[State, str]] = {
     "moved": "now moved",
 }
 _STATE_OF_WORDS: Final = {words: state for state, words in _STATES.items()}
-_COMMAND: Final = re.compile(
+_COMMAND: Final = lazy_pattern(
     r"(ok|ended|failed|denied|exit -?\d{1,15})(?:, (\d{1,15}) runs)?(?:, (\d{1,15}) failed)?: (.*)",
     re.DOTALL | re.ASCII,
 )
-_REQUEST: Final = re.compile(r"\[(\d{1,15})x\] (.*)", re.DOTALL | re.ASCII)
-_TODO: Final = re.compile(r"\[([a-z_]*)\] (?:#([^\s#]+) )?(?:# )?(.*)", re.DOTALL)
+_REQUEST: Final = lazy_pattern(r"\[(\d{1,15})x\] (.*)", re.DOTALL | re.ASCII)
+_TODO: Final = lazy_pattern(r"\[([a-z_]*)\] (?:#([^\s#]+) )?(?:# )?(.*)", re.DOTALL)
 _LEFT_OUT: Final = "Left out: "
 _NOUNS: Final = {
     "requests": ("request", "requests"),
@@ -69,7 +70,7 @@ _NOUNS: Final = {
 }
 """How one of what is left out is called, and several."""
 
-_AMOUNT: Final = re.compile(r"(\d{1,15}) ([a-z ]+)", re.ASCII)
+_AMOUNT: Final = lazy_pattern(r"(\d{1,15}) ([a-z ]+)", re.ASCII)
 
 
 def render(ledger: Ledger) -> str:

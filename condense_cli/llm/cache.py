@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from ..config.profiles import Profile
+from ..core.user_folders import cache_folder
 from ..storage.cache_files import CacheFile, is_broken
 from .client import ModelRequest, max_output
 from .prompts import PROMPT_VERSION
@@ -48,9 +49,7 @@ class CacheInfo(Struct, frozen=True):
 
 def cache_path() -> Path:
     """Where the cache is: ~/.cache/condense/summaries.sqlite3, or as XDG_CACHE_HOME says."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("condense", appauthor=False) / FILE_NAME
+    return Path(cache_folder()) / FILE_NAME
 
 
 def key_of(request: ModelRequest, profile: Profile) -> bytes:

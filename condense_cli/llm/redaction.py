@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ..core.lazy_pattern import lazy_pattern
 from ..errors import CondenseError
 from .client import ModelRequest
 
-_ASSIGNED: Final = re.compile(
+_ASSIGNED: Final = lazy_pattern(
     r"""(?:pass(?:word|wd|phrase)|secret(?:[_-]?(?:access[_-]?)?key)?|token|api[_-]?key|private[_-]?key|bearer)
     (?:\\?["'])?[ \t]*(?:[:=][ \t]*|(?<=bearer)[ \t]+)(?:\\?["'])?
     (?P<value>[^\s"'\\,;(){}\[\]<>$]{6,})""",

@@ -6,11 +6,11 @@ that a client appends later change no name, and a file is restored from itself a
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
 from ..toolcalls.tools import TODO_LISTS, command_of_editor, main_argument, name_of, path_argument
 from . import states
@@ -21,7 +21,7 @@ _ARGUMENT: Final = 12
 """About so many characters of a path or another argument name a call: counting tells calls of one name apart."""
 _TELLING: Final = 3
 """Shorter arguments, such as the number of an entry, name nothing."""
-_CHANGE_OF_FOLDER: Final = re.compile(r"cd\s[^&;|\n]*(?:&&|;)\s*")
+_CHANGE_OF_FOLDER: Final = lazy_pattern(r"cd\s[^&;|\n]*(?:&&|;)\s*")
 
 
 class TextPlace(NamedTuple):

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import short_hash
 from .lines import Lines, Numbering, Shape, numbering_of, prefixes
 
-_RANGE: Final = re.compile(r"lines? (\d+)(?:-(\d+))?", re.ASCII)
-_COUNT: Final = re.compile(r"(\d+) lines", re.ASCII)
-_FROM: Final = re.compile(r"(\d+) lines from (\d+) on", re.ASCII)
+_RANGE: Final = lazy_pattern(r"lines? (\d+)(?:-(\d+))?", re.ASCII)
+_COUNT: Final = lazy_pattern(r"(\d+) lines", re.ASCII)
+_FROM: Final = lazy_pattern(r"(\d+) lines from (\d+) on", re.ASCII)
 
 
 COMMON_STYLES: Final = ((6, "\t"), (6, "→"), (1, "\t"), (1, "→"), (1, " | "), (1, ":"))

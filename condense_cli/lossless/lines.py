@@ -18,7 +18,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-_NUMBERED: Final = re.compile(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
+from ..core.lazy_pattern import lazy_pattern
+
+_NUMBERED: Final = lazy_pattern(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
 _PRINTED: Final = 2_000
 """Numbers of a listing, from 0 on, that are remembered as they are printed."""
 _WIDEST: Final = 8

@@ -19,10 +19,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import ESCAPE
 from ..core.markers import REFERENCE_PREFIX as PREFIX
 
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = lazy_pattern(
     r"""\[see\ (?:
         (?P<above>lines?\ \d{1,9}(?:-\d{1,9})?\ above)
     |
@@ -36,7 +37,7 @@ _REFERENCE: Final = re.compile(
     )\ \#(?P<hash>\d{6})\]""",
     re.ASCII | re.VERBOSE,
 )
-SPELLED: Final = re.compile(rb"\[see (?!\\)(?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
+SPELLED: Final = lazy_pattern(rb"\[see (?!\\)(?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
 """What looks like a reference in the bytes of a record, and has no escape."""
 SHORTEST: Final = 80
 """Runs of fewer characters, with a line break behind each line, cost fewer tokens than a reference to them."""

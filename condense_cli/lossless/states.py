@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
+
 TAGS: Final = ("environment_details", "system-reminder")
-_ENDS: Final = re.compile(r"<(/?)([^\s<>/]+)>")
+_ENDS: Final = lazy_pattern(r"<(/?)([^\s<>/]+)>")
 
 
 class Element(Struct, frozen=True):

@@ -6,7 +6,6 @@ asked for. What the table does not know is None: never guessed, never 0.
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from ..core.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
@@ -25,19 +26,19 @@ ANTHROPIC_WRITE_5M: Final = Decimal("1.25")
 """A cache write for five minutes as a multiple of the input price:
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing"""
 
-_ROUTING: Final = re.compile(
+_ROUTING: Final = lazy_pattern(
     r"^(?:(?:us|eu|apac|au|jp|ca|global|us-gov)\.)?"
     r"(?:anthropic|openai|amazon|meta|mistral|deepseek|cohere|google|qwen|moonshotai?)\."
 )
 """Bedrock names: an inference region and the maker before the model, as in `us.anthropic.claude-…`."""
-_VERSION: Final = re.compile(r"(?:@[\w-]+|-v\d+:\d+(?::\d+k)?|\[\w+\])+$")
+_VERSION: Final = lazy_pattern(r"(?:@[\w-]+|-v\d+:\d+(?::\d+k)?|\[\w+\])+$")
 """Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`, also one behind another."""
 
 _MILLION: Final = "[1m]"
 """What Claude Code writes behind the name of a model whose window is to have a million tokens:
 https://code.claude.com/docs/en/model-config"""
 
-_OPENAI_VERSION: Final = re.compile(r"^gpt-(\d+)(?:[.-](\d{1,2})(?!\d))?")
+_OPENAI_VERSION: Final = lazy_pattern(r"^gpt-(\d+)(?:[.-](\d{1,2})(?!\d))?")
 _OPENAI_CHARGES_WRITES: Final = (5, 6)
 """From GPT-5.6 on a cache write costs more than input: https://platform.openai.com/docs/guides/prompt-caching"""
 

@@ -142,9 +142,13 @@ class Condensation(Struct, frozen=True, dict=True):
     @cached_property
     def new_violations(self) -> list[Violation]:
         """Rules that the result breaks and the input kept: there must be none."""
+        found = validate(self.transcript)
+        if self.keeps_thinking:
+            found = [violation for violation in found if violation.rule != BOUND_THINKING]
+        if not found:  # Mostly: what the input broke need not be known.
+            return []
         known = {(violation.rule, violation.about) for violation in self.old_violations}
-        found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
-        return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
+        return [violation for violation in found if (violation.rule, violation.about) not in known]
 
     @property
     def protected_tokens(self) -> int:

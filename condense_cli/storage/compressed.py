@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import sys
 import zlib
@@ -72,15 +71,15 @@ def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
     The errors of reading inside the block are turned into that.
     """
     if start.startswith(GZIP):
+        import gzip  # Few files are packed.
+
         kind, opened = "gzip", cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb"))
+        errors: tuple[type[Exception], ...] = (zlib.error, gzip.BadGzipFile)
     elif start.startswith(ZSTD):
-        kind, opened = "zstd", zstd().ZstdFile(stream, "rb")
+        kind, opened, errors = "zstd", zstd().ZstdFile(stream, "rb"), (zstd().ZstdError,)
     else:
         yield stream
         return
-    errors: tuple[type[Exception], ...] = (zlib.error, gzip.BadGzipFile)
-    if kind == "zstd":
-        errors = (zstd().ZstdError,)
     try:
         with io.BufferedReader(cast("Any", opened), _PIECE) as buffered:
             yield cast("BinaryIO", buffered)
@@ -100,6 +99,8 @@ def writing(stream: IO[bytes], name: str | Path) -> Iterator[IO[bytes]]:
     """A stream compressed on the way, as the name of the file demands. The same bytes give the same file."""
     suffix = suffix_of(name)
     if suffix == ".gz":
+        import gzip
+
         # No name and no time in the header, or the same run would write another file every second.
         with gzip.GzipFile("", "wb", _LEVEL, stream, mtime=0) as packer:
             yield cast("IO[bytes]", packer)

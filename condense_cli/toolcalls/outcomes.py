@@ -9,6 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from ..core import json_text
+from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
 from ..core.transcript import TEXT_CALL, Block, BlockKind, Message, Role
 from .tools import has_failed
@@ -21,7 +22,7 @@ DENIED: Final = "denied"
 the user did not let it run."""
 
 _LONGEST_ERROR: Final = 200
-_EXIT_STATUS: Final = re.compile(
+_EXIT_STATUS: Final = lazy_pattern(
     r"(?:\bExit code:?|\bexit code|\bexited with code|\"exit_code\":|<returncode>) ?(-?\d{1,10})\b", re.ASCII
 )
 """`Exit code 1` (Claude Code, Codex, Roo Code), `finished with exit code 1` (OpenHands), `exited with code 1` and
@@ -30,14 +31,14 @@ _EXIT_STATUS: Final = re.compile(
 _EDGE: Final = 300
 """Clients put the exit status at the beginning or at the end, a program's own words may stand between."""
 
-_REFUSED: Final = re.compile(
+_REFUSED: Final = lazy_pattern(
     r"\s*+(?:<tool_use_error>|ERROR:|Error:|error:|No replacement was performed|No file open|Unable to apply diff"
     r"|Your proposed edit has introduced new syntax error|Invalid `|apply_patch verification failed|Failed to "
     r"|failed to parse function arguments)"
 )
 """How clients without a flag begin when they refuse to read or to change a file, or take no arguments like these."""
 
-_DENIED: Final = re.compile(
+_DENIED: Final = lazy_pattern(
     r"\s*+(?:<error>\s*+)?(?:The user doesn't want to "
     r"|This (?:Bash )?command (?:requires approval|contains multiple op)"
     r"|Claude requested permissions? to |Permission to use .{1,400}? has been denied"
@@ -50,36 +51,36 @@ _DENIED: Final = re.compile(
 """How clients begin where the user, or a rule of theirs, did not let a call happen: Claude Code, Codex, Roo Code and
 Cline, OpenCode, Gemini CLI."""
 
-_WHY_DENIED: Final = re.compile(
+_WHY_DENIED: Final = lazy_pattern(
     r"(?:the user said|reason for the rejection|following feedback):\s*(?:<feedback>\s*)?([^\n]*)"
 )
 
-ERROR_LINE: Final = re.compile(
+ERROR_LINE: Final = lazy_pattern(
     r"(?:^|[\s\[(<])(?:[\w.]*(?:Error|Exception|Warning)\b:?|error(?:\[\w+\])?:|fatal:|FAILED\b|FAIL\b|panic:|✗|✘|×|❌"
     r"|npm ERR!|E  +\S|undefined reference|[Nn]o such file|[Cc]ommand not found|[Pp]ermission denied"
     r"|(?:\d+ )?(?:tests? )?failed\b|not ok\b|Traceback \(most)"
 )
 """A line that says that something went wrong."""
 
-_HELP: Final = re.compile(
+_HELP: Final = lazy_pattern(
     r"\s*+(?:error: )?(?:usage:|(?:try|for|see|run) .{0,80}(?:\bhelp\b|-h\b)|\S+ (?:--help|-h)\s*$)", re.IGNORECASE
 )
 """A line that tells how to call a program, hardly what went wrong."""
 
-_STATUS_LINE: Final = re.compile(
+_STATUS_LINE: Final = lazy_pattern(
     r"\W*+(?:command finished with |process |returncode>)?(?:exit(?:ed with)? code:? )?-?\d*(?:</returncode>)?\W*",
     re.IGNORECASE,
 )
 """A line that has the exit status alone."""
 
-_FRAME: Final = re.compile(
+_FRAME: Final = lazy_pattern(
     r"(?:(?:Command|Chunk ID|Exit code|Wall time|Original token count|Total output lines): .*\n"
     r"|Process exited with code .*\n){1,8}+Output:\n"
 )
 """What Codex writes before the output of a command."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
-_RAISED: Final = re.compile(
+_RAISED: Final = lazy_pattern(
     r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Warning|StopIteration)\b.*|(?:\w+\.)+\w+: .*", re.ASCII
 )
 

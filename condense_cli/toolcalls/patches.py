@@ -17,16 +17,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import JsonPath
 
 BEGIN: Final = "*** Begin Patch"
 
-_FILE: Final = re.compile(
+_FILE: Final = lazy_pattern(
     r"^\*\*\* (?P<kind>Add|Update|Delete) File: (?P<path>[^\n]*?)[ \t\r]*"
     r"(?:\n(?:\*\*\* Move to: (?P<target>[^\n]*)(?:\n|\Z))?|\Z)",
     re.MULTILINE,
 )
-_AFTER: Final = re.compile(r"(?:^|\n)\*\*\* (?:(?:Add|Update|Delete) File: |End Patch)|\Z")
+_AFTER: Final = lazy_pattern(r"(?:^|\n)\*\*\* (?:(?:Add|Update|Delete) File: |End Patch)|\Z")
 
 
 def files(text: str) -> list[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import JsonPath
 
 _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
@@ -34,14 +35,14 @@ TOOLS: Final = frozenset(
 ) - {"cat"}
 """Commands of the agent. Every other first word is a program."""
 
-_FENCE: Final = re.compile(r"^```.*\n?", re.MULTILINE)
-_OPENING: Final = re.compile(r"(?<!\s)\s*(?:^```.*\n|<command>)\s*\Z", re.MULTILINE)
-_CLOSING: Final = re.compile(r"\s*(?:^```|</command>)\s*", re.MULTILINE)
+_FENCE: Final = lazy_pattern(r"^```.*\n?", re.MULTILINE)
+_OPENING: Final = lazy_pattern(r"(?<!\s)\s*(?:^```.*\n|<command>)\s*\Z", re.MULTILINE)
+_CLOSING: Final = lazy_pattern(r"\s*(?:^```|</command>)\s*", re.MULTILINE)
 _TAGS: Final = ("<command>", "</command>")
-_WORD: Final = re.compile(r"""[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'`|&;<>()$\\-][^\s"'`|&;<>()$\\]*))""")
+_WORD: Final = lazy_pattern(r"""[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'`|&;<>()$\\-][^\s"'`|&;<>()$\\]*))""")
 """One argument. Whatever a shell would act upon is none, and neither is an option."""
 
-_WITH_TEXT: Final = re.compile(r"(\w+)(?:[ \t]+(\d+(?::\d+)?))?[ \t]*\n(?:(.*)\n)?end_of_\1\s*", re.DOTALL)
+_WITH_TEXT: Final = lazy_pattern(r"(\w+)(?:[ \t]+(\d+(?::\d+)?))?[ \t]*\n(?:(.*)\n)?end_of_\1\s*", re.DOTALL)
 """`edit 10:12`, the new lines, `end_of_edit`."""
 
 

@@ -9,11 +9,11 @@ these keys, a status of theirs, no empty text, no further keys), and a client th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
 from ..core import json_text
+from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import Gap, parse_gap
 from ..core.transcript import Block, BlockKind, JsonPath
 from .tools import TODO_LISTS, arguments_of, holds_json, name_of
@@ -30,7 +30,7 @@ _PROGRESS: Final = "task_progress"
 _READING: Final = frozenset({"view", "read"})
 """What OpenHands' and Copilot's tools are told where they show the list."""
 
-_SHORT_WORD: Final = re.compile(r"[\w-]{1,16}")
+_SHORT_WORD: Final = lazy_pattern(r"[\w-]{1,16}")
 """A status, a priority or a number, of which a schema takes certain ones only."""
 
 _FILLER: Final = "…"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ..core import json_text
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block, JsonPath
 from . import patches, text_actions, xml_calls
 
@@ -42,20 +43,20 @@ TODO_LISTS: Final = frozenset({
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 """Tools that add or change one todo, which has a number."""
 
-_OPEN_FILE: Final = re.compile(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
-_SHOWN_FILE: Final = re.compile(r"^\[File: (.+?) \(\d+ lines total\)\]", re.MULTILINE)
+_OPEN_FILE: Final = lazy_pattern(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
+_SHOWN_FILE: Final = lazy_pattern(r"^\[File: (.+?) \(\d+ lines total\)\]", re.MULTILINE)
 _REPLACED_ARGUMENTS: Final = frozenset({
     "TargetContent", "oldString", "oldText", "old_str", "old_string", "old_text", "search",
 })  # fmt: skip
 _PATCH_ARGUMENTS: Final = frozenset({"diff", "content", "input", "patch"})
 """Arguments of an edit that hold what it replaces, and those that may hold a patch."""
-_SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
-_SEARCH_HEADER: Final = re.compile(r":(?:start|end)_line:.*|-{7}")
+_SEARCH_BEGINS: Final = lazy_pattern(r"(?:<{7}|-{7,}) SEARCH\s*")
+_SEARCH_HEADER: Final = lazy_pattern(r":(?:start|end)_line:.*|-{7}")
 """How a text to look for begins in edits of Roo Code and Cline, and lines that come before it; `=======` ends it."""
 
-_FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
+_FILE_COMMAND: Final = lazy_pattern(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
-_COMMAND: Final = re.compile(
+_COMMAND: Final = lazy_pattern(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL
 )
 """One of the commands that a line runs one after another; a pipe is one."""
@@ -71,7 +72,7 @@ PATH_ARGUMENTS: Final = (
     "filename",
 )
 
-_LINE_BREAK: Final = re.compile(r"(\\\\)|\\n")
+_LINE_BREAK: Final = lazy_pattern(r"(\\\\)|\\n")
 """A line break in JSON text; or an escaped backslash, which may stand before any letter."""
 
 _COMMAND_ARGUMENTS: Final = ("command", "cmd", "CommandLine", "commands", "script")

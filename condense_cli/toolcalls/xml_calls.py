@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import JsonPath
 
 TOOLS: Final = (
@@ -45,8 +46,8 @@ TOOLS: Final = (
 )
 """Tools whose calls are work. What `attempt_completion` and questions hold is said to the user: message text."""
 
-_TOOL: Final = re.compile(rf"<({'|'.join(TOOLS)})>")
-_TAG: Final = re.compile(r"<([A-Za-z_][A-Za-z0-9_]*)>")
+_TOOL: Final = lazy_pattern(rf"<({'|'.join(TOOLS)})>")
+_TAG: Final = lazy_pattern(r"<([A-Za-z_][A-Za-z0-9_]*)>")
 _WRAPPERS: Final = frozenset({"args", "file", "diff"})
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from condense_cli.config import packaged, packing
-from condense_cli.config.loading import load_with_positions, read_text
+from condense_cli.config.loading import load_with_positions, parse_with_positions, read_text
 from condense_cli.config.models import Configuration
 from condense_cli.config.preset_folders import preset_names, presets_folder
 from condense_cli.config.presets import load_preset
@@ -81,6 +81,8 @@ def test_the_values_written_down_are_those_of_the_files() -> None:
     for path in presets_folder().glob("*.yaml"):
         text = read_text(path)
         assert packaged.values_in(path, text) == read_yaml(text, path.name)[0]
+        # What reads them checks nothing any more.
+        assert load_preset(path.stem) == parse_with_positions(text, path.name).configuration
 
 
 def test_of_a_changed_file_and_of_others_no_values_are_known(tmp_path: Path) -> None:
@@ -88,3 +90,15 @@ def test_of_a_changed_file_and_of_others_no_values_are_known(tmp_path: Path) -> 
     text = read_text(path)
     assert packaged.values_in(path, text + "# Another line.\n") is None
     assert packaged.values_in(tmp_path / "speed.yaml", text) is None
+
+
+# Thousands of conversations may be condensed with one.
+def test_a_preset_is_read_once_in_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("min_saving: 1")
+    first = {name: load_preset(name) for name in (*preset_names(), str(own))}
+    monkeypatch.setattr("msgspec.convert", None)
+    assert all(load_preset(name) is first[name] for name in preset_names())
+    monkeypatch.undo()
+    own.write_text("min_saving: 2")
+    assert load_preset(str(own)).min_saving == 2

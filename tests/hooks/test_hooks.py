@@ -284,13 +284,14 @@ import sys
 from condense_cli.cli import main
 sys.argv = ["condense", "hook", "claude-code", "{event}"]
 main()
-print(*{{name.split(".")[1] for name in sys.modules if name.startswith("condense_cli.")}})
+rooms = (name.split(".", 1)[1] for name in sys.modules if name.startswith("condense_cli."))
+print(*{{room if room.startswith("core.") else room.split(".")[0] for room in rooms}} - {{"core"}})
 print(*{{"typer", "msgspec", "subprocess", "hashlib"}} & {{*sys.modules}})
 """
     ran = subprocess.run(
         [sys.executable, "-c", code], input=json.dumps(at(path)), capture_output=True, text=True, check=True
     )
-    assert sorted(ran.stdout.split()) == ["cli", "hooks"]
+    assert sorted(ran.stdout.split()) == ["cli", "core.user_folders", "hooks"]
 
 
 # What was kept has other bytes now, as many as before.

@@ -6,6 +6,8 @@ Measured by running the command in a process of its own and listing its modules 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -103,3 +105,36 @@ def test_costs_import_the_prices(tmp_path: Path, stand_ins: Path) -> None:
     _, modules = outcome(stand_ins, "run", str(path), "--preset", "speed", "--cost")
     assert "genai_prices" in modules
     assert not modules & (NEVER - {"genai_prices", "pydantic"})
+
+
+COMPILED: Final = """
+import re, sys
+compiled, compile = [], re._compiler.compile
+def seen(*given):
+    frame = sys._getframe(1)
+    while frame.f_globals["__name__"] in ("re", "condense_cli.core.lazy_pattern"):
+        frame = frame.f_back
+    if frame.f_globals["__name__"].startswith("condense_cli."):
+        compiled.append((frame.f_globals["__name__"], frame.f_code.co_name))
+    return compile(*given)
+re._compiler.compile = seen
+from condense_cli.cli import main
+try:
+    main()
+finally:
+    sys.stderr.write("\\nCOMPILED " + repr((compiled, len(sys.modules))))
+"""
+"""Runs the command and says who compiled a regular expression, and how many modules there are in the end."""
+
+
+# A hundred patterns are in the modules that a run imports; it compiles those that it needs. The table of tokens, which
+# is also imported by itself when the package is built, always needs its own.
+def test_a_small_run_compiles_no_pattern_that_it_does_not_need(tmp_path: Path) -> None:
+    path = tmp_path / "small.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in dialogue()))
+    command = [sys.executable, "-c", COMPILED, "run", str(path), "--preset", "speed", "-o", str(tmp_path / "out.jsonl")]
+    said = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stderr
+    compiled, modules = eval(said.rpartition("COMPILED ")[2])
+    assert {module for module, function in compiled if function == "<module>"} == {"condense_cli.core.token_table"}
+    assert 10 < len(compiled) < 40
+    assert modules < 420

@@ -56,13 +56,14 @@ CALLS = {"print", "input", "open", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 AT_THE_EDGE = {
     "core/token_table.py": {"pathlib", "sys"},
-    "config/files.py": {"pathlib", "platformdirs"},
+    "config/files.py": {"pathlib"},
     "config/loading.py": {"pathlib"},
     "config/packaged.py": {"pathlib"},
-    "config/preset_folders.py": {"pathlib"},
+    "config/preset_folders.py": {"os", "pathlib"},
     "config/user.py": {"os", "pathlib"},
+    "core/user_folders.py": {"os", "platformdirs", "sys"},
     "llm/accounts.py": {"pathlib", "sqlite3"},
-    "llm/cache.py": {"os", "pathlib", "platformdirs", "sqlite3"},
+    "llm/cache.py": {"os", "pathlib", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
     "llm/redaction.py": {"pathlib"},
     "core/patterns.py": {"time"},

@@ -5,7 +5,6 @@ It is counted and told, and no pass changes it: the words are the client's own.
 
 from __future__ import annotations
 
-import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -13,6 +12,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
+from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import QUEUED, Block, BlockKind, Place
 from ..engine import estimates
 from .kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
@@ -20,7 +20,7 @@ from .kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
 _HOOKS_HEARD: Final = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")
 """Events whose hooks may say something to the model when they succeed."""
 
-_TAGS: Final = re.compile(r"\A<system-reminder>\n|\n</system-reminder>\Z")
+_TAGS: Final = lazy_pattern(r"\A<system-reminder>\n|\n</system-reminder>\Z")
 
 
 def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:

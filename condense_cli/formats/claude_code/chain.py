@@ -9,7 +9,6 @@ holds them against the client itself.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from calendar import timegm
 from collections import defaultdict
@@ -18,6 +17,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ...core.lazy_pattern import lazy_pattern
 from .beside import Beside
 from .boundary import after_compaction
 from .ending import NOTHING_NAMED, Ending, last_message
@@ -26,7 +26,7 @@ from .tree import Node, Tree
 _BRIDGED: Final = 5.0
 """Seconds: a record whose parent is missing continues the record before it, if that is no older than this."""
 
-_TIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)Z")
+_TIME: Final = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)Z")
 
 
 def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[Node]:

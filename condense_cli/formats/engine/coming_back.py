@@ -6,21 +6,21 @@ back is spelled as the file spells its strings otherwise.
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Any, Final
 
 from ...core import json_text
 from ...core.json_text import Style
+from ...core.lazy_pattern import lazy_pattern
 from ...core.markers import ELLIPSIS
 from ...core.transcript import IN_STRING, Block, JsonPath, Place, Source
 from .base import Values
 
-_ODD_RAW: Final = (re.compile(rb"\\/"), re.compile(rb"\\u(?!00(?:0[0-7bef]|1[0-9a-f]))"))
+_ODD_RAW: Final = (lazy_pattern(rb"\\/"), lazy_pattern(rb"\\u(?!00(?:0[0-7bef]|1[0-9a-f]))"))
 _ODD_ESCAPED: Final = (
-    re.compile(rb"\\/"),
-    re.compile(rb"\\u(?!00(?:0[0-7bef]|1[0-9a-f]|7f|[89a-f][0-9a-f])|(?!00)[0-9a-f]{4})"),
-    re.compile(rb"\x7f"),
+    lazy_pattern(rb"\\/"),
+    lazy_pattern(rb"\\u(?!00(?:0[0-7bef]|1[0-9a-f]|7f|[89a-f][0-9a-f])|(?!00)[0-9a-f]{4})"),
+    lazy_pattern(rb"\x7f"),
 )
 """What is written otherwise, where a file escapes nothing that it need not, or all that is not ASCII; an escaped
 backslash in front of it aside. Halves of a pair count, although each alone is spelled so."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 from typing import Any, Final
@@ -12,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text, json_walk
+from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Container, JsonPath, Source
 from ...errors import NotJsonError, UnknownFormatError
 from ..foreign_texts import known_text
@@ -24,7 +24,7 @@ LARGEST_UNPACKED: Final = 4 << 30
 _MORE: Final = "Extra data"
 """What is wrong with a value that something follows."""
 
-_NOT_BLANK: Final = re.compile(rb"\S")
+_NOT_BLANK: Final = lazy_pattern(rb"\S")
 
 
 class Document(Struct, frozen=True):

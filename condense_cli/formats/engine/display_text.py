@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
+from ...core.lazy_pattern import lazy_pattern
 from ...core.markers import Gap, gaps_in, short_hash
 from ...core.transcript import JsonPath, Source
 from ...toolcalls.tools import string_values
@@ -17,7 +17,7 @@ _SHORT: Final = 200
 FAILED: Final = "Error: "
 """What Claude Code writes before some texts that it shows."""
 
-_LINE_NUMBER: Final = re.compile(r"^\s*\d+(?:[→\t]|[|:] ?)")
+_LINE_NUMBER: Final = lazy_pattern(r"^\s*\d+(?:[→\t]|[|:] ?)")
 
 
 def known_lines(text: str) -> set[str]:

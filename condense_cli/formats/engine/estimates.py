@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import io
-import re
 from typing import Any, Final
+
+from ...core.lazy_pattern import lazy_pattern
 
 PIXELS_PER_TOKEN: Final = 750
 """Anthropic's rule for images: width x height / 750, after scaling down to about 1.15 megapixels."""
@@ -20,7 +20,7 @@ TOOL_DEFINITION: Final = 700
 """What the API puts in the place of a reference to a tool. Recorded steps with one took 370 to 1,700, half of them
 less than 730."""
 
-_PAGE: Final = re.compile(rb"/Type\s*/Page(?!\w)")
+_PAGE: Final = lazy_pattern(rb"/Type\s*/Page(?!\w)")
 """A page object, and none of `/Pages`, which hold them."""
 
 _HEADER_CHARS: Final = 65_536 * 4
@@ -33,7 +33,7 @@ def image(data: Any) -> int:
     import imagesize
 
     try:
-        header = base64.b64decode(data.rpartition(",")[2][:_HEADER_CHARS])
+        header = binascii.a2b_base64(data.rpartition(",")[2][:_HEADER_CHARS])
         width, height = imagesize.get(io.BytesIO(header))
     except (binascii.Error, ValueError, OSError):
         return UNKNOWN_IMAGE
@@ -48,7 +48,7 @@ def document(data: Any) -> int:
     if not isinstance(data, str):
         return DOCUMENT_PAGE
     try:
-        raw = base64.b64decode(data)
+        raw = binascii.a2b_base64(data)
     except (binascii.Error, ValueError):
         return DOCUMENT_PAGE
     return DOCUMENT_PAGE * max(1, len(_PAGE.findall(raw)))

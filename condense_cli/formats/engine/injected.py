@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ...core.lazy_pattern import lazy_pattern
+
 _TAGS: Final = (
     "system-reminder",
     "command-name",
@@ -34,7 +36,7 @@ _TAGS: Final = (
     "task-notification",
 )
 """Elements that clients put before what the user says, or in a message of their own."""
-_WHOLE: Final = re.compile(
+_WHOLE: Final = lazy_pattern(
     r"# AGENTS\.md instructions[^\n]*\n\s*<INSTRUCTIONS>.*</INSTRUCTIONS>\s*"
     r"|\[ERROR\] You did not use a tool in your previous response!.*"
     r"\(This is an automated message, so do not respond to it conversationally\.\)\s*"
@@ -44,8 +46,8 @@ _WHOLE: Final = re.compile(
 )
 """Texts that a client wrote to their end: Codex, Roo Code and Cline, Claude Code."""
 _COMMAND: Final = ("<command-name>", "<command-message>")
-_INTERRUPTED: Final = re.compile(r"\s*\[Request interrupted by user(?: for tool use)?\]")
-_OPENED: Final = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
+_INTERRUPTED: Final = lazy_pattern(r"\s*\[Request interrupted by user(?: for tool use)?\]")
+_OPENED: Final = lazy_pattern(rf"\s*<({'|'.join(_TAGS)})>")
 
 
 def is_injected(text: str) -> bool:
@@ -62,7 +64,7 @@ def words_of_user(text: str) -> str:
     """What is left of a text without the elements that a client put before it; empty where the client wrote it all."""
     start = 0
     while opened := _OPENED.match(text, start) or _INTERRUPTED.match(text, start):
-        end = _end(text, opened[1], opened.end()) if opened.re is _OPENED else opened.end()
+        end = _end(text, opened[1], opened.end()) if opened.re.groups else opened.end()
         if end < 0:
             break
         start = end
