@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .core.version import __version__
-
 __all__ = [
     "Condensation", "CondensationManager", "Condenser", "Configuration", "Conversion", "Diff", "Live", "Managed",
     "Restoration", "Transcript", "__version__", "compare", "condense", "convert", "diff", "dump", "dump_messages",
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, overrides_from, restore
     from .config.models import Configuration
     from .core.transcript import Transcript
+    from .core.version import __version__
     from .formats.convert.converting import Conversion
     from .live.conversation import Live
     from .live.managing import CondensationManager, Managed
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from .rows.condenser import Condenser
 
 _HOMES = {
+    "__version__": ".core.version",
     "compare": ".measuring.comparing",
     "estimate": ".measuring.estimating",
     "evaluate": ".measuring.evaluating",

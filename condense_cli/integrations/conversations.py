@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from ..errors import UsageError
 from ..live.conversation import Live
-from ..live.decisions import Fitted, Kind
+from ..live.decisions import DecisionKind, Fitted
 from ..live.state import StateFile
 
 MOST: Final = 256
@@ -55,7 +55,7 @@ class FittedConversations:
         held = self._of(key)
         with held.lock:
             fitted = held.live.fit(messages, usage=held.usage if usage is None else usage, **request)
-        if self._on_decision is not None and fitted.decision.kind is not Kind.NONE:
+        if self._on_decision is not None and fitted.decision.kind is not DecisionKind.NONE:
             try:
                 self._on_decision(fitted)
             except Exception:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from .freezing import Means
 from .requests import Request
 from .segments import Segments
-from .steps import Step, next_segment, renewed
+from .steps import NewSegments, next_segment, renewed
 
 
 class Attempt(Struct, frozen=True):
@@ -25,7 +25,7 @@ class Attempt(Struct, frozen=True):
     target: int | None
     renews: bool
 
-    def run(self) -> Step | str:
+    def run(self) -> NewSegments | str:
         """What came of it, or why nothing did, in words."""
         step = renewed if self.renews else next_segment
         return step(self.request, self.segments, self.means, self.format, self.model, self.target)
@@ -41,14 +41,14 @@ class Attempt(Struct, frozen=True):
         )
 
 
-class Work:
+class AttemptAhead:
     """An attempt that is worked on beside the conversation, while it holds the `turn`."""
 
     def __init__(self, attempt: Attempt, turn: AbstractContextManager[Any]) -> None:
         self.attempt = attempt
         self._turn = turn
         self._done = threading.Event()
-        self._found: Step | str | Exception | None = None
+        self._found: NewSegments | str | Exception | None = None
         threading.Thread(target=self._run, name="condense-live", daemon=True).start()
 
     def _run(self) -> None:
@@ -59,7 +59,7 @@ class Work:
             self._found = error
         self._done.set()
 
-    def result(self, seconds: float | None) -> Step | str | None:
+    def result(self, seconds: float | None) -> NewSegments | str | None:
         """What came of it, None where it is not done after so many seconds. Raises what it raised."""
         if not self._done.wait(seconds):
             return None

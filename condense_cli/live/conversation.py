@@ -32,11 +32,11 @@ from ..errors import UsageError
 from ..passes.summaries import Summarizer
 from .breakpoints import BESIDE, marks_in, with_breakpoints
 from .deciding import Asked, Decider, Waiting
-from .decisions import Decision, Fitted, Kind
+from .decisions import Decision, DecisionKind, Fitted
 from .freezing import MESSAGE_FORMATS, Means, usual_configuration
 from .money import window_of
 from .policies import SMALL, Moment, Policy, policy_named
-from .requests import Known, Request, as_bytes, digest_of
+from .requests import KnownMessage, Request, as_bytes, digest_of
 from .segments import Segments, end_of, live_part, matching, raws_for, sent_for
 from .state import STATE_ERRORS, Memory, State, StateFile
 from .steps import again
@@ -63,7 +63,7 @@ _STATE: Final = having("lists remember", "Give a path, or a condense_cli.live.st
 class _Sent(Struct, frozen=True):
     """The request before this one."""
 
-    known: list[Known]
+    known: list[KnownMessage]
     at: float
     model: str | None
     beside: str
@@ -181,7 +181,11 @@ class Live:
             beside = digest_of(as_bytes([system, tools])) if system is not None or tools is not None else ""
         except Exception as error:
             return Fitted(
-                [*(given.given if isinstance(given, Request) else given)], Decision(Kind.FAILED, _said(error)), 0, 0, 0
+                [*(given.given if isinstance(given, Request) else given)],
+                Decision(DecisionKind.FAILED, _said(error)),
+                0,
+                0,
+                0,
             )
         now = time.time() if now is None else now
         model = model or self._model
@@ -191,20 +195,20 @@ class Live:
         moment = self._moment(request, segments, reported or 0, now, model, beside)
         asked = Asked(request, segments, moment, model, now, self._beside)
         # What is too large to send has to be decided about, whatever else was said or went wrong.
-        if (decide and decision.kind is Kind.NONE) or (asked.is_too_large and not decision.is_change):
+        if (decide and decision.kind is DecisionKind.NONE) or (asked.is_too_large and not decision.is_change):
             try:
                 segments, decision = self._decider.decided(asked)
                 if decision.is_change:
-                    self._remember(segments, () if decision.kind is Kind.RENEWAL else before)
+                    self._remember(segments, () if decision.kind is DecisionKind.RENEWAL else before)
             except Exception as error:
                 self._decider.give_up(request, segments)
-                decision = Decision(Kind.FAILED, _said(error))
+                decision = Decision(DecisionKind.FAILED, _said(error))
         self._sent = _Sent(request.known, now, model, beside)
         frozen = raws_for(segments) if self._is_raw else sent_for(segments)
         sent = frozen + list(live_part(request, segments, over if not decision.is_change else None).messages)
         if segments and segments[-1].format == "anthropic":
             marks = marks_in(system) + marks_in(tools) if beside else BESIDE
-            cached = sum(segment.sent for segment in before) if decision.kind is Kind.SEGMENT else 0
+            cached = sum(segment.sent for segment in before) if decision.kind is DecisionKind.SEGMENT else 0
             sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
         tokens = moment.used
         if decision.is_change and decision.tokens_after:
@@ -221,16 +225,16 @@ class Live:
             known = matching(request, self._state.lists(self._fingerprint))
         except STATE_ERRORS as error:
             self._go_on_in_memory(error)
-            return (), None, Decision(Kind.FAILED, self._warning)
+            return (), None, Decision(DecisionKind.FAILED, self._warning)
         try:
             segments, difference = again(request, known, self._means)
         except Exception as error:
-            return (), _thought_over(known), Decision(Kind.FAILED, _said(error))
+            return (), _thought_over(known), Decision(DecisionKind.FAILED, _said(error))
         if segments and segments != known[: len(segments)]:
             self._remember(segments if difference else (*segments, *known[len(segments) :]), known)
         over = _thought_over(known[len(segments) :])
         if difference:
-            return segments, over, Decision(Kind.RENEWAL, difference)
+            return segments, over, Decision(DecisionKind.RENEWAL, difference)
         return segments, over, Decision()
 
     def _moment(

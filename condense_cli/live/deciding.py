@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from ..core.factor import typical_of
 from ..providers.decision import RESERVED_TOKENS, limit_of
-from .ahead import Attempt, Work
-from .decisions import Decision, Kind
+from .ahead import Attempt, AttemptAhead
+from .decisions import Decision, DecisionKind
 from .freezing import Means
 from .money import rates_of
 from .policies import GROWTH, SMALL, Economic, Moment, Outcome, Policy, Share, break_even, stated_limit
 from .requests import Request
 from .segments import Segments, end_of
-from .steps import Step
+from .steps import NewSegments
 
 _TOKENS_PER_CHARACTER: Final = 0.3
 """Ours, until something was counted."""
@@ -113,7 +113,7 @@ class Decider:
         self._factor = 1.0
         self._retry_at = 0.0
         self._renew_at = 0.0
-        self._work: Work | None = None
+        self._work: AttemptAhead | None = None
 
     def meant_for(self, model: str | None) -> None:
         """Whose tokens are told from now on."""
@@ -140,7 +140,7 @@ class Decider:
         waits = self.older(asked.request, asked.segments) < self._retry_at
         if isinstance(self._policy, Share) and asked.lacks_window and not waits:
             self.give_up(asked.request, asked.segments)
-            return asked.segments, Decision(Kind.FAILED, _unknown_window(asked.model))
+            return asked.segments, Decision(DecisionKind.FAILED, _unknown_window(asked.model))
         if not why or (waits and not asked.moment.is_cold and not asked.is_too_large):
             self._prepare(asked)
             return asked.segments, Decision()
@@ -154,7 +154,7 @@ class Decider:
         best, decision = self._brought_below(asked, why, way, best, decision)
         if decision.is_change:
             self._retry_at = 0.0
-        elif decision.kind is not Kind.PENDING:
+        elif decision.kind is not DecisionKind.PENDING:
             self.give_up(asked.request, asked.segments)
         return best, decision
 
@@ -184,10 +184,10 @@ class Decider:
             ways.insert(0, _Way(True))
         enough = _ENOUGH * limit if asked.is_over else limit
         for way in ways:
-            if decision.kind is Kind.PENDING or decision.left_of(used) <= enough:
+            if decision.kind is DecisionKind.PENDING or decision.left_of(used) <= enough:
                 return best, decision
             other, smaller = self._tried(asked, why, way)
-            if smaller.kind is Kind.PENDING or _saved(smaller) > _saved(decision):
+            if smaller.kind is DecisionKind.PENDING or _saved(smaller) > _saved(decision):
                 best, decision = other, smaller
         if decision.left_of(used) > limit:  # What stays is too much: trying that again soon only costs the cache.
             self._renew_at = len(asked.request) * GROWTH
@@ -205,7 +205,7 @@ class Decider:
         if not decision.is_change or decision.pays_after is None or not isinstance(self._policy, Economic):
             return Decimal(0)
         horizon = Decimal(self._policy.horizon(moment))
-        if decision.kind is Kind.RENEWAL:  # It gives up all that is cached, so that has to pay soon.
+        if decision.kind is DecisionKind.RENEWAL:  # It gives up all that is cached, so that has to pay soon.
             horizon /= 2
         return _saved(decision) * (horizon - decision.pays_after)
 
@@ -224,7 +224,7 @@ class Decider:
             before = self.older(work.attempt.request, work.attempt.segments)
             if self.older(asked.request, asked.segments) < before * GROWTH:
                 return
-        self._work = Work(attempt, self._turn)
+        self._work = AttemptAhead(attempt, self._turn)
 
     def _attempt(self, asked: Asked, way: _Way) -> Attempt:
         return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, way.target, way.renews)
@@ -239,35 +239,37 @@ class Decider:
         why += way.said if segments or way.target is not None else ""
         step = self._step(self._attempt(asked, way), waits=asked.is_too_large)
         if step is None:
-            return segments, Decision(Kind.PENDING, f"{why}; that takes longer than {self._waiting.timeout:g} s")
+            return segments, Decision(
+                DecisionKind.PENDING, f"{why}; that takes longer than {self._waiting.timeout:g} s"
+            )
         if isinstance(step, str):
             sent_now = self._sent_now(asked)
-            return segments, Decision(Kind.DECLINED, f"{why}; {step}", sent_now, sent_now)
+            return segments, Decision(DecisionKind.DECLINED, f"{why}; {step}", sent_now, sent_now)
         self._ratio = step.original / max(1, step.characters) / self._factor
-        kind = Kind.RENEWAL if way.renews and segments else Kind.SEGMENT
+        kind = DecisionKind.RENEWAL if way.renews and segments else DecisionKind.SEGMENT
         since = self.tokens(request.characters(step.segments[-1].known))
-        before = self._sent_now(asked) if kind is Kind.RENEWAL else step.before + since
+        before = self._sent_now(asked) if kind is DecisionKind.RENEWAL else step.before + since
         outcome = Outcome(before, step.after + since, step.prefix)
         turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self._is_long_lived))
         decision = Decision(kind, why, outcome.before, outcome.after, turns)
         if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
             return step.segments, decision
         saved = f"it would save {max(0, outcome.saved):,} tokens and pay after {_requests(turns)}"
-        return segments, Decision(Kind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
+        return segments, Decision(DecisionKind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
 
     def _sent_now(self, asked: Asked) -> int:
         """Tokens of the messages that are sent without a decision."""
         rest = self.tokens(asked.request.characters(end_of(asked.segments)))
         return sum(segment.tokens for segment in asked.segments) + rest
 
-    def _step(self, attempt: Attempt, *, waits: bool) -> Step | str | None:
+    def _step(self, attempt: Attempt, *, waits: bool) -> NewSegments | str | None:
         """What came of an attempt, or of one that was prepared for it; None where it takes too long."""
         if not self._waiting.is_beside:
             with self._turn:
                 return attempt.run()
         work = self._work
         if work is None or not work.attempt.is_good_for(attempt):
-            work = self._work = Work(attempt, self._turn)
+            work = self._work = AttemptAhead(attempt, self._turn)
         try:
             found = work.result(None if waits else self._waiting.timeout)
         except Exception:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 
-class Kind(StrEnum):
+class DecisionKind(StrEnum):
     NONE = "none"
     """There was nothing to decide."""
     SEGMENT = "segment"
@@ -31,7 +31,7 @@ class Decision(Struct, frozen=True):
     try was declined, as many tokens are left as there were.
     """
 
-    kind: Kind = Kind.NONE
+    kind: DecisionKind = DecisionKind.NONE
     reason: str = ""
     tokens_before: int = 0
     tokens_after: int = 0
@@ -40,7 +40,7 @@ class Decision(Struct, frozen=True):
     @property
     def is_change(self) -> bool:
         """Whether something is sent otherwise than in the request before."""
-        return self.kind in (Kind.SEGMENT, Kind.RENEWAL)
+        return self.kind in (DecisionKind.SEGMENT, DecisionKind.RENEWAL)
 
     def left_of(self, used: int) -> int:
         """What it leaves of so many tokens in use, as the API counts them.

@@ -29,7 +29,7 @@ _OPAQUE_CHARACTERS: Final = 4_000
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class Known(Struct, frozen=True):
+class KnownMessage(Struct, frozen=True):
     """A message as it was seen last: the digest of its bytes, the one of what it means, and its size in characters.
 
     `answers`: it is the assistant's, or a call of its.
@@ -49,7 +49,7 @@ class Request:
     `same` of them are those. Raises UsageError for what is no JSON.
     """
 
-    def __init__(self, messages: Sequence[Any], before: Sequence[Known] = (), same: int = 0) -> None:
+    def __init__(self, messages: Sequence[Any], before: Sequence[KnownMessage] = (), same: int = 0) -> None:
         self.given = list(messages)
         self._same = same
         self._bytes = [*map(as_bytes, self.given[same:])]
@@ -83,7 +83,7 @@ class Request:
         each = [known.answers for known in self.known]
         return sum(one and not before for before, one in pairwise([False, *each]))
 
-    def agrees(self, before: Sequence[Known]) -> bool:
+    def agrees(self, before: Sequence[KnownMessage]) -> bool:
         """Whether it begins with all messages of an earlier request."""
         return len(before) <= len(self.known) and all(
             one.digest == other.digest for one, other in zip(before, self.known, strict=False)
@@ -124,7 +124,7 @@ def _parts(message: Any) -> Iterator[dict[str, Any]]:
             yield from (each for each in (inner if isinstance(inner, list) else ()) if isinstance(each, dict))
 
 
-def _known(data: bytes, digest: bytes) -> Known:
+def _known(data: bytes, digest: bytes) -> KnownMessage:
     message = without_marks(decoded(data))
     characters = _characters(message)
     if isinstance(message, dict):
@@ -132,7 +132,7 @@ def _known(data: bytes, digest: bytes) -> Known:
         for part in _parts(message):
             if "content" in part:
                 part["content"] = _collapsed(part["content"])
-    return Known(digest, _digest(as_bytes(message, is_sorted=True)), characters, _is_answer(message))
+    return KnownMessage(digest, _digest(as_bytes(message, is_sorted=True)), characters, _is_answer(message))
 
 
 def _is_answer(message: Any) -> bool:
@@ -166,7 +166,7 @@ def _characters(value: Any) -> int:
     return total
 
 
-def _padded(before: Sequence[Known], length: int) -> Iterator[Known | None]:
+def _padded(before: Sequence[KnownMessage], length: int) -> Iterator[KnownMessage | None]:
     yield from before[:length]
     yield from [None] * (length - len(before))
 

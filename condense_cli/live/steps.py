@@ -12,7 +12,7 @@ from .requests import Request, as_bytes, decoded, digest_of, without_marks
 from .segments import Rest, Segment, Segments, end_of, live_part, sent_for, without_thinking
 
 
-class Step(Struct, frozen=True):
+class NewSegments(Struct, frozen=True):
     """A new list of segments, and sizes in the model's tokens: of the messages before, after, and of what stays cached.
 
     `original` are the tokens of the messages that were not frozen, and `characters` their characters.
@@ -33,7 +33,7 @@ def next_segment(
     format_name: str | None,
     model: str | None,
     target: int | None = None,
-) -> Step | str:
+) -> NewSegments | str:
     """Condense what came since the last decision; why not, in words."""
     rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
     return _step(request, segments, rest, means, segments[-1].format if segments else format_name, model, target)
@@ -46,7 +46,7 @@ def renewed(
     format_name: str | None,
     model: str | None,
     target: int | None = None,
-) -> Step | str:
+) -> NewSegments | str:
     """Condense all of the caller's messages again from the start; why not, in words."""
     # What was thought since the first decision was thought over messages that are not sent any more.
     rest = without_thinking(request, 0) if binds_thinking(model) else live_part(request, ())
@@ -90,7 +90,7 @@ def _computed(request: Request, before: Segments, segment: Segment, means: Means
 def _step(
     request: Request, segments: Segments, rest: Rest, means: Means, format_name: str | None, model: str | None,
     target: int | None, end: int | None = None,
-) -> Step | str:  # fmt: skip
+) -> NewSegments | str:  # fmt: skip
     frozen = sent_for(segments)
     working = frozen + [without_marks(decoded(as_bytes(message))) for message in rest.messages]
     marked = last_marked(rest.messages)
@@ -118,4 +118,6 @@ def _step(
         saved=found.before - found.after,
     )  # fmt: skip
     characters = sum(request.known[position].characters for position in rest.positions)
-    return Step((*segments, segment), found.before, found.after, found.prefix, found.before - found.prefix, characters)
+    return NewSegments(
+        (*segments, segment), found.before, found.after, found.prefix, found.before - found.prefix, characters
+    )

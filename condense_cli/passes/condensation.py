@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..core.factor import AS_COUNTED, Factor
 from ..core.plurals import plural
 from ..core.transcript import Transcript
-from ..extractive.reasons.reason import Line
+from ..extractive.reasons.reason import ReasonedLine
 from ..lossless.proof import with_blocks
 from ..rules.validity import BOUND_THINKING, Violation, validate
 from .receipts import PROTECTED, Kept, PassReceipt, Receipt
@@ -82,7 +82,7 @@ class Condensation(Struct, frozen=True, dict=True):
     """The model's tokens for one of those in which everything here is counted."""
     asked: int | None = None
     """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
-    lines: Mapping[tuple[int, int], Sequence[Line]] = {}
+    lines: Mapping[tuple[int, int], Sequence[ReasonedLine]] = {}
     """Why lines of a block went and others stayed, where somebody asked, by message and block as receipts name them."""
     calls: int = 0
     """Calls of models that wrote summaries."""

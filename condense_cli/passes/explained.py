@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message
-from ..extractive.reasons.reason import Line, tally
+from ..extractive.reasons.reason import ReasonedLine, tally
 from ..lossless.decode import decode
 from ..toolcalls.tools import arguments_of, string_values
 from .blocks.state import REPLACED
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Address = tuple[int, int]
 """Where the input has a block: the index of its message, and its own position in that."""
 
-Lines = Mapping[Address, Sequence[Line]]
+Lines = Mapping[Address, Sequence[ReasonedLine]]
 """The lines of blocks that were cut, by the block."""
 
 _PICKING: Final = frozenset({EXTRACT, SUMMARIZE})

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import CondenseError
 from ..live.conversation import Live
-from ..live.decisions import Fitted, Kind
+from ..live.decisions import DecisionKind, Fitted
 from ..live.state import Memory, State
 from ..money.economics import CallUsage
 from . import page
@@ -94,7 +94,7 @@ class Proxy:
             fitted = await self._fits.fit(conversation, messages, body, usage)
         now = time.time()
         self.record.decided(Decided(now, conversation.label, body.model or "", fitted.decision))
-        if fitted.decision.kind is Kind.FAILED:
+        if fitted.decision.kind is DecisionKind.FAILED:
             self.record.failed(now, f"{conversation.label}: {fitted.decision.reason}")
         new = None if self.settings.watches else body.with_messages(fitted.messages)
         return _Exchange(conversation, body, fitted, data if new is None else new, new is not None)

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..live.conversation import Live
 from ..live.decisions import Fitted
-from ..live.requests import Known, Request
+from ..live.requests import KnownMessage, Request
 from ..live.state import State
 from .apis import Api
 from .bodies import Body
@@ -40,7 +40,7 @@ class Conversation:
         self.state = ConversationState(shared)
         self.live = make(self.state, body.api.format, life)
         self.savings = Savings(life)
-        self.known: Sequence[Known] = ()
+        self.known: Sequence[KnownMessage] = ()
         self.reported: int | None = None
         """Tokens of the last request and its answer, as the API reported them."""
         self.running: Future[Fitted] | None = None

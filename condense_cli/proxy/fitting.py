@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from ..live.decisions import Decision, Fitted, Kind
+from ..live.decisions import Decision, DecisionKind, Fitted
 from ..live.requests import Request
 from .bodies import Body
 from .conversations import Conversation
@@ -77,7 +77,7 @@ class Fits:
             try:
                 found = work()
             except Exception as error:  # Nothing is in the way: at worst the request goes on as it came.
-                found = Fitted(list(request.given), Decision(Kind.FAILED, type(error).__name__), 0, 0, 0)
+                found = Fitted(list(request.given), Decision(DecisionKind.FAILED, type(error).__name__), 0, 0, 0)
             return replace(found, decision=_without_content(found.decision))
 
         running: Future[Fitted] = asyncio.get_running_loop().run_in_executor(self._threads, safely)
@@ -88,5 +88,5 @@ class Fits:
 
 def _without_content(decision: Decision) -> Decision:
     """A decision that names the kind of an error alone: its words may quote what was said."""
-    error = _ERROR.fullmatch(decision.reason) if decision.kind is Kind.FAILED else None
+    error = _ERROR.fullmatch(decision.reason) if decision.kind is DecisionKind.FAILED else None
     return decision if error is None else replace(decision, reason=error[1])

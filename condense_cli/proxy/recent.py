@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..live.requests import Known
+from ..live.requests import KnownMessage
 from .apis import Api
 from .bodies import Body, body_of
 
@@ -24,7 +24,7 @@ Names = tuple[str, ...]
 
 class _Seen(Struct, frozen=True):
     body: Body
-    known: Sequence[Known]
+    known: Sequence[KnownMessage]
 
 
 class Recent:
@@ -34,13 +34,13 @@ class Recent:
         self._seen: OrderedDict[tuple[object, ...], _Seen] = OrderedDict()
         self._size = 0
 
-    def read(self, data: bytes, encoding: str, api: Api, names: Names) -> tuple[Body, Sequence[Known]] | None:
+    def read(self, data: bytes, encoding: str, api: Api, names: Names) -> tuple[Body, Sequence[KnownMessage]] | None:
         """The body, and what is known of the messages that it shares with one before."""
         before = self._seen.get(_key(api, names, data))
         body = body_of(data, encoding, api, None if before is None else before.body)
         return None if body is None else (body, before.known if before is not None and body.same else ())
 
-    def keep(self, data: bytes, names: Names, body: Body, known: Sequence[Known]) -> None:
+    def keep(self, data: bytes, names: Names, body: Body, known: Sequence[KnownMessage]) -> None:
         """Keep a body for the next one; those that were not asked for longest go where they are too many."""
         key = _key(body.api, names, data)
         old = self._seen.pop(key, None)

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.plurals import plural
-from ..live.decisions import Decision, Kind
+from ..live.decisions import Decision, DecisionKind
 from .savings import Sums
 
 _LAST: Final = 50
@@ -50,7 +50,7 @@ class Record:
         self._say = say or (lambda _: None)
 
     def decided(self, decided: Decided) -> None:
-        if decided.decision.kind is not Kind.NONE:
+        if decided.decision.kind is not DecisionKind.NONE:
             self.decisions.append(decided)
         if decided.decision.is_change:
             self._say(str(decided))

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Final, assert_never
@@ -24,6 +23,7 @@ from ..report.run.facts import SHAPE
 from ..report.text.shares import percent
 from ..storage.origins import origin_of
 from .cache import FactsCache
+from .choices import Order
 from .finding import Finding, SessionFile
 from .names import Names
 from .peek import READERS, project_at_head, updated_at
@@ -39,11 +39,6 @@ LIMIT: Final = 20
 """Sessions that are listed where nobody asks for more."""
 _SAVED_AT_ONCE: Final = 32
 """Facts of sessions that are written to the cache together."""
-
-
-class Order(StrEnum):
-    NEWEST = "newest"
-    LARGEST = "largest"
 
 
 class Listed(Struct, frozen=True):

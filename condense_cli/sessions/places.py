@@ -18,18 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
-
-class Client(StrEnum):
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-    ROO = "roo"
-    CLINE = "cline"
-    OPENCODE = "opencode"
-    PI = "pi"
-    GEMINI = "gemini"
-    KIMI = "kimi"
-    QWEN = "qwen-code"
-    COPILOT = "copilot"
+from .choices import Client as Client
 
 
 class Layout(StrEnum):

@@ -17,7 +17,7 @@ from live_replay import Eager, Replay, as_sent, requests_of
 
 from condense_cli import Live
 from condense_cli.live import conversation as module
-from condense_cli.live.decisions import Kind
+from condense_cli.live.decisions import DecisionKind
 from condense_cli.live.policies import Moment
 from condense_cli.live.state import StateFile
 
@@ -30,16 +30,16 @@ def long_conversation(turns: int = 10) -> list[Any]:
 def test_a_small_conversation_is_sent_as_it_came() -> None:
     messages = conversation(3)
     fitted = Live().fit(messages)
-    assert (fitted.messages, fitted.decision.kind, fitted.frozen) == (messages, Kind.NONE, 0)
+    assert (fitted.messages, fitted.decision.kind, fitted.frozen) == (messages, DecisionKind.NONE, 0)
 
 
 def test_what_is_decided_is_sent_again() -> None:
     live, messages = live_of(), long_conversation()
     first = live.fit(messages)
-    assert first.decision.kind is Kind.SEGMENT
+    assert first.decision.kind is DecisionKind.SEGMENT
     assert 0 < first.decision.tokens_after < first.decision.tokens_before
     again = live.fit([*messages, assistant("Good."), user("And now?")], decide=False)
-    assert again.decision.kind is Kind.NONE
+    assert again.decision.kind is DecisionKind.NONE
     assert as_sent(again.messages[: first.frozen]) == as_sent(first.messages[: first.frozen])
     assert again.messages[-2:] == [assistant("Good."), user("And now?")]
 
@@ -61,7 +61,7 @@ def test_references_lead_back_to_what_stands_earlier() -> None:
     assert live.fit(messages).frozen == 0
     messages += [*read_turn("c", "x.py", same), assistant("Done."), user("Go on.")]
     fitted = live.fit(messages)
-    assert fitted.decision.kind is Kind.SEGMENT
+    assert fitted.decision.kind is DecisionKind.SEGMENT
     assert fitted.messages[2] == messages[2]
     assert "previous" in str(fitted.messages[6]["content"])
 
@@ -125,10 +125,10 @@ class Failing(Eager, frozen=True):
 def test_an_error_sends_the_last_proven_list() -> None:
     live, messages = live_of(policy=Failing()), long_conversation(6)
     before = live.fit(messages)
-    assert before.decision.kind is Kind.SEGMENT
+    assert before.decision.kind is DecisionKind.SEGMENT
     more = [*messages, *read_turn("more", "big.py", lines("big", 6_000))]
     fitted = live.fit(more)
-    assert (fitted.decision.kind, fitted.decision.reason) == (Kind.FAILED, "RuntimeError: no")
+    assert (fitted.decision.kind, fitted.decision.reason) == (DecisionKind.FAILED, "RuntimeError: no")
     assert as_sent(fitted.messages) == as_sent([*before.messages[: before.frozen], *more[before.covered :]])
 
 
@@ -136,7 +136,7 @@ def test_an_error_sends_the_last_proven_list() -> None:
 def test_an_unknown_shape_goes_out_as_it_came(messages: list[Any]) -> None:
     fitted = live_of().fit(messages)
     assert fitted.messages == messages
-    assert fitted.decision.kind in (Kind.FAILED, Kind.DECLINED)
+    assert fitted.decision.kind in (DecisionKind.FAILED, DecisionKind.DECLINED)
 
 
 # Models that bind thinking to its prefix: a decision drops what it made invalid, and what comes later stays.
@@ -147,7 +147,7 @@ def test_invalid_thinking_stays_away() -> None:
         messages += [asked, user([result(f"t{n}", lines(f"f{n}"))])]
     live = live_of(model="claude-opus-5-5")
     first = live.fit(messages)
-    assert first.decision.kind is Kind.SEGMENT
+    assert first.decision.kind is DecisionKind.SEGMENT
     assert "thought" not in str(first.messages[first.frozen :])
     messages += [assistant([thinking("thought later"), text("Done.")]), user("Go on.")]
     again = live.fit(messages, decide=False)
@@ -168,7 +168,7 @@ def test_a_mark_lies_at_the_end_of_the_frozen_part() -> None:
     messages += [*read_turn("n", "n.py", lines("new")), *read_turn("m", "m.py"), assistant("Done.")]
     messages[-1] = assistant([{**text("Done."), "cache_control": {"type": "ephemeral"}}])
     second = live.fit(messages)
-    assert second.decision.kind is Kind.SEGMENT
+    assert second.decision.kind is DecisionKind.SEGMENT
     assert marks(second.messages) == [fitted.frozen - 1, second.frozen - 1]
 
 
@@ -217,7 +217,7 @@ def test_kept_content_that_was_changed_is_computed_again(tmp_path: Path, output:
         segment["output"] = base64.b64encode(output).decode()
         connection.execute("UPDATE segments SET list = ?", (json.dumps([segment]).encode(),))
     again = live_of(state=StateFile(path, keep=True)).fit(messages, decide=False)
-    assert again.decision.kind is Kind.NONE
+    assert again.decision.kind is DecisionKind.NONE
     assert as_sent(again.messages) == as_sent(first.messages)
 
 
@@ -231,9 +231,9 @@ def test_what_comes_out_otherwise_is_a_renewal(tmp_path: Path) -> None:
         connection.execute("UPDATE segments SET list = ?", (other,))
     live = live_of(state=path)
     fitted = live.fit(messages)
-    assert fitted.decision.kind is Kind.RENEWAL
+    assert fitted.decision.kind is DecisionKind.RENEWAL
     assert as_sent(fitted.messages) == as_sent(first.messages)
-    assert live.fit(messages, decide=False).decision.kind is Kind.NONE
+    assert live.fit(messages, decide=False).decision.kind is DecisionKind.NONE
 
 
 def test_a_state_that_cannot_be_used_is_no_obstacle(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_state_that_cannot_be_used_is_no_obstacle(tmp_path: Path) -> None:
     assert first.decision.reason == first.warning
     assert first.warning.startswith(f"{path} cannot be used (file is not a database): a restart will find nothing")
     second = live.fit(messages)
-    assert second.decision.kind is Kind.SEGMENT
+    assert second.decision.kind is DecisionKind.SEGMENT
     assert second.warning == first.warning
     assert live_of(state=tmp_path / "other.db").fit(messages).warning == ""
 
@@ -257,18 +257,18 @@ def test_a_state_that_cannot_be_written_is_said_from_then_on(tmp_path: Path, mon
     monkeypatch.setattr(StateFile, "remember", remember)
     live, messages = live_of(state=tmp_path / "live.db"), long_conversation()
     first = live.fit(messages)
-    assert first.decision.kind is Kind.SEGMENT
+    assert first.decision.kind is DecisionKind.SEGMENT
     assert "No space left on device" in first.warning
     assert as_sent(live.fit(messages, decide=False).messages) == as_sent(first.messages)
 
 
 def test_a_cold_cache_renews() -> None:
     live, messages = Live(preset="cost", policy="economic:1000", keep_recent=2, format="anthropic"), long_conversation()
-    assert live.fit(messages, now=0).decision.kind is Kind.SEGMENT
+    assert live.fit(messages, now=0).decision.kind is DecisionKind.SEGMENT
     messages += [message for n in range(5) for message in read_turn(f"n{n}", f"n{n}.py", lines(f"n{n}"))]
     warm = copy.deepcopy(live).fit(messages, now=200)
-    assert warm.decision.kind is Kind.SEGMENT
-    assert live.fit(messages, now=600).decision.kind is Kind.RENEWAL
+    assert warm.decision.kind is DecisionKind.SEGMENT
+    assert live.fit(messages, now=600).decision.kind is DecisionKind.RENEWAL
 
 
 def test_the_limit_is_a_reason_for_every_policy() -> None:
@@ -283,15 +283,15 @@ def test_a_declined_decision_waits_until_more_came() -> None:
     live, messages = Live(preset="cost", policy="economic:0", keep_recent=2, format="anthropic"), long_conversation()
     live.fit(messages, now=0, decide=False)
     kinds = [live.fit(messages, now=0).decision.kind for _ in range(3)]
-    assert kinds == [Kind.DECLINED, Kind.NONE, Kind.NONE]
+    assert kinds == [DecisionKind.DECLINED, DecisionKind.NONE, DecisionKind.NONE]
 
 
 def test_reported_usage_counts() -> None:
     live, messages = Live(preset="cost", policy="tokens:150000", keep_recent=2, format="anthropic"), long_conversation()
-    assert live.fit(messages).decision.kind is Kind.NONE
+    assert live.fit(messages).decision.kind is DecisionKind.NONE
     usage = {"input_tokens": 10, "cache_read_input_tokens": 149_000, "cache_creation_input_tokens": 2_000}
     messages += [assistant("Yes."), user("Go on.")]
-    assert live.fit(messages, usage=usage).decision.kind is Kind.SEGMENT
+    assert live.fit(messages, usage=usage).decision.kind is DecisionKind.SEGMENT
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:
@@ -335,5 +335,5 @@ def test_chat_and_responses_are_fitted_too() -> None:
     for format, messages in (("openai-chat", chat), ("openai-responses", items)):
         replay = Replay(live_of(format=None, keep_recent=1), format)
         fitted = [replay.send(request) for request in requests_of(messages)]
-        assert Kind.SEGMENT in [each.decision.kind for each in fitted]
+        assert DecisionKind.SEGMENT in [each.decision.kind for each in fitted]
         assert "cache_control" not in str(fitted[-1].messages)

@@ -11,7 +11,7 @@ from live_replay import Eager, as_sent
 
 from condense_cli import Live, loads
 from condense_cli.live.conversation import KEEP_READS
-from condense_cli.live.decisions import Kind
+from condense_cli.live.decisions import DecisionKind
 from condense_cli.live.files_at_work import pins_of
 
 
@@ -129,7 +129,7 @@ def work(files: int) -> list[Any]:
 def test_open_reads_stay_as_live_comes_and_go_where_that_is_said() -> None:
     messages = work(6)
     fitted = Live(format="anthropic").fit(messages, now=0)
-    assert fitted.decision.kind is Kind.SEGMENT
+    assert fitted.decision.kind is DecisionKind.SEGMENT
     texts = as_sent(fitted.messages)
     assert all(f"def m{n}_75" in texts for n in range(6))
     for live in (Live(format="anthropic", keep_reads=0), Live(preset="balanced", format="anthropic")):
@@ -141,18 +141,18 @@ def test_open_reads_stay_as_live_comes_and_go_where_that_is_said() -> None:
 
 
 # What was read and then edited stays in its frozen segment, until condensing all anew pays soon.
-@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", Kind.RENEWAL), (Eager(), Kind.SEGMENT)])
-def test_all_is_condensed_anew_where_that_pays_soon(policy: str | Eager, kind: Kind) -> None:
+@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", DecisionKind.RENEWAL), (Eager(), DecisionKind.SEGMENT)])
+def test_all_is_condensed_anew_where_that_pays_soon(policy: str | Eager, kind: DecisionKind) -> None:
     live, messages = Live(format="anthropic", policy=policy, keep_reads=40), work(8)
     first = live.fit(messages, now=0)
-    assert first.decision.kind is Kind.SEGMENT
+    assert first.decision.kind is DecisionKind.SEGMENT
     assert "def m3_75" in as_sent(first.messages)
     for n in range(8):
         messages += edit_turn(f"e{n}", f"src/m{n}.py")
     messages += [*runs(8, 16), assistant("Done."), user("Go on.")]
     fitted = live.fit(messages, now=10)
     assert fitted.decision.kind is kind
-    assert ("def m3_75" in as_sent(fitted.messages)) is (kind is Kind.SEGMENT)
+    assert ("def m3_75" in as_sent(fitted.messages)) is (kind is DecisionKind.SEGMENT)
 
 
 # Whatever is at work: what would not fit the window goes.

@@ -11,7 +11,7 @@ from live_conversations import lines
 from live_replay import Replay
 
 from condense_cli import Live
-from condense_cli.live.decisions import Fitted, Kind
+from condense_cli.live.decisions import DecisionKind, Fitted
 
 LIMIT = 10_000
 
@@ -49,8 +49,8 @@ def test_a_stated_limit_is_kept_by_condensing_anew(policy: str) -> None:
     live = live_of(policy=policy, context_window=5 * LIMIT)
     start = [user("Rewrite them."), *reads(20, 26), *reads(0, 4), assistant("Read."), user("Good.")]
     first, second = sent(live, [*start, *reads(10, 13)], [*writes(14), *reads(30, 34)])
-    assert first.decision.kind is Kind.SEGMENT
-    assert second.decision.kind is Kind.RENEWAL
+    assert first.decision.kind is DecisionKind.SEGMENT
+    assert second.decision.kind is DecisionKind.RENEWAL
     assert second.decision.reason.endswith("from the start")
     assert second.tokens <= LIMIT
 
@@ -58,7 +58,7 @@ def test_a_stated_limit_is_kept_by_condensing_anew(policy: str) -> None:
 # Nothing is frozen yet, and files at work alone are too many.
 def test_files_at_work_go_before_a_stated_limit_is_passed() -> None:
     (fitted,) = sent(live_of(), [user("Read them."), *reads(0, 14)])
-    assert fitted.decision.kind is Kind.SEGMENT
+    assert fitted.decision.kind is DecisionKind.SEGMENT
     assert fitted.decision.reason.endswith("cut further to fit")
     assert fitted.tokens <= LIMIT
     (fitted,) = sent(live_of(policy="economic"), [user("Read them."), *reads(0, 14)])
@@ -71,7 +71,7 @@ def test_what_cannot_be_cut_is_not_rewritten_at_each_request() -> None:
     start = [user(words), *reads(0, 16)]
     fits = sent(live_of(policy="tokens:4000"), start, *(reads(n, n + 4) for n in range(20, 40, 10)))
     assert min(fitted.tokens for fitted in fits) > 4_000
-    assert [fitted.decision.kind for fitted in fits].count(Kind.RENEWAL) <= 1
+    assert [fitted.decision.kind for fitted in fits].count(DecisionKind.RENEWAL) <= 1
 
 
 # No request waits for a try; the one for the limit is gone on with, not the first one again.
@@ -80,7 +80,7 @@ def test_a_try_for_a_limit_comes_to_an_end_beside_the_conversation() -> None:
     messages = [user("Read them."), *reads(0, 14), assistant("Yes."), user("Go on.")]
     for _ in range(400):
         fitted = live.fit(messages, now=0)
-        if fitted.decision.kind is not Kind.PENDING:
+        if fitted.decision.kind is not DecisionKind.PENDING:
             break
         time.sleep(0.02)
     assert fitted.decision.is_change

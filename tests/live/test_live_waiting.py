@@ -15,7 +15,7 @@ from summarizers import Short
 from condense_cli import Live
 from condense_cli.errors import UsageError
 from condense_cli.live import ahead, steps
-from condense_cli.live.decisions import Kind
+from condense_cli.live.decisions import DecisionKind
 from condense_cli.live.money import rates_of
 from condense_cli.live.state import StateFile
 
@@ -49,14 +49,14 @@ def finished(live: Live) -> None:
 def test_a_request_does_not_wait_longer_than_its_timeout(held: Held) -> None:
     live, messages = live_of(timeout=0.01), conversation()
     first = live.fit(messages, now=0)
-    assert (first.decision.kind, first.messages) == (Kind.PENDING, messages)
+    assert (first.decision.kind, first.messages) == (DecisionKind.PENDING, messages)
     assert "0.01 s" in first.decision.reason
-    assert live.fit(messages, now=0).decision.kind is Kind.PENDING
+    assert live.fit(messages, now=0).decision.kind is DecisionKind.PENDING
     held.may_end.set()
     finished(live)
     messages += [assistant("Yes."), user("Go on.")]
     taken = live.fit(messages, now=0)
-    assert (taken.decision.kind, held.number) == (Kind.SEGMENT, 1)
+    assert (taken.decision.kind, held.number) == (DecisionKind.SEGMENT, 1)
     assert as_sent(taken.messages) == as_sent([*live_of().fit(messages[:-2]).messages, *messages[-2:]])
     assert live.fit(messages, now=0, decide=False).messages == taken.messages
 
@@ -69,7 +69,7 @@ def test_what_was_decided_for_another_conversation_is_dropped(held: Held) -> Non
     finished(live)
     other = [user("Please find another bug."), *messages[1:]]
     held.may_end.clear()
-    assert live.fit(other, now=0).decision.kind is Kind.PENDING
+    assert live.fit(other, now=0).decision.kind is DecisionKind.PENDING
     assert held.number == 2
     held.may_end.set()
     finished(live)
@@ -89,7 +89,7 @@ def test_a_decision_is_prepared_ahead_of_its_threshold(held: Held) -> None:
         if held.number or live._decider._work is not None:
             finished(live)
     assert (held.number, before) == (1, 1), "the decision was there when it was due"
-    assert kinds == [Kind.NONE] * (len(kinds) - 1) + [Kind.SEGMENT]
+    assert kinds == [DecisionKind.NONE] * (len(kinds) - 1) + [DecisionKind.SEGMENT]
     assert fitted.covered < len(messages) - 3, "it was made of fewer messages"
     assert fitted.decision.tokens_before - fitted.decision.tokens_after > 1_000
 
@@ -108,7 +108,7 @@ def test_thinking_that_came_meanwhile_goes(held: Held, tmp_path: Path) -> None:
     finished(live)
     messages += [assistant([thinking("thought meanwhile"), text("Done.")]), user("Go on.")]
     taken = replay.send(messages, now=0)
-    assert taken.decision.kind is Kind.SEGMENT
+    assert taken.decision.kind is DecisionKind.SEGMENT
     assert "thought meanwhile" not in str(taken.messages)
     messages += [assistant([thinking("thought later"), text("Done.")]), user("Go on.")]
     again = replay.send(messages, now=0, decide=False)
@@ -129,7 +129,7 @@ def test_what_does_not_fit_the_window_waits(held: Held) -> None:
 # One request for which nothing may be decided goes out as the last one did, unless the API would refuse it.
 def test_what_does_not_fit_the_window_is_decided_whatever_was_asked() -> None:
     messages = conversation()
-    assert live_of(context_window=200_000).fit(messages, decide=False).decision.kind is Kind.NONE
+    assert live_of(context_window=200_000).fit(messages, decide=False).decision.kind is DecisionKind.NONE
     fitted = live_of(context_window=20_000).fit(messages, decide=False)
     assert fitted.decision.is_change
     assert fitted.tokens < 20_000
@@ -152,7 +152,7 @@ def test_an_error_of_a_decision_beside_is_said(monkeypatch: pytest.MonkeyPatch) 
     live, messages = live_of(timeout=60), conversation()
     fitted = live.fit(messages, now=0)
     assert (fitted.decision.kind, fitted.decision.reason, fitted.messages) == (
-        Kind.FAILED,
+        DecisionKind.FAILED,
         "RuntimeError: no",
         messages,
     )
@@ -163,7 +163,7 @@ def test_a_report_is_believed_where_it_is_smaller() -> None:
     live, messages = live_of(policy="tokens:20000"), conversation()
     live.fit(messages[:-2], now=0, decide=False)
     fitted = live.fit(messages, usage={"input_tokens": 12_000, "output_tokens": 50}, now=0)
-    assert fitted.decision.kind is Kind.NONE
+    assert fitted.decision.kind is DecisionKind.NONE
     assert 12_000 < fitted.tokens < 12_100
     messages += [assistant("Yes."), user("Go on.")]
     assert live.fit(messages, usage={"input_tokens": 20_000}, now=0).decision.is_change

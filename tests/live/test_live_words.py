@@ -12,7 +12,7 @@ from condense_cli import Live
 from condense_cli.core.factor import typical_of
 from condense_cli.errors import UsageError
 from condense_cli.live.deciding import Asked
-from condense_cli.live.decisions import Kind
+from condense_cli.live.decisions import DecisionKind
 from condense_cli.live.policies import Moment, Share, Tokens, policy_named
 from condense_cli.live.requests import Request
 
@@ -23,15 +23,15 @@ OPUS = "claude-opus-5-5"
 def test_a_share_of_a_window_that_is_not_known_is_said(model: str | None, words: str) -> None:
     live = live_of(policy="share:0.05", model=model)
     fitted = live.fit(conversation(), now=0)
-    assert fitted.decision.kind is Kind.FAILED
-    assert live.fit(conversation(), now=0).decision.kind is Kind.NONE, "it is not said at every request"
-    assert live.fit(conversation(20), now=0).decision.kind is Kind.FAILED
+    assert fitted.decision.kind is DecisionKind.FAILED
+    assert live.fit(conversation(), now=0).decision.kind is DecisionKind.NONE, "it is not said at every request"
+    assert live.fit(conversation(20), now=0).decision.kind is DecisionKind.FAILED
     assert words in fitted.decision.reason
     assert "context_window" in fitted.decision.reason
 
 
 def test_a_share_of_a_window_that_is_known_or_of_little_is_no_failure() -> None:
-    assert live_of(policy="share:0.05").fit(conversation(2)).decision.kind is Kind.NONE
+    assert live_of(policy="share:0.05").fit(conversation(2)).decision.kind is DecisionKind.NONE
     assert live_of(policy="share:0.02").fit(conversation(), model="claude-opus-4-6").decision.is_change
     assert live_of(policy="share:0.05", context_window=200_000).fit(conversation()).decision.is_change
 
@@ -73,7 +73,7 @@ def test_usage_without_a_count_is_said(usage: Any) -> None:
     live.fit(messages, now=0)
     fitted = live.fit(messages, usage=usage, now=0)
     assert (fitted.decision.kind, fitted.decision.reason) == (
-        Kind.NONE,
+        DecisionKind.NONE,
         "usage holds no token counts; they were estimated",
     )
     decided = live_of().fit(messages, usage=usage)
@@ -93,7 +93,7 @@ def test_the_threshold_is_told_once() -> None:
 def test_what_was_declined_tells_its_figures() -> None:
     live, messages = live_of(preset="lossless", policy="tokens:10000"), conversation()
     declined = live.fit(messages).decision
-    assert declined.kind is Kind.DECLINED
+    assert declined.kind is DecisionKind.DECLINED
     assert declined.reason.endswith("; nothing would get smaller")
     assert declined.tokens_before == declined.tokens_after > 10_000
 

@@ -290,13 +290,10 @@ def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
     condensation = api.condense(anthropic(*conversation()), configured, summarizer=Failing())
     report = facts.build(
         condensation,
+        facts.RunFiles("x", 0),
         count=Counter(),
         encoding=encoding_for(None),
-        source="x",
-        output=None,
         configuration="y",
-        size_after=0,
-        explain=False,
     )
     told = [warning for warning in report.warnings if warning.startswith(("Nothing was changed", "Not summarized"))]
     assert any(why in warning for warning in told)

@@ -280,13 +280,10 @@ def test_a_run_notes_custom_prompts_dedicated_profiles_fallbacks_and_who_decided
     encoding = encoding_for(None)
     report = facts.build(
         found,
+        facts.RunFiles("-", None),
         count=count,
         encoding=encoding,
-        source="-",
-        output=None,
         configuration="mine",
-        size_after=None,
-        explain=False,
     )
     log = run_log.build(found, report, configured, "2026-01-02T03:04:05Z", 0, if_needed=named)
     assert (log.custom_prompt, log.dedicated_profile, log.if_needed) == (named, named, named)

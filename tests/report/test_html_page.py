@@ -39,13 +39,10 @@ def page_of(result: Condensation, source: str = "session.jsonl", cost: facts.Cos
     count = Counter.of(result.before)
     report = facts.build(
         result,
+        facts.RunFiles(source, 1),
         count=count,
         encoding=encoding_for(result.before.model),
-        source=source,
-        output=None,
         configuration="test",
-        size_after=1,
-        explain=False,
         cost=cost,
     )
     return run_page(result, report, count)

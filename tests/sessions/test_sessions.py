@@ -252,16 +252,6 @@ def test_a_client_alone(machine: Machine) -> None:
     assert "claude-code" in outcome.stderr
 
 
-def test_names_of_clients_and_orders_are_those_of_the_search() -> None:
-    """They are written twice because a help page must not import the search."""
-    from condense_cli.cli.commands.sessions import ClientName, SortOrder
-    from condense_cli.sessions.listing import Order
-    from condense_cli.sessions.places import Client
-
-    assert [name.value for name in ClientName] == [client.value for client in Client]
-    assert [name.value for name in SortOrder] == [order.value for order in Order]
-
-
 def test_short_ids_name_one_session_each(machine: Machine) -> None:
     """No shorter than eight characters, and no longer than it takes."""
     for id in ("0123456789", "01234567x9", "ab", "abcdefghijkl"):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from condense_cli import Live, api
 from condense_cli.core.models import binds_thinking
-from condense_cli.live.decisions import Fitted, Kind
+from condense_cli.live.decisions import DecisionKind, Fitted
 from condense_cli.live.policies import Moment, Outcome
 from condense_cli.live.requests import is_thinking, without_marks
 from condense_cli.rules.validity import validate
@@ -65,7 +65,7 @@ class Replay:
 
     def _check(self, request: list[Any], fitted: Fitted) -> None:
         frozen = as_sent(fitted.messages[: fitted.frozen])
-        if fitted.decision.kind is Kind.SEGMENT:
+        if fitted.decision.kind is DecisionKind.SEGMENT:
             assert frozen.startswith(self.frozen[:-1]), "a segment changed what was frozen before"
         elif not fitted.decision.is_change:
             assert frozen == self.frozen, "the frozen part changed without a decision"

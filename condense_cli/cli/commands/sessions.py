@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from ...core.plurals import plural
 from ...errors import UsageError
+from ...sessions.choices import Client, Order
 from ..console import console, exits, say, write_text
 
 if TYPE_CHECKING:
@@ -32,42 +32,20 @@ EXAMPLES = (
 )
 
 
-class ClientName(StrEnum):
-    """The names of `sessions.places.Client`, which would import too much for a help page."""
-
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-    ROO = "roo"
-    CLINE = "cline"
-    OPENCODE = "opencode"
-    PI = "pi"
-    GEMINI = "gemini"
-    KIMI = "kimi"
-    QWEN = "qwen-code"
-    COPILOT = "copilot"
-
-
-class SortOrder(StrEnum):
-    """Those of `sessions.listing.Order`, likewise."""
-
-    NEWEST = "newest"
-    LARGEST = "largest"
-
-
 def sessions(
     project: Annotated[
         Path | None, typer.Option("--project", metavar="PATH", help="Only sessions of this folder and its subfolders.")
     ] = None,
     here: Annotated[bool, typer.Option("--here", help="Only sessions of the current project.")] = False,
     client: Annotated[
-        ClientName | None,
+        Client | None,
         typer.Option("--client", metavar="NAME", help="Only sessions of claude-code, codex, roo or cline."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many to list; 0 lists all.")] = 20,
     sort: Annotated[
-        SortOrder,
+        Order,
         typer.Option("--sort", metavar="ORDER", help="newest or largest first; for largest, every session is read."),
-    ] = SortOrder.NEWEST,
+    ] = Order.NEWEST,
     shows_all: Annotated[bool, typer.Option("--all", help="Include sub-agents, archived and empty sessions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
@@ -84,7 +62,7 @@ def sessions(
         from ...sessions import finding, listing
         from ..machine import cache_folder, session_places
 
-        places = [place for place in session_places() if client is None or place.client.value == client.value]
+        places = [place for place in session_places() if client is None or place.client is client]
         found = finding.find(places, everything=shows_all)
         files: Sequence[SessionFile] = found.files
         folder = listing.project_root(Path.cwd()) if here else project
@@ -95,7 +73,7 @@ def sessions(
                 files,
                 cache_folder(),
                 limit=limit or None,
-                order=listing.Order(sort.value),
+                order=sort,
                 with_empty=shows_all,
                 on_read=on_read,
             )

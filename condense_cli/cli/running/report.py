@@ -98,21 +98,19 @@ class Ran(Struct, frozen=True, dict=True):
 
     @cached_property
     def report(self) -> facts.Report:
+        written = self.written
+        size = None if self.output.data is None else len(self.output.data)
         return facts.build(
             self.result,
+            facts.RunFiles(name_of(self.file), size, written.output, written.backup, written.new_session),
             count=self.count,
             encoding=self.encoding,
-            source=name_of(self.file),
-            output=self.written.output,
             configuration=self.treatment.name,
-            size_after=None if self.output.data is None else len(self.output.data),
             explain=self.showing.explain,
             cost=self.cost,
             slim=self.treatment.work.slim,
             overhead_tokens=self.treatment.work.overhead_tokens,
             summaries=self.told.used,
-            backup=self.written.backup,
-            new_session=self.written.new_session,
             warnings=[*self._warnings_besides()],
         )
 

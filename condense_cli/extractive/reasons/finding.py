@@ -21,7 +21,7 @@ from ..restated import restated_units
 from ..survey import Survey
 from ..versions import SHORTEST_LINE
 from .evidence import CopyEvidence
-from .reason import Line, LineReason, Reason
+from .reason import LineReason, Reason, ReasonedLine
 from .remaining import lines_of, unit_lines
 
 _TELLING: Final = 20
@@ -54,11 +54,11 @@ class Reasons:
         for key in self._evidence.remain:
             self._keys.setdefault(key[:2], []).append(key)
 
-    def of(self, address: Address) -> list[Line]:
+    def of(self, address: Address) -> list[ReasonedLine]:
         """The lines of a block's texts that were cut, each with its reason; none where nobody knows which are left."""
         return [line for key in self._keys.get(address, ()) for line in self._of_part(key)]
 
-    def _of_part(self, key: Key) -> Iterator[Line]:
+    def _of_part(self, key: Key) -> Iterator[ReasonedLine]:
         remain = self._evidence.remain[key]
         if remain is None:
             return
@@ -76,7 +76,7 @@ class Reasons:
         for stays, run in groupby(range(len(lines)), key=remain.__getitem__):
             of_run = [*run]
             for line, why in zip(of_run, _filled([found[line] for line in of_run], stays=stays), strict=True):
-                yield Line(lines[line], stays, why)
+                yield ReasonedLine(lines[line], stays, why)
 
     def _index(self, key: Key) -> int:
         return self._survey.messages[key[0]].index

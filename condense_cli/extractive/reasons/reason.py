@@ -46,7 +46,7 @@ class LineReason(Struct, frozen=True):
     lines: int = 1
 
 
-class Line(Struct, frozen=True):
+class ReasonedLine(Struct, frozen=True):
     """A line of a text that was cut: whether it stays, and why."""
 
     text: str

@@ -13,7 +13,7 @@ from ...core.factor import Factor
 from ...core.markers import content_hash, parse_gap
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
 from ...core.transcript import Block, BlockKind, Message, Role, Transcript
-from ...extractive.reasons.reason import Line, LineReason
+from ...extractive.reasons.reason import LineReason, ReasonedLine
 from ...lossless.references import parse_reference
 from ...toolcalls.tools import arguments_of, string_values
 from ..run.facts import estimated_tokens
@@ -58,7 +58,7 @@ class BlockDiff(Struct, frozen=True, dict=True):
     new: Block | None
     calls: dict[str, Block]
     is_summarized: bool = False
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ReasonedLine, ...] = ()
     reason: str = ""
 
     @cached_property

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...core.exchanges import calls_by_id
 from ...core.tokens import MESSAGE_TOKENS, Counter
-from ...extractive.reasons.reason import Line
+from ...extractive.reasons.reason import ReasonedLine
 from ...passes.condensation import Condensation
 from ...passes.receipts import Receipt
 from ...passes.reconcile import REFER
@@ -237,7 +237,7 @@ def _edits(block: AlignedBlock) -> Edits:
     return edits
 
 
-def _whys(edits: Edits, lines: Sequence[str], found: Sequence[Line]) -> dict[str, str]:
+def _whys(edits: Edits, lines: Sequence[str], found: Sequence[ReasonedLine]) -> dict[str, str]:
     """Why the lines of each edit went or stayed, by its number, where a run was asked for that."""
     known = {stays: {visible(line.text): line.why for line in found if line.stays is stays} for stays in (True, False)}
     whys, at = {}, 0

@@ -191,30 +191,34 @@ class Report(msgspec.Struct, frozen=True):
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
 
+class RunFiles(NamedTuple):
+    """Names of what a run read and wrote, and the bytes of the result, None where its format cannot be written."""
+
+    source: str
+    size: int | None
+    output: str | None = None
+    backup: str | None = None
+    new_session: WrittenSession | None = None
+
+
 def build(
     condensation: Condensation,
+    files: RunFiles,
     *,
     count: Counter,
     encoding: Encoding,
-    source: str,
-    output: str | None,
     configuration: str,
-    size_after: int | None,
-    explain: bool,
+    explain: bool = False,
     slim: bool = False,
     cost: Cost | None = None,
     overhead_tokens: int | None = None,
     summaries: Sequence[Summarized] = (),
-    backup: str | None = None,
-    new_session: WrittenSession | None = None,
     warnings: Sequence[str] = (),
 ) -> Report:
-    """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
+    """The report of a run. `cost` is None where nobody asked: prices take longer to load than a small run takes.
 
-    `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
-    prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
-    `slim` tells that display-only data was to be left out.
-    `backup` and `new_session` are what was written besides, `warnings` those of the writing.
+    `overhead_tokens` are those that the user names, `warnings` those of the writing. `slim` tells that display-only
+    data was to be left out.
     """
     before, after = condensation.before, condensation.transcript
     factor = condensation.factor
@@ -231,10 +235,10 @@ def build(
     return Report(
         version=SHAPE,
         condense=__version__,
-        input=source,
-        output=output,
-        backup=backup,
-        new_session=new_session,
+        input=files.source,
+        output=files.output,
+        backup=files.backup,
+        new_session=files.new_session,
         format=before.format,
         model=before.model,
         configuration=configuration,
@@ -255,7 +259,7 @@ def build(
             counting=Counting.of(factor),
             counter=encoding.counter,
         ),
-        bytes=Bytes(len(before.source.data), size_after),
+        bytes=Bytes(len(before.source.data), files.size),
         cost=cost or Cost(),
         passes=[
             Pass(

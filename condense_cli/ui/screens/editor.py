@@ -10,8 +10,6 @@ from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from ...errors import CondenseError
@@ -29,9 +27,10 @@ from ..rows import Rows
 from ..totals import totals_text
 from .changing import ask_field, ask_leave, ask_pass, ask_save
 from .dialogs import TextDialog
+from .stepping import SteppingScreen
 
 
-class EditorScreen(Screen[UserChoice | None]):
+class EditorScreen(SteppingScreen[UserChoice | None]):
     """Edits the configuration of a choice, and gives the choice with another text, or None where nothing changed.
 
     Without a session there is no effect to show. `home` is the file to save to where nobody names another.
@@ -50,13 +49,6 @@ class EditorScreen(Screen[UserChoice | None]):
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("escape,q", "leave", "Back", key_display="q"),
     ]
-
-    class Computed(Message):
-        """What became of a configuration on the open session."""
-
-        def __init__(self, choice: UserChoice, found: View | CondenseError) -> None:
-            super().__init__()
-            self.choice, self.found = choice, found
 
     def __init__(
         self, choice: UserChoice, configurations: Configurations, session: OpenSession | None, home: Path | None = None
@@ -95,7 +87,7 @@ class EditorScreen(Screen[UserChoice | None]):
                 lambda choice, found: self.post_message(self.Computed(choice, found)),
             )
         self.query_one("#parts").focus()
-        self._changed()
+        self.renew()
 
     def on_unmount(self) -> None:
         if self._background is not None:
@@ -108,14 +100,9 @@ class EditorScreen(Screen[UserChoice | None]):
 
     def do(self, edited: Edited, said: str) -> None:
         """Take a step: the configuration as it was edited."""
-        if self.history.do(replace(self.history.choice, text=edited.text), said):
-            self.say(said)
-            self._changed()
+        self.step(replace(self.history.choice, text=edited.text), said)
 
-    def say(self, text: str) -> None:
-        self.query_one("#said", Static).update(visible(text))
-
-    def _changed(self) -> None:
+    def renew(self) -> None:
         choice = self.history.choice
         self.edited = Edited(choice.text, self.configurations)
         state = fault_text(self.edited.fault, len(self.edited.passes))
@@ -126,7 +113,7 @@ class EditorScreen(Screen[UserChoice | None]):
             self._background.ask(choice)
         self._show_parts()
 
-    def on_editor_screen_computed(self, event: Computed) -> None:
+    def on_stepping_screen_computed(self, event: SteppingScreen.Computed) -> None:
         if event.choice != self.history.choice:
             return
         self._shown = event.choice
@@ -260,18 +247,6 @@ class EditorScreen(Screen[UserChoice | None]):
         field = self.field
         if field is not None and field.is_set:
             self.do(self.edited.without(field.path), f"{field.name} by default")
-
-    def action_undo(self) -> None:
-        try:
-            said = self.history.undo()
-        except CondenseError as error:
-            said = f"! {error.message} {error.hint}".rstrip()
-        self.say(said or "Nothing to undo.")
-        self._changed()
-
-    def action_redo(self) -> None:
-        self.say(self.history.redo() or "Nothing to do again.")
-        self._changed()
 
     def action_save(self) -> None:
         ask_save(self)

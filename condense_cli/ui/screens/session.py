@@ -9,8 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Resize
-from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from ...cli.machine import tilde
@@ -25,13 +23,14 @@ from ..rows import Rows
 from ..strip import columns, strip_lines
 from ..totals import choice_text, contents_text, totals_text
 from .asking import Found, ask_preset, ask_target, ask_what, ask_where, edit, tell_contents, tell_help
+from .stepping import SteppingScreen
 
 _SHORTEST_PATH: Final = 20
 _STRIP: Final = 3
 """Rows of the strip, besides the one for the cursor."""
 
 
-class SessionScreen(Screen[None]):
+class SessionScreen(SteppingScreen[None]):
     """A session that is open. What it shows is the `view`; the `history` says what was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,13 +51,6 @@ class SessionScreen(Screen[None]):
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("escape,q", "leave", "Back", key_display="q"),
     ]
-
-    class Computed(Message):
-        """What became of a choice."""
-
-        def __init__(self, choice: UserChoice, found: View | CondenseError) -> None:
-            super().__init__()
-            self.choice, self.found = choice, found
 
     def __init__(self, session: OpenSession, choice: UserChoice) -> None:
         super().__init__()
@@ -92,7 +84,7 @@ class SessionScreen(Screen[None]):
         self._background: Background[UserChoice, View] = Background(
             self.session.views, lambda choice, found: self.post_message(self.Computed(choice, found))
         )
-        self._ask()
+        self.renew()
 
     def on_unmount(self) -> None:
         self._background.close()
@@ -106,12 +98,7 @@ class SessionScreen(Screen[None]):
 
     def do(self, choice: UserChoice, said: str) -> None:
         """Choose something else."""
-        if self.history.do(choice, said):
-            self.say(said)
-            self._ask()
-
-    def say(self, text: str) -> None:
-        self.query_one("#said", Static).update(visible(text))
+        self.step(choice, said)
 
     def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
         """Do something that takes its time; an error is said, and what was found is passed on."""
@@ -126,13 +113,13 @@ class SessionScreen(Screen[None]):
 
         self.run_worker(done, thread=True)
 
-    def _ask(self) -> None:
+    def renew(self) -> None:
         self._fault, self._is_left = "", False
         self.query_one("#choice", Static).update(visible(choice_text(self.history.choice)))
         self.query_one("#totals").add_class("old")
         self._background.ask(self.history.choice)
 
-    def on_session_screen_computed(self, event: Computed) -> None:
+    def on_stepping_screen_computed(self, event: SteppingScreen.Computed) -> None:
         if event.choice != self.history.choice:
             return
         if isinstance(event.found, CondenseError):
@@ -239,19 +226,6 @@ class SessionScreen(Screen[None]):
         if not found:
             self.say("A summary is not part of the original, so it cannot be kept or cut.")
         return found
-
-    def action_undo(self) -> None:
-        try:
-            said = self.history.undo()
-        except CondenseError as error:
-            self.say(f"! {error.message} {error.hint}".rstrip())
-            return
-        self.say(said or "Nothing to undo.")
-        self._ask()
-
-    def action_redo(self) -> None:
-        self.say(self.history.redo() or "Nothing to do again.")
-        self._ask()
 
     def action_leave(self) -> None:
         if self.history.is_unwritten and not self._is_left:
