@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
+from ..core.version import __version__
 from .console import DEBUG_VARIABLE, prepare_process
 from .table import Commands
 

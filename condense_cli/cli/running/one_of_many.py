@@ -10,11 +10,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ... import __version__, formats
+from ... import formats
 from ...calling import OnDemand
 from ...config.user import load_user_configuration
 from ...core.plurals import plural
 from ...core.tokens import Counter
+from ...core.version import __version__
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ...many.facts import FileResult, FileStatus, FileTokens
 from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
