@@ -27,8 +27,7 @@ from ..core.transcript import Message, Transcript
 from ..errors import CallFailedError, StoppedError, UsageError
 from ..llm.reasons import ANSWERED, HOPELESS, Cause
 from ..llm.summarizer import ProfileUse, Summaries
-from ..passes.offline import NAME as OFFLINE
-from ..passes.summaries import Outcome, Summarizer, Task
+from ..passes.summaries import OFFLINE, Outcome, Summarizer, Task
 from ..quality.cases import SMALLEST, Case, Way
 from ..quality.differences import Compared
 from ..quality.differences import compare as differences
