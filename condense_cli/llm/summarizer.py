@@ -15,9 +15,8 @@ from ..core.tokens import Counter
 from ..core.transcript import ContentType, Message, Transcript
 from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
-from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
-from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
+from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .access import AccessChoice
 from .accounts import Accounts, conversation_of
 from .calls import Caller

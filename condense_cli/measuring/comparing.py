@@ -27,8 +27,7 @@ from ..core.transcript import Message, Transcript
 from ..errors import CallFailedError, StoppedError, UsageError
 from ..llm.reasons import ANSWERED, HOPELESS, Cause
 from ..llm.summarizer import ProfileUse, Summaries
-from ..passes.offline import NAME as OFFLINE
-from ..passes.summaries import Outcome, Summarizer, Task
+from ..passes.summaries import OFFLINE, Outcome, Summarizer, Task
 from ..quality.cases import SMALLEST, Case, Way
 from ..quality.differences import Compared
 from ..quality.differences import compare as differences
@@ -166,7 +165,7 @@ def compare(
     """How far every way is from the first one at the same cuts of transcripts, and whether that is more than chance.
 
     `ways` are configurations by the name to show; `summarizers` write the summaries of some of them, by the same names,
-    those of all others are written offline. The rest is as for `evaluate`, and docs/quality.md says how to read it.
+    those of all others are written offline. The rest is as for `evaluate`, and docs/comparing.md says how to read it.
     Raises UsageError for an argument that cannot be.
     """
     check_witnesses(witnesses)

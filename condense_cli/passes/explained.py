@@ -21,7 +21,7 @@ from .condensation import Condensation
 from .modes.shortening import EXTRACT
 from .receipts import Receipt
 from .reconcile import REFER
-from .summaries import SUMMARIZE
+from .summaries import OFFLINE, SUMMARIZE, written_by
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
@@ -31,6 +31,9 @@ Address = tuple[int, int]
 
 Lines = Mapping[Address, Sequence[ReasonedLine]]
 """The lines of blocks that were cut, by the block."""
+
+_SHORTEST: Final = 3
+"""Shorter lines, such as a closing bracket, are in any text."""
 
 _PICKING: Final = frozenset({EXTRACT, SUMMARIZE})
 """Operations that pick lines by what they are worth; of a summary that a model writes no line is one of the text."""
@@ -42,15 +45,17 @@ def explained(result: Condensation, count: Counter, only: Collection[Address] | 
     Of all blocks, or `only` of some.
     """
     picked = _picked(result.receipts)
-    if only is not None:
-        picked &= {*only}
+    # One summary stands for most of a conversation: nobody who asks of some blocks waits for that.
+    summarized = _in_one_summary(result.receipts) if only is None else set[Address]()
+    picked = picked | summarized if only is None else picked & {*only}
     if not picked:
         return result
     now = {block.key: block for _, block in result.transcript.blocks()}
     before = result.before.messages
     pairs: list[tuple[Block | None, Block | None]] = [(block, now.pop(block.key, None)) for block in _blocks(before)]
     pairs += [(None, block) for block in now.values()]
-    lines = lines_between(before, result.transcript.messages, pairs, picked, count)
+    summary = "\n".join(block.text for block in now.values() if block.summarizes) if summarized else ""
+    lines = lines_between(before, result.transcript.messages, pairs, picked, count, summary)
     receipts = tuple(_with(receipt, lines) if receipt.operation in _PICKING else receipt for receipt in result.receipts)
     return replace(result, receipts=receipts, lines=lines)
 
@@ -61,26 +66,35 @@ def lines_between(
     pairs: Sequence[tuple[Block | None, Block | None]],
     asked: Collection[Address],
     count: Counter,
+    summary: str = "",
 ) -> Lines:
     """The lines of the blocks that are `asked` for, as far as lines were picked from them.
 
     `pairs` are blocks of `before` with what they are in `after`, None for what is gone, or for what came in; blocks in
-    no pair are as they were.
+    no pair are as they were. Of what is gone those lines stay that a `summary` has, which was made of such lines.
     """
     from ..extractive.reasons.finding import Reasons  # With the extraction: only where somebody asks.
 
     old, new = decode(before).messages, decode(after).messages
     as_read = {id(block): read for block, read in zip(_blocks(after), _blocks(new), strict=True)}
     now = {id(block): as_read.get(id(left)) for block, left in pairs if block is not None}
+    picked = frozenset(summary.split("\n"))
     left: dict[Key, str | None] = {}
+    stay: set[str] = set()
     places: dict[Address, Address] = {}
     for position, (message, read) in enumerate(zip(before, old, strict=True)):
         for number, (raw, block) in enumerate(zip(message.blocks, read.blocks, strict=True)):
             if (message.index, number) in asked:
                 places[message.index, number] = position, number
             if id(raw) in now:
-                left.update(_left(position, number, block, now[id(raw)]))
-    added = [as_read[id(block)].text for none, block in pairs if none is None and block is not None]
+                for key, was, text in _left(position, number, block, now[id(raw)]):
+                    if text is None and (message.index, number) in places:
+                        own = [line for line in was.split("\n") if line in picked and len(line.strip()) >= _SHORTEST]
+                        stay.update(own)
+                        text = "\n".join(own) or None
+                    left[key] = text
+    new_texts = [as_read[id(block)].text for none, block in pairs if none is None and block is not None]
+    added = ["\n".join(line for line in text.split("\n") if line not in stay) for text in new_texts]
     reasons = Reasons(old, left, added, {*places.values()}, count)
     found = {address: tuple(reasons.of(place)) for address, place in places.items()}
     return {address: lines for address, lines in found.items() if lines}
@@ -96,6 +110,14 @@ def _picked(receipts: Iterable[Receipt]) -> set[Address]:
     return {address for address, found in operations.items() if found <= _PICKING}
 
 
+def _in_one_summary(receipts: Sequence[Receipt]) -> set[Address]:
+    """The blocks in place of which is one summary with lines of theirs."""
+    made = [receipt for receipt in receipts if receipt.operation == SUMMARIZE]
+    if not any(receipt.block < 0 and receipt.reason == written_by(OFFLINE) for receipt in made):
+        return set()
+    return {(receipt.message, receipt.block) for receipt in made if receipt.block >= 0 and not receipt.tokens_after}
+
+
 def _with(receipt: Receipt, lines: Lines) -> Receipt:
     """The receipt of a block with the reasons of its lines."""
     found = lines.get((receipt.message, receipt.block), ()) if receipt.is_change else ()
@@ -106,16 +128,16 @@ def _with(receipt: Receipt, lines: Lines) -> Receipt:
     )
 
 
-def _left(position: int, number: int, old: Block, new: Block | None) -> Iterator[tuple[Key, str | None]]:
-    """What is left of the texts of a block that are no longer as they were: its own, or those of a call."""
+def _left(position: int, number: int, old: Block, new: Block | None) -> Iterator[tuple[Key, str, str | None]]:
+    """The texts of a block that are no longer as they were, its own or those of a call, and what is left of each."""
     if old.kind is not BlockKind.TOOL_CALL:
         if new is None or not new.reads_as(old):
-            yield (position, number, ()), new.text if new else None
+            yield (position, number, ()), old.text, new.text if new else None
         return
     values = dict(string_values(arguments_of(new) or {})) if new else {}
     for path, value in string_values(arguments_of(old) or {}):
         if values.get(path) != value:
-            yield (position, number, path), values.get(path)
+            yield (position, number, path), value, values.get(path)
 
 
 def _blocks(messages: Iterable[Message]) -> Iterator[Block]:

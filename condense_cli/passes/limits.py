@@ -6,8 +6,7 @@ from typing import assert_never
 
 from ..config.models import BatchConfig, Configuration, ContentOperation, ImageOperation, PassConfig
 from ..core.factor import Factor
-from .offline import NAME as OFFLINE
-from .summaries import Summarizer, WorksOffline
+from .summaries import OFFLINE, Summarizer, WorksOffline
 
 
 def target_of(configuration: Configuration, tokens: int) -> int | None:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, BlockKind, Message, Place, Role
-from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
+from .summaries import OFFLINE, BatchTask, Outcome, Refused, Task, TextTask, Written
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
     from ..extractive.survey import Survey
-
-NAME: Final = "offline"
 
 _LEAST_ROOM: Final = 100
 _SHARE: Final = 5
@@ -41,7 +39,7 @@ class Offline:
         return [
             self._batch(task, messages)
             if isinstance(task, BatchTask)
-            else Written(shortened[task], NAME, is_extract=True)
+            else Written(shortened[task], OFFLINE, is_extract=True)
             for task in tasks
         ]
 
@@ -68,7 +66,7 @@ class Offline:
         if task.room is None:  # It is asked once then.
             self._last = None
         text = summarize(survey, first, first + len(ours), self._budget(task))
-        return Written(text, NAME) if text else Refused("not one line fits into its tokens")
+        return Written(text, OFFLINE) if text else Refused("not one line fits into its tokens")
 
     def _survey(self, messages: list[Message]) -> Survey:
         """The same as the last time where it was asked for the same: only the room was another."""

@@ -15,6 +15,14 @@ from .receipts import Kept, Receipt
 SUMMARIZE: Final = "summarize"
 """The operation in the receipts of what a summary stands for, and of the summary itself."""
 
+OFFLINE: Final = "offline"
+"""Who wrote a summary that is made of lines of what it stands for."""
+
+
+def written_by(name: str) -> str:
+    """The reason in the receipt of a summary of messages."""
+    return f"written by {name}"
+
 
 class TextTask(Struct, frozen=True):
     """One text to summarize in at most `max_tokens` tokens: a block, or the value at a `path` of a call's arguments.

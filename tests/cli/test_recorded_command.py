@@ -13,7 +13,9 @@ from helpers import as_lines, condense, condense_on_terminal, snapshot
 from json_shapes import check_shape
 from machine import Machine
 
-from condense_cli.errors import ExitStatus
+from condense_cli import api
+from condense_cli.errors import BrokenOutputError, ExitStatus
+from condense_cli.money import prices
 
 SCORE = {"needed": int, "kept": int, "named": int}
 NUMBER = (float, int, type(None))
@@ -145,6 +147,22 @@ def test_the_tables_fit_the_terminal(folder: Path) -> None:
 def test_other_ways_than_the_preset_can_stand_beside(folder: Path) -> None:
     arguments = ("evaluate", "--recorded", folder / "one.jsonl", "-p", "speed", "--against", "oldest", "--json")
     assert condense(*arguments).json["ways"] == ["client", "speed", "drop the oldest"]
+
+
+def test_money_that_is_unknown_and_ways_that_failed_are_explained(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = ("evaluate", "--recorded", folder / "one.jsonl", "-j", "1")
+    assert "no price" not in condense(*one).text
+    monkeypatch.setattr(prices, "price_of", lambda *_: None)
+
+    def fails(*args: object, **options: object) -> None:
+        raise BrokenOutputError("It cannot.", "")
+
+    monkeypatch.setattr(api, "condense", fails)
+    done = " ".join(condense(*one).text.split())
+    assert "– under money: no price of the model, or of its cache writes, is known." in done
+    assert "balanced failed at 1 of 1: It cannot." in done
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ def test_every_line_that_went_is_counted_by_a_marker(told: Condensation) -> None
     after = {message.index: message for message in decode(told.transcript.messages).messages}
     assert told.lines
     for (message, block), lines in told.lines.items():
+        if message not in after or block >= len(after[message].blocks):
+            continue  # It is in the summary.
         gone = sum(not line.stays for line in lines)
         # A line that goes alone is counted by its characters.
         assert _gaps(after[message].blocks[block]) in ((gone, 0) if gone == 1 else (gone,)), (message, block)
@@ -76,7 +78,7 @@ def test_a_message_that_a_reason_points_to_names_what_it_says(told: Condensation
 def test_receipts_say_the_same_as_lines_and_change_in_nothing_else(ran: Condensation, told: Condensation) -> None:
     assert not ran.lines
     for before, after in zip(ran.receipts, told.receipts, strict=True):
-        lines = told.lines.get((after.message, after.block), ()) if after.operation == "extract" else ()
+        lines = told.lines.get((after.message, after.block), ()) if after.operation in ("extract", "summarize") else ()
         assert sum(why.lines for why in after.went) == sum(not line.stays for line in lines)
         assert sum(why.lines for why in after.stayed) == sum(line.stays for line in lines)
         assert before.why == after.why
@@ -165,6 +167,51 @@ def test_a_summary_for_a_target_is_told_so(ran: Condensation) -> None:
     diff = with_reasons(compare(ran.before, ran.transcript, COUNT, ran.factor), ran)
     summarized = {block.reason for block in diff.blocks if block.what is What.SUMMARIZED and block.old}
     assert summarized == {change.reason for change in gone}
+
+
+@pytest.fixture(scope="module")
+def summarized() -> Condensation:
+    result = explained(api.condense(api.load(real.SESSION), preset="max", counter=COUNT), COUNT)
+    assert any(change.reason == "written by offline" for change in result.changes)
+    return result
+
+
+def test_lines_that_one_summary_has_are_told_from_those_that_went(summarized: Condensation) -> None:
+    summary = next(block.text for _, block in summarized.transcript.blocks() if block.summarizes and block.changed)
+    gone = {(one.message, one.block): one for one in summarized.changes if one.operation == "summarize"}
+    told = {address: lines for address, lines in summarized.lines.items() if address in gone}
+    assert len(told) > 20
+    in_summary = set(summary.split("\n"))
+    for lines in told.values():
+        assert all(line.text in in_summary for line in lines if line.stays)
+    texts = {message.index: "\n".join(block.text for block in message.blocks) for message in summarized.before.messages}
+    reasons = {line.why.reason for lines in told.values() for line in lines}
+    assert reasons >= {Reason.UNNAMED, Reason.NAMED_AGAIN, Reason.SAID_HERE_ONLY}
+    for lines in told.values():
+        for why in (line.why for line in lines if line.why.message is not None):
+            assert why.name in texts[why.message or 0]
+    for address, receipt in gone.items():
+        lines = told.get(address, ())
+        assert sum(why.lines for why in receipt.went) == sum(not line.stays for line in lines)
+        assert sum(why.lines for why in receipt.stayed) == sum(line.stays for line in lines)
+        if receipt.stayed:
+            assert re.match(r"older than the last 6 turns.*\. (Cut: .*\. )?In the summary: .*\d", receipt_text(receipt))
+
+
+def test_the_diff_says_of_one_summary_why_lines_went(summarized: Condensation) -> None:
+    diff = with_reasons(compare(summarized.before, summarized.transcript, COUNT, summarized.factor), summarized)
+    blocks = [block for block in diff.blocks if block.what is What.SUMMARIZED and block.lines]
+    assert blocks
+    for block in blocks:
+        stay = sum(line.stays for line in block.lines)
+        assert block.reason.startswith("older than the last 6 turns")
+        assert block.reason.endswith(" in the summary") is bool(stay)
+    assert any(block.why(hunk) for block in blocks for hunk in block.hunks())
+
+
+def test_the_usual_view_of_one_summary_looks_for_no_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(finding, "Reasons")
+    assert condense("run", real.SESSION, "-n", "-p", "max").status == 0
 
 
 def test_what_a_model_or_a_limit_cut_has_no_reasons_of_lines() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from condense_cli.quality.evaluation import Cut, Evaluated, Point
 from condense_cli.quality.recall import Recall, Score
 from condense_cli.report.evaluation import facts
@@ -61,8 +63,11 @@ def test_rings_are_explained_only_where_there_are_some() -> None:
 
 
 def test_lines_that_lie_on_each_other_are_both_seen() -> None:
-    drawn = _drawn([_point("a", 0.5, 0.8), _point("b", 0.5, 0.8), _point("c", 0.5, 0.2)])
-    legend = zip(drawn.findall(f"{NAME}line")[-3:], drawn.findall(f"{NAME}text")[-3:], strict=True)
+    """Also where a setting without a target, which is near their ends, is elsewhere."""
+    ring = _point("b", 0.495, 0.1, target=False)
+    ends = [replace(_point(way, 0.5, share), size=0.49) for way, share in (("a", 0.8), ("b", 0.8), ("c", 0.2))]
+    drawn = _drawn([*ends, ring])
+    legend = zip(drawn.findall(f"{NAME}line")[-3:], drawn.findall(f"{NAME}text")[-4:-1], strict=True)
     ways = {line.attrib["stroke"]: text.text for line, text in legend}
     order = [ways[line.attrib["stroke"]] for line in _lines(drawn)]
     widths = {ways[line.attrib["stroke"]]: float(line.attrib["stroke-width"]) for line in _lines(drawn)}

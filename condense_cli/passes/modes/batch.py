@@ -21,7 +21,7 @@ from ..draft import Draft
 from ..limits import is_offline
 from ..receipts import Kept, Receipt, all_kept, changed, tokens_in
 from ..step import Bench, Step
-from ..summaries import SUMMARIZE, BatchTask, Refused, Written
+from ..summaries import SUMMARIZE, BatchTask, Refused, Written, written_by
 from .approach import fitted
 from .chosen import Chosen, choose
 from .stretch import FRAME, SummarizedStretch, SummaryLimits
@@ -113,7 +113,7 @@ def put_summary(
     receipts += [
         Receipt(
             pass_id, message.index, -1, None, None, None, SUMMARIZE, 0, count.block(message.blocks[0]),
-            reason=f"written by {written.by}",
+            reason=written_by(written.by),
         )
         for message in new
     ]  # fmt: skip

@@ -13,10 +13,9 @@ from ...core.exchanges import cut_before
 from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Message
 from ..draft import Draft
-from ..offline import NAME
 from ..receipts import Receipt
 from ..step import Step
-from ..summaries import Written
+from ..summaries import OFFLINE, Written
 from .batch import put_summary
 from .chosen import choose
 from .stretch import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
@@ -55,7 +54,7 @@ class HeadSummary(Struct, frozen=True):
         stretch = SummarizedStretch.of([draft.messages[position] for position in positions], draft.count)
         listed = stretch.listed(self._limits(room), draft.count)
         draft.forget(set(positions), self.step.before)
-        return put_summary(draft, self.step, positions, stretch, Written(text, NAME), listed)
+        return put_summary(draft, self.step, positions, stretch, Written(text, OFFLINE), listed)
 
     def read(self, messages: Sequence[Message]) -> list[Message]:
         """The conversation with what earlier summaries say in place of their messages, without marks and ledgers."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
 from ...core.markers import gaps_in
+from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...core.transcript import Block, Transcript
 from ...passes.condensation import Condensation
@@ -32,10 +33,17 @@ def with_reasons(diff: Diff, result: Condensation) -> Diff:
     return replace(
         with_lines,
         blocks=tuple(
-            block if block.lines else replace(block, reason=reasons.get(id(block.old), ""))
+            block if block.lines and block.new else replace(block, reason=_reason(block, reasons))
             for block in with_lines.blocks
         ),
     )
+
+
+def _reason(block: BlockDiff, reasons: Mapping[int, str]) -> str:
+    """Why a block was changed, and how much of it a summary has."""
+    stay = sum(line.stays for line in block.lines)
+    in_summary = f"{plural(stay, 'line')} of it in the summary" if stay else ""
+    return "; ".join(filter(None, (reasons.get(id(block.old), ""), in_summary)))
 
 
 def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -> Diff:

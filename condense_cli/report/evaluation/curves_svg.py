@@ -63,6 +63,10 @@ class _Points(Struct, frozen=True):
     alone: list[Mean]
 
 
+_Panels = dict[str, dict[str, _Points]]
+"""By measure and way what there is to draw."""
+
+
 class _Axes(Struct, frozen=True):
     """Where both axes end, as shares; they begin at 1."""
 
@@ -77,7 +81,7 @@ def draw(found: Evaluation) -> str:
     shown = [point for ways in panels.values() for points in ways.values() for point in (*points.line, *points.alone)]
     axes = _Axes(_tenth_below(point.size for point in shown), _tenth_below(point.recall for point in shown))
     drawn = [way for way in ways if any(way in points for points in panels.values())]
-    styles = _styles(found, drawn)
+    styles = _styles(found, drawn, panels)
     columns = 2 if len(panels) == 4 else max(1, min(_MOST_COLUMNS, len(panels)))
     rows = -(-len(panels) // columns)
     width = _LEFT + columns * (_PANEL[0] + _BETWEEN)
@@ -141,9 +145,8 @@ def _are_close(one: dict[tuple[str, float], float], other: dict[tuple[str, float
     return one.keys() == other.keys() and all(abs(share - other[place]) < _CLOSE for place, share in one.items())
 
 
-def _panels(found: Evaluation, ways: Sequence[str]) -> dict[str, dict[str, _Points]]:
-    """By measure and way what there is to draw."""
-    panels: dict[str, dict[str, _Points]] = {}
+def _panels(found: Evaluation, ways: Sequence[str]) -> _Panels:
+    panels: _Panels = {}
     for measure in found.measures:
         points = {way: _Points(*line_of(found.total.settings, way, measure)) for way in ways}
         points = {way: these for way, these in points.items() if these.line or these.alone}
@@ -152,19 +155,32 @@ def _panels(found: Evaluation, ways: Sequence[str]) -> dict[str, dict[str, _Poin
     return panels
 
 
-def _styles(found: Evaluation, ways: Sequence[str]) -> dict[str, _Style]:
+def _styles(found: Evaluation, ways: Sequence[str], panels: _Panels) -> dict[str, _Style]:
     """Configurations in colour; what they are compared with in broken grey lines. In the order in which to draw them:
     of lines that lie on each other the first comes last, and is the narrowest."""
     own = [way for way in ways if way not in found.compared]
-    kept = {way: _kept(found, way) for way in own}
     styles: dict[str, _Style] = {}
     for number, way in enumerate(own):
-        below = sum(bool(kept[way]) and _are_close(kept[way], kept[other]) for other in own[:number])
+        below = sum(_have_one_line(panels, way, other) for other in own[:number])
         styles[way] = _Style(_COLOURS[number % len(_COLOURS)], "", _WIDTH + _WIDER * below)
     styles = dict(reversed(styles.items()))
     for number, way in enumerate(way for way in ways if way in found.compared):
         styles[way] = _Style(_GREYS[number % len(_GREYS)], _DASHES[number % len(_DASHES)], 1.6)
     return styles
+
+
+def _have_one_line(panels: _Panels, way: str, other: str) -> bool:
+    """Whether the lines of two ways lie on each other in all panels."""
+    nothing = _Points([], [])
+    pairs = [(ways.get(way, nothing).line, ways.get(other, nothing).line) for ways in panels.values()]
+    return any(one for one, _ in pairs) and all(
+        len(one) == len(two)
+        and all(
+            abs(mine.size - its.size) < _CLOSE and abs(mine.recall - its.recall) < _CLOSE
+            for mine, its in zip(one, two, strict=True)
+        )
+        for one, two in pairs
+    )
 
 
 def _notes(found: Evaluation, ways: Sequence[str], drawn: Sequence[str], *, has_rings: bool) -> Iterator[str]:

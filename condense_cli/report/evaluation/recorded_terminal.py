@@ -131,6 +131,9 @@ def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, Recorde
             "the first edit of a file. one-time: the cost of the summary call and of re-caching; pays: "
             f"after this many requests. {OF_SEVERAL}"
         )
+        if any(left.recall and left.cost.one_off is None for _, one in judged for left in one.left):
+            yield f"{_NONE} under money: no price of the model, or of its cache writes, is known."
+        yield from _failures(judged)
     if any(not one.is_readable for _, one in judged):
         encrypted = sum(not one.is_readable for _, one in judged)
         yield f"Encrypted ({encrypted}): the provider's summary cannot be read and counts as empty."
@@ -142,3 +145,14 @@ def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, Recorde
     unknown = sorted({file.format for file in found.files if file.compactions is None})
     if unknown:
         yield f"How {', '.join(unknown)} files record a compaction is not known."
+
+
+def _failures(judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> Iterator[str]:
+    """Which ways failed, how often and why first."""
+    errors: dict[str, list[str]] = {}
+    for _, one in judged:
+        for left in one.left:
+            if left.error:
+                errors.setdefault(left.way, []).append(left.error)
+    for way, why in errors.items():
+        yield f"{way} failed at {len(why)} of {len(judged)}: {why[0]}"

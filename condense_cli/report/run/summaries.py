@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ...core.plurals import plural
-from ...passes.offline import NAME as OFFLINE
+from ...passes.summaries import OFFLINE
 from ..costs.text import digits, dollars
 from .facts import Summarized
 

@@ -8,6 +8,7 @@ from typing import Final
 from ...core.plurals import plural
 from ...extractive.reasons.reason import LineReason, Reason, tally
 from ...passes.receipts import Receipt
+from ...passes.summaries import SUMMARIZE
 
 _WORDS: Final = {
     Reason.SEEN_AGAIN: "read again in {}",
@@ -63,6 +64,8 @@ def receipt_text(receipt: Receipt) -> str:
         for found in (receipt.went, receipt.stayed)
     ]
     cut, kept = fates
+    if receipt.operation == SUMMARIZE and not receipt.tokens_after:
+        return ". ".join(filter(None, (receipt.why, cut and f"Cut: {cut}", kept and f"In the summary: {kept}")))
     return ". ".join(filter(None, (cut, kept and f"Kept: {kept}"))) or receipt.why
 
 
