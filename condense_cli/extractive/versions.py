@@ -16,11 +16,8 @@ from .parts import Key, Part
 SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, are no reason to keep anything."""
 
-_PARTIAL: Final = frozenset(
-    {"offset", "limit", "view_range", "line", "line_number", "start_line", "end_line", "StartLine"}
-)
-"""Arguments that say that only a part of a file is shown."""
-
+_PARTIAL: Final = lazy_pattern(r"(?i)line|range|offset|limit")
+"""Names of arguments with one of these words say that only a part of a file is shown: `startLine`, `view_range`."""
 
 _NAME: Final = lazy_pattern(r"[^\s/\\'\"]+")
 """The last of these in a path, or in a command that prints a file, is the name of the file."""
@@ -92,6 +89,7 @@ def editable_lines(
     deeds: dict[int, _Deed] = {}
     files: dict[str, _File] = {}
     histories: dict[str, History] = {}
+    answered: set[int] = set()
     for part in _replaced_first(parts, deeds):
         call = part.call
         if call is None or id(call) in failed:
@@ -106,7 +104,10 @@ def editable_lines(
         history = file.history
         lines = [line for line in lines_of(part.key) if len(line.strip()) >= SHORTEST_LINE]
         position = history.touched = positions[part.key]
-        history.reads += part.is_result and not deed.writes
+        is_answer = part.is_result and id(call) not in answered  # Further texts of a result show more of the file.
+        if is_answer:
+            answered.add(id(call))
+            history.reads += not deed.writes
         if part.is_argument and part.text in deed.replaced:
             history.edits += 1
             history.edited = position
@@ -117,7 +118,7 @@ def editable_lines(
             history.edits += 1
             history.edited = position
             file.lines.clear()
-        elif part.is_result and deed.shows_all:
+        elif is_answer and deed.shows_all:
             file.lines.clear()
         shown = Line(history, position, deed.shown_by(part), len(lines))
         file.lines.update(dict.fromkeys(lines, shown))
@@ -158,7 +159,7 @@ def _deed(call: Block) -> _Deed:
         tools.path_argument(call) or tools.main_argument(call),
         writes,
         True,
-        not writes and reads and _PARTIAL.isdisjoint(tools.arguments_of(call) or {}),
+        not writes and reads and not any(map(_PARTIAL.search, tools.arguments_of(call) or {})),
         tools.replaces_a_file(call),
         frozenset(tools.matched_texts(call)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from build import anthropic, assistant, call, read_turn, result, user
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,3 +49,19 @@ def test_lines_beside_one_that_is_named_are_likelier_than_those_far_away() -> No
     for feature in ("likeliest nearby", "likely around", "written nearby"):
         column = FEATURES.index(feature)
         assert found["    step_59()"][column] > found["    step_1()"][column], feature
+
+
+# Each client has its own names for a part of a file.
+@pytest.mark.parametrize("names", [("offset", "limit"), ("startLine", "endLine"), ("line_offset", "n_lines")])
+def test_a_part_that_is_read_again_leaves_the_rest_of_the_file_known(names: tuple[str, str]) -> None:
+    body = [f"    step_{number}()" for number in range(20)]
+    part = call("t1", "Read", file_path="a.py", **dict.fromkeys(names, 5))
+    turns = [*read_turn("t0", "a.py", "\n".join(body)), assistant([part]), user([result("t1", "\n".join(body[5:10]))])]
+    assert {*body} <= {*Survey(anthropic(user("Sum."), *turns).messages, Counter()).lines}
+
+
+def test_all_texts_of_one_result_are_known_of_its_file() -> None:
+    body = [f"    step_{number}()" for number in range(20)]
+    texts = [{"type": "text", "text": "\n".join(part)} for part in (body[:10], body[10:], ["Read 20 lines."])]
+    survey = Survey(anthropic(user("Sum."), *read_turn("t0", "a.py", texts)).messages, Counter())
+    assert {*body} <= {*survey.lines}
