@@ -29,7 +29,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,21 +92,29 @@ class Row:
     prelude: Cost
 
 
+LAUNCH: Final = """
+import os, sys, time
+nowhere = os.open(os.devnull, os.O_RDWR)
+started = time.perf_counter()
+files = [(os.POSIX_SPAWN_DUP2, nowhere, number) for number in range(3)]
+process = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=files)
+_, status, usage = os.wait4(process, 0)
+seconds = time.perf_counter() - started
+print(os.waitstatus_to_exitcode(status), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+"""
+
+
 def cost(command: Sequence[str], variables: dict[str, str]) -> Cost:
     """Run a command and take the usage of that very process: RUSAGE_CHILDREN would give the largest child so far.
 
-    A new process begins with the peak of the one that starts it, so this one must stay small; transcripts are
-    therefore written by a process of their own.
+    A new process begins with the peak of the one that starts it: that is therefore a bare interpreter.
     """
-    started = time.perf_counter()
-    nowhere = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=variables) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT)
+    launch = [sys.executable, "-I", "-S", "-c", LAUNCH, *command]
+    said = subprocess.run(launch, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True, env=variables)
+    status, seconds, processor, peak = map(float, said.stdout.split())
+    if status:
+        raise subprocess.CalledProcessError(int(status), command)
+    return Cost(seconds, processor, int(peak) * _RSS_UNIT)
 
 
 def environment(bytecode: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
 import pytest
 from msgspec import Raw
@@ -215,6 +216,8 @@ def test_hashes() -> None:
     assert content_hash("") == "e3b0c442"
     assert content_hash("é") == "4a99557e"
     assert content_hash("a\ud800") == "25819b9b"
+    for size in (4_998, 4_999, 5_000, 5_001):  # Little and much are hashed by different means.
+        assert content_hash("é" + "x" * size) == sha256(("é" + "x" * size).encode()).hexdigest()[:8]
     assert short_hash("") == short(content_hash("")) == f"{0xE3B0C442 % 1_000_000:06}"
     assert short_hash("81") == "002460"
     assert short("012345") == "012345"

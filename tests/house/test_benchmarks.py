@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -325,3 +328,13 @@ def test_a_row_above_the_limit_is_measured_again(hostile: dict[str, Any], tmp_pa
     assert costs == pytest.approx([1, 2, 4])
     assert hostile["is_slow"](sizes, [1, 2, 8], 1.2, counts_calls=False)
     assert not hostile["is_slow"](sizes, [1, 2, 8], 1.2, counts_calls=True), "so few calls tell nothing"
+
+
+# A process begins with the peak of the one that starts it.
+def test_the_memory_of_a_command_is_its_own() -> None:
+    scaling = runpy.run_path(str(PROJECT / "benchmarks" / "scaling.py"))
+    held = bytearray(b"x") * 100_000_000
+    bare = scaling["cost"]([sys.executable, "-I", "-c", "pass"], dict(os.environ))
+    assert 1_000_000 < bare.peak < len(held) / 2
+    with pytest.raises(subprocess.CalledProcessError):
+        scaling["cost"]([sys.executable, "-c", "raise SystemExit(3)"], dict(os.environ))
