@@ -36,51 +36,63 @@ def tables(groups: Groups, measures: Sequence[str], versions: Mapping[str, str] 
     lines = [
         f"Measured on {datetime.now(UTC).date()} with {known}, on {measured}. Percent at "
         f"{' / '.join(f'{100 * size:.0f}%' for size in SIZES)} of the tokens; in bold the best of those that got "
-        f"there. First {plural(len(by_all), 'cut')} at which every way could be measured:",
+        f"there. First {plural(len(by_all), 'cut')} at which every way could be measured; a cut does not "
+        "count at a size of which half is not enough for what stays at any size (instructions, first request, newest "
+        "turns):",
         "",
-        *_every_measure(settings_of(by_all), measures),
+        *_every_measure(by_all, measures),
     ]
     if len(cuts) > 1:
         wanted = [measure for measure in SHORT if measure in measures]
-        lines += ["", "All cuts, by kind of client:", ""]
+        lines += ["", "All cuts that count, by kind of client:", ""]
         lines += [f"| kind of client | way | {' | '.join(wanted)} |", f"| --- | --- |{' ---: |' * len(wanted)}"]
         lines += [row for name, some in cuts.items() if some for row in _by_kind(name, some, wanted)]
     return "\n".join([*lines, ""])
 
 
-def _every_measure(settings: Sequence[Setting], measures: Sequence[str]) -> Iterator[str]:
-    rows = _rows(settings)
+def _every_measure(cuts: Sequence[Cut], measures: Sequence[str]) -> Iterator[str]:
+    rows = _rows(cuts)
     best = {measure: _best(rows, measure) for measure in measures}
     yield f"| way | size | {' | '.join(measures)} |"
     yield f"| --- | ---: |{' ---: |' * len(measures)}"
     for row in rows:
         sizes = " / ".join(f"{100 * one.size:.0f}" for one in row)
         yield f"| {_name(row)} | {sizes} | {' | '.join(_cells(row, measure, best[measure]) for measure in measures)} |"
-    asked = (max(mean.cuts if (mean := row[0].mean(measure)) else 0 for row in rows) for measure in measures)
-    yield f"| cuts that ask | | {' | '.join(map(str, asked))} |"
+    asked = (" / ".join(_asked(rows, measure)) for measure in measures)
+    yield f"| cuts that ask | | {' | '.join(asked)} |"
+
+
+def _asked(rows: Sequence[Sequence[Setting]], measure: str) -> Iterator[str]:
+    for number in range(len(SIZES)):
+        yield str(max(mean.cuts if (mean := row[number].mean(measure)) else 0 for row in rows))
 
 
 def _by_kind(name: str, cuts: Sequence[Cut], measures: Sequence[str]) -> Iterator[str]:
     """A preset on one kind of sessions, and by each measure the best of what is no preset."""
-    rows = _rows(settings_of(cuts))
+    rows = _rows(cuts)
     presets = preset_names()
+    counted = " / ".join(str(len(_counted(cuts, size))) for size in SIZES)
     for row in rows:
         if row[0].way == OWN:
-            yield f"| {name} ({len(cuts)}) | {OWN} | {' | '.join(_cells(row, measure) for measure in measures)} |"
+            yield f"| {name} ({counted}) | {OWN} | {' | '.join(_cells(row, measure) for measure in measures)} |"
     others = [row for row in rows if row[0].way not in presets]
     cells = (" / ".join(map(_percent, _best(others, measure))) for measure in measures)
     yield f"| | the best of the others | {' | '.join(cells)} |"
 
 
-def _rows(settings: Sequence[Setting]) -> list[list[Setting]]:
+def _counted(cuts: Sequence[Cut], size: float) -> list[Cut]:
+    return [cut for cut in cuts if size not in cut.crowded]
+
+
+def _rows(cuts: Sequence[Cut]) -> list[list[Setting]]:
     """For each way the setting for each size; of a way that takes no target the one that comes nearest."""
-    ways: dict[str, list[Setting]] = {}
-    for setting in settings:
-        ways.setdefault(setting.way, []).append(setting)
-    return [[_setting_for(size, own) for size in SIZES] for own in ways.values()]
+    by_size = [settings_of(_counted(cuts, size)) for size in SIZES]
+    ways = dict.fromkeys(setting.way for settings in by_size for setting in settings)
+    return [[_setting_for(size, way, some) for size, some in zip(SIZES, by_size, strict=True)] for way in ways]
 
 
-def _setting_for(size: float, settings: Sequence[Setting]) -> Setting:
+def _setting_for(size: float, way: str, measured: Sequence[Setting]) -> Setting:
+    settings = [setting for setting in measured if setting.way == way]
     with_target = (setting for setting in settings if setting.budget == size)
     return next(with_target, None) or min(settings, key=lambda setting: abs(setting.size - size))
 

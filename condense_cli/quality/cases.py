@@ -8,11 +8,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.models import Configuration
 from ..core.exchanges import cut_before
 from ..core.factor import AS_COUNTED, Factor
 from ..core.tokens import Counter
 from ..core.transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
 from ..lossless.decode import decode
+from ..passes.selection import protect
 from .needs import TextReader
 from .recall import Questions
 from .witnesses.measures import Witnesses
@@ -22,6 +24,9 @@ SMALLEST: Final = 8_000
 
 MOST_FIXED: Final = 0.5
 """Where more of the tokens may not be touched, no way can show what it does."""
+
+NEWEST: Final = 6
+"""So many turns stay whole, where there is room for them."""
 
 
 class Case:
@@ -49,6 +54,21 @@ class Case:
         self.whole = self.tokens if whole is None else whole
         self.remembered: dict[object, object] = {}
         """What ways work out once and use again at another size."""
+
+    def target(self, budget: float) -> int:
+        """The tokens of a share of the conversation."""
+        return max(1, int(self.whole * budget))
+
+    def is_crowded(self, target: int) -> bool:
+        """Whether what stays at any size takes more than half of a target: standing instructions, what precedes the
+        first request, that, and the newest six turns, or the newest one where six take more than a third."""
+        messages = self.before.messages
+        protected = protect(Configuration(), messages, self.count).messages
+        newest = [message for message in messages if message.index not in protected][-NEWEST:]
+        if self.size_of(newest) > target / 3:
+            newest = newest[-1:]
+        fixed = [message for message in messages if message.index in protected]
+        return self.size_of([*fixed, *newest]) > MOST_FIXED * target
 
     def size_of(self, messages: Sequence[Message]) -> int:
         """Tokens of messages, counted as those of the transcript are."""

@@ -50,7 +50,10 @@ class Point(Struct, frozen=True):
 
 
 class Cut(Struct, frozen=True):
-    """One cut of a transcript: so many messages and tokens of its model before it, and what was asked of them."""
+    """One cut of a transcript: so many messages and tokens of its model before it, and what was asked of them.
+
+    `crowded` are the budgets of which half is not enough for what stays at any size.
+    """
 
     at: float
     messages: int
@@ -59,6 +62,7 @@ class Cut(Struct, frozen=True):
     lines: int
     files: int
     points: tuple[Point, ...]
+    crowded: tuple[float, ...] = ()
 
 
 class Evaluated(Struct, frozen=True):
@@ -110,6 +114,7 @@ def evaluate(
                 lines=len(asked.lines),
                 files=len(case.questions.files),
                 points=tuple(points),
+                crowded=tuple(budget for budget in budgets if case.is_crowded(case.target(budget))),
             )
         )
     tokens = factor.shown(count.transcript(transcript))
@@ -132,7 +137,7 @@ def _runs(way: Way, budgets: Sequence[float]) -> list[_Run]:
 
 def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], budget: float) -> _Run:
     def to_share(case: Case) -> Sequence[Message]:
-        return condense(case, max(1, int(case.whole * budget)))
+        return condense(case, case.target(budget))
 
     return _Run(name, f"to {100 * budget:.4g}%", budget, to_share)
 

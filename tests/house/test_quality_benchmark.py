@@ -14,12 +14,15 @@ from real import PROJECT, SAMPLES
 sys.path.insert(0, str(PROJECT / "benchmarks" / "quality"))
 
 import compare
+import measure_tables
 import peers
 import shapes
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.quality.evaluation import Cut, Evaluated, Point
 from condense_cli.quality.needs import texts_in
+from condense_cli.quality.recall import Recall, Score
 
 TWO_PARTS = [{"type": "text", "text": "first part"}, {"type": "text", "text": "second part"}]
 
@@ -140,10 +143,22 @@ def test_the_comparison_runs_without_peers(tmp_path: Path, capsys: pytest.Captur
     compare.main(["--group", "made up", str(_transcripts(tmp_path)), *few, "--peers"])
     printed = capsys.readouterr().out
     assert "on 2 sessions of 1 project." in printed
-    assert "First 2 cuts at which every way could be measured:" in printed
+    assert "First 2 cuts at which every way could be measured; " in printed
     assert re.search(r"^\| balanced \| [\d.]+ / [\d.]+ \|(?: [^|]+ \|){2}$", printed, re.MULTILINE)
     assert "| drop the oldest |" in printed
     assert "kind of client" not in printed
+
+
+def test_a_cut_counts_only_where_half_of_a_size_is_enough_for_what_stays() -> None:
+    def cut(share: int, *crowded: float) -> Cut:
+        recall = Recall(Score(100, share), Score(0, 0), Score(0, 0))
+        points = (Point("balanced", f"to {size:g}", size, 50, size, recall, 0.0) for size in measure_tables.SIZES)
+        return Cut(0.6, 10, 100, 100, 0, 0, tuple(points), crowded)
+
+    found = Evaluated("a.jsonl", "anthropic", 1000, (cut(90), cut(10, 0.3), cut(20, 0.5, 0.3)))
+    table = measure_tables.tables({"made up": {"project": [found]}}, ["facts"])
+    assert "| balanced | 50 / 30 | **50** / **90** |" in table
+    assert "| cuts that ask | | 2 / 1 |" in table
 
 
 def test_the_page_keeps_its_words_around_the_tables() -> None:

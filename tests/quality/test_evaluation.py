@@ -54,6 +54,19 @@ def test_no_cut_separates_a_call_from_its_result() -> None:
         assert cut_before(transcript.messages, position) == position
 
 
+def test_a_target_is_crowded_where_half_of_it_is_not_enough_for_what_stays_at_any_size() -> None:
+    found, count = case(), COUNT.message
+    first, newest = found.before.messages[0], found.before.messages[-6:]
+    stays = count(first) + sum(map(count, newest))
+    enough = max(2 * stays, 3 * (stays - count(first)))
+    assert not found.is_crowded(enough)
+    # With a little less room than three times what the newest six take, only the newest stays whole.
+    assert not found.is_crowded(2 * (count(first) + count(newest[-1])))
+    assert found.is_crowded(2 * (count(first) + count(newest[-1])) - 1)
+    (cut,) = evaluate(work(), [], budgets=(0.999, 0.001), cuts=(0.5,), smallest=0).cuts
+    assert cut.crowded == (0.001,)
+
+
 def test_what_is_left_out_has_a_reason() -> None:
     tokens = COUNT.transcript(work())
     assert cases_of(work(), (0.5,), COUNT, smallest=tokens)[0]
