@@ -2,8 +2,8 @@
 
 Text that imitates our marks is text. So a line counts as ours only where a change of the file is the likely reason that
 it does not resolve: a reference may be there, and it names another call of the same name, or of the same file, as the
-one that it is found in, which lacks those lines now or is gone. Two of three references that we write do so: a file that
-lost blocks shows it. A line in the output of `cat NOTES` that names a file of the project is text.
+one that it is found in, which lacks those lines now or is gone. Two of three references that we write do so: a file
+that lost blocks shows it. A line in the output of `cat NOTES` that names a file of the project is text.
 """
 
 from __future__ import annotations
