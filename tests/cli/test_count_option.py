@@ -141,7 +141,7 @@ def test_reports_say_who_counted(desk: Desk) -> None:
         flags = (*EXACT, "--profile", "openai", *(("--dry-run",) if name == "run" else ()))
         done, _ = with_server(desk, played.counting(1.4), name, *flags)
         said = " ".join(done.plain.split())
-        told = (
+        told = ("counted by its provider", "counted by the provider", "the provider's own count of this transcript")
             "counted by its provider",
             "counted by the provider",
             "from the provider's own count of this transcript",
