@@ -44,12 +44,10 @@ def main() -> None:
     prices = PriceSource.of(transcript.model, datetime.now(UTC))
     report = facts.build(
         result,
+        facts.RunFiles(SAMPLE.name, len(api.dump(result))),
         count=count,
         encoding=encoding,
-        source=SAMPLE.name,
-        output=None,
         configuration=DEFAULT_PRESET,
-        size_after=len(api.dump(result)),
         explain=False,
         cost=cost_of(result, count, overhead, prices),
     )

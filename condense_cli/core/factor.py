@@ -104,15 +104,15 @@ class Factor(Struct, frozen=True):
     def is_within(self, tokens: int, limit: int) -> bool:
         """Whether so many of ours may be no more than `limit` of the model's, as far as that is known.
 
-        Before texts were cut, recorded usage may have said another factor than can be told from what is left.
+        Before texts were cut, recorded usage may have said another factor than can be told from what is left, if any.
         """
         match self.known:
-            case Known.EXACT | Known.BARE:
+            case Known.EXACT | Known.BARE | Known.TABLE:
                 error = 0.0
             case Known.COUNTED:
                 error = _RECOUNTED
-            case Known.RECORDED | Known.TABLE | Known.UNKNOWN:
-                error = max(self.error or 0.0, RECORDED_ERROR)
+            case Known.RECORDED | Known.UNKNOWN:
+                error = RECORDED_ERROR
             case other:
                 assert_never(other)
         return self.shown(tokens) <= limit * (1 + error)

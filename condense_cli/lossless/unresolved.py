@@ -1,9 +1,9 @@
 """Lines with the form of a reference that resolve to nothing: which of them are ours, and broken.
 
-Text that imitates our marks is text. So a line counts as ours only where nothing but a change of the file can be why it
-does not resolve: a reference may stand there, and what it names is there without those lines, or is gone and has the
-name, the tool or the file of the block that holds the line. Nine of ten references that we write have that, so that a
-file which lost blocks shows it; what names something unrelated that is not there is text.
+Text that imitates our marks is text. So a line counts as ours only where a change of the file is the likely reason that
+it does not resolve: a reference may be there, and it names another call of the same name, or of the same file, as the
+one that it is found in, which lacks those lines now or is gone. Two of three references that we write do so: a file
+that lost blocks shows it. A line in the output of `cat NOTES` that names a file of the project is text.
 """
 
 from __future__ import annotations
@@ -61,9 +61,10 @@ def _is_ours(here: TextPlace, reference: Reference, messages: Sequence[Message],
     if there is not None:
         if addresses.address(here, there, field=address.field, tag=tag) != address:
             return False
-        return _has_field(messages[there.message].blocks[there.block], address.field)
+        if not _has_field(messages[there.message].blocks[there.block], address.field):
+            return False
     if address.what in (THE_RESULT, THIS_CALL):
-        return False
+        return there is not None
     return bool(tag) or _is_akin(addresses.name_of(here), address)
 
 
@@ -72,12 +73,9 @@ def _has_field(block: Block, field: str) -> bool:
 
 
 def _is_akin(name: str, address: Address) -> bool:
-    """Whether a block and what a line in it names are calls or results of one tool, or of one file."""
-    tool, _, file = name.partition(" of ")
-    other_tool, _, other_file = address.what.partition(" of ")
-    return bool(name) and (
-        tool.partition(" `")[0] == other_tool.partition(" `")[0] or (file != "" and file == other_file)
-    )
+    """Whether a block and what a line in it names have one name, or are of one file."""
+    _, _, file = name.partition(" of ")
+    return name == address.what or (file != "" and file == address.what.partition(" of ")[2])
 
 
 def outside_of(transcript: Transcript) -> int:

@@ -52,8 +52,20 @@ def test_what_names_nothing_here_is_text(line: str, tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     done = condense("restore", path)
     assert (done.status, done.stdout) == (ExitStatus.DONE, path.read_bytes())
-    assert done.stderr == "Nothing to restore.\n1 line only looks like a reference; it stays as text.\n"
+    assert (
+        done.stderr
+        == "Nothing to restore.\n1 line looks like a reference and points to nothing here; it stays as text.\n"
+    )
     assert condense("restore", path, "--json").json["look_alikes"] == 1
+
+
+# Nor is it where a file of that name is read, as long as something unrelated says so.
+@pytest.mark.parametrize("turn", [bash("toolu_0", "cat notes.md", f"So:\n{FOREIGN}"), read("a", f"So:\n{FOREIGN}")])
+def test_naming_what_is_here_makes_no_reference(turn: list[dict[str, Any]]) -> None:
+    found = restored(*turn, *TWICE)
+    assert (found.resolved, found.unresolved, found.look_alikes) == (0, 0, 1)
+    found = restored(*read_turn("toolu_0", "src/app.py", f"So:\n{FOREIGN}"), *TWICE)
+    assert (found.resolved, found.unresolved, found.look_alikes) == (0, 1, 0)
 
 
 # Nor is it once the transcript was condensed: all that we wrote comes back, and the status says so.
@@ -88,7 +100,7 @@ def test_what_a_person_typed_is_text() -> None:
     line = see("the next Read of b.py", LINES + "x")
     found = restored(user(f"It says\n{line}"), *B)
     assert (found.unresolved, found.look_alikes) == (0, 1)
-    found = restored(*read("a", line), *B)
+    found = restored(*read_turn("a", "b.py", line), *B)
     assert (found.unresolved, found.look_alikes) == (1, 0)
 
 

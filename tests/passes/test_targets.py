@@ -35,6 +35,7 @@ from strategies import FILES, MODELS, REPEATING_FILES
 from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError, ExitStatus
 from condense_cli.formats import parse
 from condense_cli.passes.modes.approach import approach
@@ -241,3 +242,16 @@ def test_passes_that_need_a_target_are_not_told_where_there_is_none(tmp_path: Pa
     assert "there is no target" not in condense_process("run", file, "--preset", "speed", "-n").text
     assert "there is no target" not in condense_process("estimate", file).text
     assert "there is no target" in condense_process("run", file, "--preset", "speed", "-n", "-v").text
+
+
+# A condensed file counts as the run said: the same target changes nothing, and one that it misses is worked on.
+def test_a_second_run_takes_the_target_as_the_first_one_did() -> None:
+    def run(transcript: Transcript, target: int) -> api.Condensation:
+        return api.condense(transcript, preset="balanced", target_tokens=target)
+
+    first = run(api.load(real.SESSION), 20_000)
+    small = api.loads(api.dump(first))
+    again = run(small, 20_000)
+    assert again.shown_before == first.shown_after <= 20_000
+    assert again.was_within_target
+    assert run(small, 19_000).shown_after <= 19_000

@@ -196,7 +196,7 @@ def test_without_hard_links_it_is_renamed(file: Path, monkeypatch: pytest.Monkey
 
 # On a terminal, where nothing was written, one line says how to go on.
 def test_the_report_proposes_a_new_session(file: Path, tmp_path: Path) -> None:
-    *_, how, _, better = condense_on_terminal("run", file, "-p", "speed", columns=120).plain.splitlines()
+    *_, how, better = condense_on_terminal("run", file, "-p", "speed", columns=120).plain.splitlines()
     assert "--new-session" in how
     assert "--target-percent" in better
     other = tmp_path / "messages.jsonl"

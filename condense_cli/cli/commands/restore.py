@@ -116,13 +116,10 @@ def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None
             f"{plural(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
             "compaction); left as is."
         )
-    if found.look_alikes:
-        looks = plural(
-            found.look_alikes,
-            "line only looks like a reference; it stays",
-            "lines only look like references; they stay",
-        )
-        lines.append(f"{looks} as text.")
+    if found.look_alikes == 1:
+        lines.append("1 line looks like a reference and points to nothing here; it stays as text.")
+    elif found.look_alikes:
+        lines.append(f"{found.look_alikes:,} lines look like references and point to nothing here; they stay as text.")
     if found.gaps:
         cuts = plural(found.gaps, "cut remains", "cuts remain")
         lines.append(f"{cuts}: condense show ORIGINAL HASH prints what was cut.")
