@@ -16,6 +16,7 @@ FEATURES: Final = (
 """Names of the features of a fact, in their order."""
 
 _HASH: Final = lazy_pattern(r"[0-9a-f]{6,}")
+_SHORTEST_HASH: Final = 6
 
 TOKEN: Final = 4
 """Characters of a token, about."""
@@ -29,8 +30,15 @@ def doublings(characters: float) -> float:
 SAID, ARGUMENT, IN_EDIT, REQUESTED, IN_NEWEST_REQUEST, IN_ERROR, SHOWN, BESIDE_WRITTEN = (1 << bit for bit in range(8))
 """What is true of a fact once it is true of one mention; `SHOWN`: by anything but the output of a command."""
 
-_TRUE: Final = tuple(tuple(flags >> bit & 1 == 1 for bit in range(8)) for flags in range(256))
-"""Which of these are in flags, in their order, which is that of the features."""
+_TRUE: Final = tuple(tuple(float(flags >> bit & 1) for bit in range(8)) for flags in range(256))
+"""1 for each of these that is in flags, in their order, which is that of the features."""
+
+_LOGARITHMS: Final = (0.0, *map(log2, range(1, 1_000)))
+"""Of small numbers, which most are that are counted."""
+
+
+def _log2(number: int) -> float:
+    return _LOGARITHMS[number] if number < len(_LOGARITHMS) else log2(number)
 
 
 class Mentions:
@@ -71,6 +79,10 @@ class Mentions:
     def stand_together(self, numbers: Sequence[int], flags: int) -> None:
         """Take in the facts of one line, once all texts are told."""
         beside, known, size = self.beside, self.flags, len(numbers)
+        if size == 1:
+            beside[numbers[0]] = 1
+            known[numbers[0]] |= flags
+            return
         written = [number for number in numbers if self.written[number]]
         if len(written) > 1:
             flags |= BESIDE_WRITTEN
@@ -94,18 +106,18 @@ class Mentions:
         return (
             1.0,
             written > 0,
-            log2(1 + written),
+            _log2(1 + written),
             *_TRUE[self.flags[number]],
             age,
             age if written else 0.0,
             doublings(end - self.first[number]),
-            log2(self.texts[number]),
-            log2(self.beside[number]),
-            log2(1 + len(fact)),
+            _log2(self.texts[number]),
+            _log2(self.beside[number]),
+            _log2(1 + len(fact)),
             has_slash,
             fact[:1].isdigit(),
             fact[:1].isupper(),
             not has_slash and "." in fact,
-            not fact.isdigit() and _HASH.fullmatch(fact) is not None,
+            len(fact) >= _SHORTEST_HASH and not fact.isdigit() and _HASH.fullmatch(fact) is not None,
             doublings(end),
         )

@@ -20,7 +20,7 @@ from .coverage import Coverage
 from .editable import EditableText, Nearby, of_line, of_text
 from .headings import Headings
 from .kinds import Kind
-from .known_lines import KnownLines, ReadText
+from .known_lines import KnownLines, ReadText, known_to
 from .likelihood import Model, likelihoods
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .neighbours import highest, means
@@ -82,7 +82,7 @@ class Survey:
         self.positions: dict[Key, int] = {}
         self.end = 0
         self.bodies: dict[Key, array[int]] = {}
-        self.known = known or KnownLines()
+        self.known = known or known_to(count)
         self.texts: dict[Key, ReadText] = {}
         self._mentions = Mentions()
         self._kinds: dict[int, tuple[bool, bool]] = {}
@@ -154,8 +154,8 @@ class Survey:
     def _nearby(self, positions: Set[int]) -> Callable[[int], Nearby]:
         """What stands near each line of the texts at some positions, by its number."""
         weight, written = self.weights.__getitem__, self._mentions.written.__getitem__
-        names_written = bytes(any(map(written, facts)) for facts in self.known.facts)
-        likeliest_in = array("d", (max(map(weight, facts), default=0.0) for facts in self.known.facts))
+        names_written = bytes([any(map(written, facts)) for facts in self.known.facts])
+        likeliest_in = array("d", [max(map(weight, facts)) if facts else 0.0 for facts in self.known.facts])
         shares, highests, means_around = (array("d", bytes(8 * len(likeliest_in))) for _ in range(3))
         for key, bodies in self.bodies.items():
             if self.positions[key] in positions:
