@@ -21,7 +21,7 @@ from .editable import EditableText, Nearby, of_line, of_text
 from .headings import Headings
 from .kinds import Kind
 from .known_lines import KnownLines, ReadText, known_to
-from .likelihood import Model, likelihoods
+from .likelihood import Model, likelihoods, of_products
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .neighbours import highest, means
 from .parts import Key, Part, parts_of
@@ -89,7 +89,7 @@ class Survey:
         """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
         self._read()
         self.facts: list[str] = [*self.known.names]
-        likely = iter(likelihoods(self.fact_features(), model.facts))
+        likely = map(of_products, self._mentions.rows(self.facts, self.end, model.facts))
         self.weights: list[float] = [next(likely) if texts else 0.0 for texts in self._mentions.texts]
         lines = [*self.known.numbers]
         self.lines = editable_lines(
@@ -130,9 +130,7 @@ class Survey:
 
     def fact_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every fact that is in the conversation."""
-        for number, fact in enumerate(self.facts):
-            if self._mentions.texts[number]:
-                yield self._mentions.features(number, fact, self.end)
+        return self._mentions.rows(self.facts, self.end)
 
     def line_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every line of `lines`; `weights` are those of the facts."""
