@@ -89,8 +89,6 @@ class Choice:
         self.kept = bytearray(size)
         self.spent = 0
         self.covered = covered
-        self.is_undone = False
-        """Whether choices were taken back, so that nothing more is chosen."""
         self._least = least
         self._left = bytearray(size + 1)
         """What is at the left of each unit, and of the end."""
@@ -197,7 +195,7 @@ class Choice:
         Nothing more may be chosen after that.
         """
         target = self.spent - tokens
-        self.is_undone = had_any = bool(self._taken)
+        had_any = bool(self._taken)
         while self._taken and self.spent > target:
             added, cost = self._taken.pop()
             self.spent -= cost

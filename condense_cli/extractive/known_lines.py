@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count as count_up
+from typing import Final
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.lazy_text import Text
 from ..core.markers import Gap
+from ..core.tokens import Counter
 from .choice import UNSIGNED
 from .kinds import kind_of
 from .units import Units
@@ -68,3 +72,21 @@ class KnownLines:
                 self.facts.append(tuple(dict.fromkeys(map(self.names.__getitem__, facts_of(body)))))
             found.append(number)
         return found
+
+
+_SHARED: Final[WeakKeyDictionary[Counter, KnownLines]] = WeakKeyDictionary()
+
+
+@contextmanager
+def sharing_lines(count: Counter) -> Iterator[None]:
+    """Meanwhile all surveys with this counter share what they read: for who condenses one conversation several ways."""
+    _SHARED[count] = KnownLines()
+    try:
+        yield
+    finally:
+        del _SHARED[count]
+
+
+def known_to(count: Counter) -> KnownLines:
+    """What the surveys with this counter share; nothing yet where they do not."""
+    return _SHARED.get(count) or KnownLines()

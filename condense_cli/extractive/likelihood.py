@@ -32,5 +32,10 @@ MODEL: Final = Model(tuple(FACTS.values()), tuple(LINES.values()))
 
 def likelihoods(features: Iterable[Sequence[float]], weights: Sequence[float]) -> list[float]:
     """A number from 0 to 1 for each row of features; the rows have as many as there are weights."""
+    return [of_products(map(mul, row, weights)) for row in features]
+
+
+def of_products(products: Iterable[float]) -> float:
+    """The number for one row, of which each feature is multiplied by its weight."""
     # Not `sum`: it rounds otherwise from Python 3.12 on, and equal numbers are ordered by age.
-    return [1.0 / (1.0 + exp(-fsum(map(mul, row, weights)))) for row in features]
+    return 1.0 / (1.0 + exp(-fsum(products)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from math import log2
-from typing import Final
+from typing import Any, Final
 
 from ..core.lazy_pattern import lazy_pattern
 
@@ -16,6 +17,7 @@ FEATURES: Final = (
 """Names of the features of a fact, in their order."""
 
 _HASH: Final = lazy_pattern(r"[0-9a-f]{6,}")
+_SHORTEST_HASH: Final = 6
 
 TOKEN: Final = 4
 """Characters of a token, about."""
@@ -29,8 +31,8 @@ def doublings(characters: float) -> float:
 SAID, ARGUMENT, IN_EDIT, REQUESTED, IN_NEWEST_REQUEST, IN_ERROR, SHOWN, BESIDE_WRITTEN = (1 << bit for bit in range(8))
 """What is true of a fact once it is true of one mention; `SHOWN`: by anything but the output of a command."""
 
-_TRUE: Final = tuple(tuple(flags >> bit & 1 == 1 for bit in range(8)) for flags in range(256))
-"""Which of these are in flags, in their order, which is that of the features."""
+_TRUE: Final = tuple(tuple(float(flags >> bit & 1) for bit in range(8)) for flags in range(256))
+"""1 for each of these that is in flags, in their order, which is that of the features."""
 
 
 class Mentions:
@@ -71,6 +73,10 @@ class Mentions:
     def stand_together(self, numbers: Sequence[int], flags: int) -> None:
         """Take in the facts of one line, once all texts are told."""
         beside, known, size = self.beside, self.flags, len(numbers)
+        if size == 1:
+            beside[numbers[0]] = 1
+            known[numbers[0]] |= flags
+            return
         written = [number for number in numbers if self.written[number]]
         if len(written) > 1:
             flags |= BESIDE_WRITTEN
@@ -86,26 +92,51 @@ class Mentions:
     def is_in_newest_request(self, number: int) -> bool:
         return self.flags[number] & IN_NEWEST_REQUEST != 0
 
-    def features(self, number: int, fact: str, end: int) -> tuple[float, ...]:
-        """The features of a fact, at the end of a conversation of so many characters."""
-        has_slash = "/" in fact or "\\" in fact
-        written = self.written[number]
-        age = doublings(end - self.last[number])
-        return (
-            1.0,
-            written > 0,
-            log2(1 + written),
-            *_TRUE[self.flags[number]],
-            age,
-            age if written else 0.0,
-            doublings(end - self.first[number]),
-            log2(self.texts[number]),
-            log2(self.beside[number]),
-            log2(1 + len(fact)),
-            has_slash,
-            fact[:1].isdigit(),
-            fact[:1].isupper(),
-            not has_slash and "." in fact,
-            not fact.isdigit() and _HASH.fullmatch(fact) is not None,
-            doublings(end),
-        )
+    def rows(self, facts: Iterable[str], end: int, weights: Sequence[float] = ()) -> Iterator[tuple[float, ...]]:
+        """The features of each fact that is mentioned, at the end of a conversation of so many characters.
+
+        With weights they are products with these, without those that are 0.
+        """
+        left = iter(weights)
+
+        def parts(size: int, make: Callable[[Any], tuple[float, ...]]) -> _Parts:
+            return _Parts(make, [*islice(left, size)])
+
+        # In the order of the features: what all facts of one number, one place or one form have in common.
+        counted = parts(3, lambda written: (1.0, written > 0, log2(1 + written)))
+        flagged = parts(8, _TRUE.__getitem__)
+        aged = parts(2, lambda last: (age := doublings(end - last[0]), age if last[1] else 0.0))
+        begun = parts(1, lambda first: (doublings(end - first),))
+        often = parts(1, lambda texts: (log2(texts),))
+        among = parts(1, lambda beside: (log2(beside),))
+        formed = parts(6, lambda form: (log2(1 + form[0]), *form[1:]))
+        of_all = parts(1, lambda end: (doublings(end),))[end]
+        columns = zip(facts, self.texts, self.written, self.flags, self.last, self.first, self.beside, strict=True)
+        for fact, texts, written, flags, last, first, beside in columns:
+            if texts:
+                yield (
+                    counted[written] + flagged[flags] + aged[last, written > 0] + begun[first] + often[texts]
+                    + among[beside] + formed[_form(fact)] + of_all
+                )  # fmt: skip
+
+
+class _Parts(dict[Any, tuple[float, ...]]):
+    """Parts of rows by what they depend on, made as that is met: the features, or their products with weights."""
+
+    def __init__(self, make: Callable[[Any], tuple[float, ...]], weights: Sequence[float]) -> None:
+        self._make, self._weights = make, weights
+
+    def __missing__(self, known: Any) -> tuple[float, ...]:
+        part = self._make(known)
+        if self._weights:
+            part = tuple([value * weight for value, weight in zip(part, self._weights, strict=True) if value])
+        self[known] = part
+        return part
+
+
+def _form(fact: str) -> tuple[int, bool, bool, bool, bool, bool]:
+    """What features take of the fact itself: its length, and whether it is a path, number, name, file name, hash."""
+    has_slash = "/" in fact or "\\" in fact
+    first = fact[:1]
+    is_hash = len(fact) >= _SHORTEST_HASH and not fact.isdigit() and _HASH.fullmatch(fact) is not None
+    return len(fact), has_slash, first.isdigit(), first.isupper(), not has_slash and "." in fact, is_hash

@@ -9,11 +9,18 @@ from itertools import accumulate
 def means(numbers: Sequence[float], reach: int) -> list[float]:
     """For every number the mean of those at most so many places away, itself included."""
     sums = [0.0, *accumulate(numbers)]
-    size = len(numbers)
+    size, width = len(numbers), 2 * reach + 1
+    if size < width:
+        return [_mean(sums, max(0, place - reach), min(size, place + reach + 1)) for place in range(size)]
     return [
-        (sums[stop] - sums[start]) / (stop - start)
-        for start, stop in ((max(0, place - reach), min(size, place + reach + 1)) for place in range(size))
+        *(_mean(sums, 0, stop) for stop in range(reach + 1, width)),
+        *[(after - before) / width for before, after in zip(sums, sums[width:], strict=False)],
+        *(_mean(sums, start, size) for start in range(size - width + 1, size - reach)),
     ]
+
+
+def _mean(sums: Sequence[float], start: int, stop: int) -> float:
+    return (sums[stop] - sums[start]) / (stop - start)
 
 
 def highest(numbers: Sequence[float], reach: int) -> list[float]:

@@ -62,7 +62,7 @@ class SharedBudget:
         self._candidates: Candidates | None = None
         self._known: dict[Key, tuple[bytes, Text]] = {}
         self._filled: tuple[int, Choice] | None = None
-        """The last choice that more may be added to, and the budget it was filled for."""
+        """The last choice that was only valued, and the budget it was valued for."""
         self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
 
     def within(self, budget: int) -> Shortened:
@@ -70,7 +70,7 @@ class SharedBudget:
         if self._sections is None and self.tokens <= budget:
             return Shortened({}, "", self.tokens)
         filled, self._filled = self._filled, None
-        choice = filled[1] if filled is not None and filled[0] <= budget else self._choice()
+        choice = filled[1] if filled is not None and filled[0] == budget else self._choice()
         found = Shortened({}, "", 0)
 
         def measure() -> int:
@@ -79,8 +79,6 @@ class SharedBudget:
             return found.tokens
 
         fit(choice, budget - self._short, measure)
-        if not choice.is_undone:
-            self._filled = budget, choice
         return replace(found, tokens=self._short + found.tokens)
 
     def value_at_least(self, least: float) -> dict[Key, Text]:

@@ -20,8 +20,8 @@ from .coverage import Coverage
 from .editable import EditableText, Nearby, of_line, of_text
 from .headings import Headings
 from .kinds import Kind
-from .known_lines import KnownLines, ReadText
-from .likelihood import Model, likelihoods
+from .known_lines import KnownLines, ReadText, known_to
+from .likelihood import Model, likelihoods, of_products
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .neighbours import highest, means
 from .parts import Key, Part, parts_of
@@ -82,14 +82,14 @@ class Survey:
         self.positions: dict[Key, int] = {}
         self.end = 0
         self.bodies: dict[Key, array[int]] = {}
-        self.known = known or KnownLines()
+        self.known = known or known_to(count)
         self.texts: dict[Key, ReadText] = {}
         self._mentions = Mentions()
         self._kinds: dict[int, tuple[bool, bool]] = {}
         """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
         self._read()
         self.facts: list[str] = [*self.known.names]
-        likely = iter(likelihoods(self.fact_features(), model.facts))
+        likely = map(of_products, self._mentions.rows(self.facts, self.end, model.facts))
         self.weights: list[float] = [next(likely) if texts else 0.0 for texts in self._mentions.texts]
         lines = [*self.known.numbers]
         self.lines = editable_lines(
@@ -130,9 +130,7 @@ class Survey:
 
     def fact_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every fact that is in the conversation."""
-        for number, fact in enumerate(self.facts):
-            if self._mentions.texts[number]:
-                yield self._mentions.features(number, fact, self.end)
+        return self._mentions.rows(self.facts, self.end)
 
     def line_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every line of `lines`; `weights` are those of the facts."""
@@ -154,8 +152,8 @@ class Survey:
     def _nearby(self, positions: Set[int]) -> Callable[[int], Nearby]:
         """What stands near each line of the texts at some positions, by its number."""
         weight, written = self.weights.__getitem__, self._mentions.written.__getitem__
-        names_written = bytes(any(map(written, facts)) for facts in self.known.facts)
-        likeliest_in = array("d", (max(map(weight, facts), default=0.0) for facts in self.known.facts))
+        names_written = bytes([any(map(written, facts)) for facts in self.known.facts])
+        likeliest_in = array("d", [max(map(weight, facts)) if facts else 0.0 for facts in self.known.facts])
         shares, highests, means_around = (array("d", bytes(8 * len(likeliest_in))) for _ in range(3))
         for key, bodies in self.bodies.items():
             if self.positions[key] in positions:

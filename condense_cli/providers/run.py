@@ -48,7 +48,10 @@ class Run(Struct, Generic[S], frozen=True):
             for name in applied.no_larger_than
         }
         offline = partial(at_most_references, self._runner(Offline(self.context.count)))
-        return no_larger(by_context, self.transcript, applied, others, offline)
+        from ..extractive.known_lines import sharing_lines  # With the extraction.
+
+        with sharing_lines(self.context.count):
+            return no_larger(by_context, self.transcript, applied, others, offline)
 
     def _runner(self, summarizer: Summarizer) -> Callable[[Transcript, Configuration], Condensation]:
         """What runs a configuration with the means of this run."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from condense_cli.core.tokens import Counter
 from condense_cli.extractive.choice import UNSIGNED, Candidates, Choice, Stretch
 from condense_cli.extractive.coverage import AGAIN, Coverage
+from condense_cli.extractive.known_lines import sharing_lines
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
@@ -129,6 +130,14 @@ def test_lines_that_were_read_before_say_the_same() -> None:
     assert (again.lines, again.gaps, told(again)) == (now.lines, now.gaps, told(now))
     assert {fact for fact, weight in zip(again.facts, again.weights, strict=False) if weight} == {*now.facts}
     assert [costs(again, key) for key in again.parts] == [costs(now, key) for key in now.parts]
+
+
+def test_one_conversation_is_read_once_while_it_is_condensed_several_ways() -> None:
+    messages, count = session("a", is_long=True).messages, Counter()
+    with sharing_lines(count):
+        first, second = Survey(messages, count), Survey(messages, count)
+        assert first.known is second.known is not Survey(messages, Counter()).known
+    assert first.known is not Survey(messages, count).known
 
 
 def costs(survey: Survey, key: Key) -> tuple[object, ...]:

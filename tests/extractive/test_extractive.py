@@ -287,5 +287,6 @@ def test_the_weights_are_those_of_the_features() -> None:
     survey = Survey(anthropic(user("Look."), *read_turn("t0", "a.py", "retry_limit = 17\nretry()")).messages, COUNT)
     assert {len(row) for row in survey.fact_features()} == {len(FACTS)}
     assert {len(row) for row in survey.line_features()} == {len(LINES)}
+    assert survey.weights[: len(survey.facts)] == likelihoods(survey.fact_features(), MODEL.facts)
     assert all(0 <= weight <= 1 for weight in survey.weights[: len(survey.facts)])
     assert all(0 <= weight <= MODEL.line for weight in survey.weights[len(survey.facts) :])
