@@ -53,10 +53,10 @@ def main() -> None:
         taken.append(milliseconds(live, long, now=0))
     print(f"nothing to decide, 1,000 messages: {statistics.median(taken):.1f} ms (the first request: {first:.1f} ms)")
     messages = messages_of(0.42)
-    Live(policy="tokens:1", context_window=10_000_000).fit(messages[:50], now=0)
+    Live(policy="tokens:90000", context_window=10_000_000).fit(messages[:50], now=0)
     decided = []
     for _ in range(max(1, options.rounds // 5)):
-        fitting = Live(policy="tokens:1", context_window=10_000_000)
+        fitting = Live(policy="tokens:90000", context_window=10_000_000)
         fitting.fit(messages, now=0, decide=False)
         decided.append(milliseconds(fitting, messages, now=0))
     fitted = fitting.fit(messages, now=0, decide=False)

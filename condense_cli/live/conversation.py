@@ -48,7 +48,7 @@ CACHE_LIFE: Final = 300.0
 KEEP_RECENT: Final = 2
 """Messages at the end that a decision leaves as they are: all of them are written to the cache anew."""
 
-KEEP_READS: Final = 40
+KEEP_READS: Final = 60
 """Messages within which a file that was read is likely to be edited."""
 
 _LONG_LIFE: Final = 3_600.0
@@ -77,7 +77,7 @@ class Live:
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. `keep_recent` messages at the end stay whole, and so
-    do files at work: what was read in the last `keep_reads` messages and not edited since, and what was written (40;
+    do files at work: what was read in the last `keep_reads` messages and not edited since, and what was written (60;
     none with a `configuration` or `preset` of yours). `cache_life` are the seconds after which the
     provider's cache is cold; with 3,600 writing to it is dearer. A `turn` is entered while a decision is worked out, so
     that many conversations take turns. With `raw` frozen messages are `msgspec.Raw`, for callers that send JSON.

@@ -24,7 +24,10 @@ _TOKENS_PER_CHARACTER: Final = 0.3
 """Ours, until something was counted."""
 
 _ROOM: Final = 0.6
-"""The conversation is brought to this part of a limit where a segment alone does not help enough."""
+"""The conversation is brought to this part of the window's limit where a segment alone does not help enough."""
+
+_STATED_ROOM: Final = 0.75
+"""And to this part of a limit that a policy states: it may be passed for a request, and files at work go for it."""
 
 _ENOUGH: Final = 0.9
 
@@ -63,10 +66,11 @@ class Asked(Struct, frozen=True):
 
     def room(self, limit: int) -> int:
         """The tokens, as we count them, that the messages are brought to for a limit of the API's."""
+        goal = (_ROOM if self.is_over else _STATED_ROOM) * limit
         if self.beside >= 0:
-            return max(1, int(_ROOM * limit) - self.beside)
+            return max(1, int(goal) - self.beside)
         ours = self.moment.used - self.beside  # The API counts fewer.
-        return max(1, int(_ROOM * limit * ours / max(1, self.moment.used)))
+        return max(1, int(goal * ours / max(1, self.moment.used)))
 
     @property
     def lacks_window(self) -> bool:
@@ -178,6 +182,8 @@ class Decider:
         used = asked.moment.used
         limit = asked.limit if asked.is_over else stated_limit(self._policy, asked.moment)
         if limit is None or tried.target is not None or not (asked.is_over or len(asked.request) >= self._renew_at):
+            return best, decision
+        if not asked.is_over and asked.beside > limit / 2:  # System prompt and tools leave too little of it.
             return best, decision
         ways = [_Way(True, asked.room(limit))]
         if asked.segments and not asked.is_over and not tried.renews:

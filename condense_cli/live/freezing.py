@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from ..core import json_text
 from ..core.exchanges import cut_before
 from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
-from ..core.transcript import Message, Transcript
+from ..core.transcript import BlockKind, Message, Transcript
 from ..passes.summaries import Summarizer
 from .files_at_work import pins_of
 
@@ -41,6 +41,10 @@ class Frozen(Struct, frozen=True):
     tokens: int
 
 
+_JUST_CAME: Final = 6
+_SHORT: Final = 2_000
+"""Characters of a result that stays in so many of the newest messages: it was asked for, and to cut it saves little."""
+
 _WORTH: Final = 0.8
 """What 1,000 tokens have to be worth to stay. Few hard cuts cost less than many mild ones, and lose less: each has to
 pay for the cache that it rewrites, and until it is made all is there."""
@@ -61,7 +65,8 @@ def usual_configuration() -> Configuration:
 class Means(Struct, frozen=True):
     """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries.
 
-    So does what was read of files in the newest `keep_reads` messages, as `files_at_work` has it.
+    So does what was read of files in the newest `keep_reads` messages, as `files_at_work` has it, and what is short
+    and just came.
     """
 
     configuration: Configuration
@@ -138,10 +143,22 @@ def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, 
     pins = [Predicates(range=IndexRange(start=end))]
     if not has_to_fit:
         pins += pins_of(messages, begin, end, means.keep_reads)
+        pins += _short_results(messages, begin, end) if means.keep_reads else ()
     if begin:
         pins.append(Predicates(range=IndexRange(start=0, end=begin)))
     prelude = replace(configuration.lossless_prelude, keep="earliest")
     return replace(configuration, pins=(*configuration.pins, *pins), lossless_prelude=prelude)
+
+
+def _short_results(messages: Sequence[Message], begin: int, end: int) -> Iterator[Predicates]:
+    found = tuple(
+        f"{message.index}.{number}"
+        for message in messages[max(begin, len(messages) - _JUST_CAME) : end]
+        for number, block in enumerate(message.blocks)
+        if block.kind is BlockKind.TOOL_RESULT and len(block.text) <= _SHORT
+    )
+    if found:
+        yield Predicates(match=found)
 
 
 def _record(message: Message) -> int:

@@ -16,6 +16,9 @@ from proxy.upstream import Running, proxied
 NAMED = os.environ.get("CONDENSE_LITELLM")
 """A Python that has it. Read before the tests are kept from seeing it."""
 
+PINNED = ("litellm==1.106.2", "fastapi==0.165.0", "openai==2.54.0", "pydantic==2.14.3", "httpx==0.28.1")
+"""What it was tried with. Newer ones may move its guardrail, or want each other otherwise."""
+
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
 
 
@@ -52,11 +55,12 @@ def litellm(request: pytest.FixtureRequest) -> Path:
         return Path(NAMED)
     assert request.config.cache is not None
     folder = Path(request.config.cache.mkdir("litellm"))
-    python = folder / "bin" / "python"
-    if not python.exists():
-        venv.create(folder, with_pip=True)
+    python, installed = folder / "bin" / "python", folder / "installed.txt"
+    if not installed.exists() or installed.read_text() != " ".join(PINNED):  # A set-up that broke off is begun anew.
+        venv.create(folder, clear=True, with_pip=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, "litellm>=1.106", "fastapi"], check=True, timeout=900)
+        subprocess.run([*install, *PINNED], check=True, timeout=900)
+        installed.write_text(" ".join(PINNED))
     return python
 
 

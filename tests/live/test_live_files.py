@@ -9,10 +9,11 @@ import pytest
 from build import assistant, call, read_turn, result, user
 from live_replay import Eager, as_sent
 
-from condense_cli import Live, loads
+from condense_cli import Configuration, Live, loads
 from condense_cli.live.conversation import KEEP_READS
 from condense_cli.live.decisions import DecisionKind
 from condense_cli.live.files_at_work import pins_of
+from condense_cli.live.freezing import Means, _within
 
 
 def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[str]:
@@ -169,3 +170,14 @@ def test_files_at_work_go_where_nothing_else_would_fit() -> None:
     fitted = Live(format="anthropic", context_window=16_000).fit(messages, now=0)
     assert fitted.decision.is_change
     assert fitted.tokens < 16_000 < fitted.decision.tokens_before
+
+
+# Short results of the newest messages stay, long ones and older ones do not; none where no file is at work.
+def test_short_results_that_just_came_stay() -> None:
+    shorts = [message for n in range(4) for message in read_turn(f"s{n}", f"{n}.py", "x = 1")]
+    messages = [user("Go."), *shorts, *runs(0, 1), assistant("Done."), user("Go on.")]
+    transcript = loads(messages, format="anthropic")
+    for turns, pins in ((1, ["8.0"]), (0, [])):
+        means = Means(Configuration(), 2, keep_reads=turns)
+        ours = _within(means, transcript.messages, 0, len(messages) - 2, has_to_fit=False).pins
+        assert [*chain.from_iterable(pin.match or () for pin in ours)] == pins

@@ -65,6 +65,17 @@ def test_files_at_work_go_before_a_stated_limit_is_passed() -> None:
     assert not fitted.decision.is_change
 
 
+# System prompt and tools may be larger than what was stated: the messages cannot make up for them.
+def test_a_limit_that_is_taken_up_already_costs_no_files() -> None:
+    live, messages = live_of(), [user("Read them."), *reads(0, 5), assistant("Yes."), user("Go on.")]
+    live.fit(messages, now=0, decide=False)
+    messages += [*reads(5, 9), assistant("Yes."), user("Go on.")]
+    fitted = live.fit(messages, now=10, usage={"input_tokens": 3 * LIMIT, "output_tokens": 1})
+    assert "the threshold is 10,000" in fitted.decision.reason
+    assert "further" not in fitted.decision.reason
+    assert fitted.tokens > 3 * LIMIT
+
+
 # What the user wrote stays, whatever was stated: then nothing is rewritten again and again.
 def test_what_cannot_be_cut_is_not_rewritten_at_each_request() -> None:
     words = " ".join(f"Rule {n} says that value {n * n} has to be named." for n in range(300))
