@@ -17,7 +17,7 @@ from ..money import prices
 from ..report.costs.text import digits, dollars
 from ..report.run.facts import IN_JSON, SHAPE, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
-from ..report.text.shares import percent
+from ..report.text.shares import change_text, percent
 from ..storage.compressed import suffix_of
 from .tally import Problem, Tally
 
@@ -168,7 +168,7 @@ def headline(report: RowsReport) -> str:
     references = f", {tokens.lossless_saved:,} by references" if tokens.lossless_saved > 0 else ""
     return (
         f"{plural(rows.total, 'row')}, {rows.changed:,} changed{added}{bad}: {tokens.before:,} → "
-        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f}% saved{references}{known})"
+        f"{tokens.after:,} tokens ({change_text(tokens.before, tokens.after)}{references}{known})"
     )
 
 

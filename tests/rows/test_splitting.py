@@ -127,3 +127,12 @@ def test_an_earlier_run_that_did_not_split_is_done_again(rows: Path) -> None:
     assert run() == ["done"]
     assert run() == ["up to date"]
     assert run("--split") == ["done"]
+
+
+# Further rows repeat what each turn had before it.
+def test_more_tokens_than_before_are_not_called_saved(rows: Path) -> None:
+    small = rows.with_name("small.jsonl")
+    done = condense("run", rows, "-o", small, "--split", "--target-tokens", str(MOST), "-m", "gpt-5.1", "-j", "1")
+    assert done.status == 0, done.stderr
+    assert " times as many)" in done.text
+    assert "saved" not in done.text

@@ -22,7 +22,7 @@ from ..difference.reasons import with_reasons
 from ..text.fitted_table import shortened
 from ..text.labels import operation_label
 from ..text.reasons import lines_text
-from ..text.shares import percent_text
+from ..text.shares import change_text, percent_text
 from ..text.tokens import briefly_counted, how_counted
 from ..text.visible import visible
 from .contents import Saving
@@ -230,16 +230,12 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
 def render_diff_line(diff: Diff) -> Text:
     """What a diff found, in one line."""
     counts = [f"{diff.count(what):,} {what.value}" for what in What if diff.count(what)]
-    saved = diff.tokens_before - diff.tokens_after
-    percent = 100 * saved / diff.tokens_before if diff.tokens_before else 0.0
     text = Text()
     word = Counting.of(diff.factor).word(exact=diff.exact)
     if not diff.blocks:
         known = f" ({word})" if word else ""
         return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
-    what = (
-        f"{percent:.1f}% saved" if saved >= 0 else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
-    )
+    what = change_text(diff.tokens_before, diff.tokens_after)
     known = f", {word}" if word else ""
     text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{known})", style="bold")
     text.append(

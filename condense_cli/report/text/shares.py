@@ -65,3 +65,10 @@ def percent(part: int, whole: int) -> float:
 
 def percent_text(value: float) -> str:
     return f"{value:.1f}%"
+
+
+def change_text(before: int, after: int) -> str:
+    """What became of so many tokens: a share that is saved, or how many times as many there are."""
+    if after > before:
+        return f"{after / max(1, before):.1f} times as many"
+    return percent_text(percent(before - after, before)) + " saved"
