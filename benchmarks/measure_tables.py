@@ -58,7 +58,7 @@ def _every_measure(cuts: Sequence[Cut], measures: Sequence[str]) -> Iterator[str
     for row in rows:
         sizes = " / ".join(f"{100 * one.size:.0f}" for one in row)
         yield f"| {_name(row)} | {sizes} | {' | '.join(_cells(row, measure, best[measure]) for measure in measures)} |"
-    asked = (" / ".join(_asked(rows, measure)) for measure in measures)
+    asked = (" / ".join(dict.fromkeys(_asked(rows, measure))) for measure in measures)
     yield f"| cuts that ask | | {' | '.join(asked)} |"
 
 
@@ -71,7 +71,7 @@ def _by_kind(name: str, cuts: Sequence[Cut], measures: Sequence[str]) -> Iterato
     """A preset on one kind of sessions, and by each measure the best of what is no preset."""
     rows = _rows(cuts)
     presets = preset_names()
-    counted = " / ".join(str(len(_counted(cuts, size))) for size in SIZES)
+    counted = " / ".join(dict.fromkeys(str(len(_counted(cuts, size))) for size in SIZES))
     for row in rows:
         if row[0].way == OWN:
             yield f"| {name} ({counted}) | {OWN} | {' | '.join(_cells(row, measure) for measure in measures)} |"

@@ -288,7 +288,7 @@ def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) ->
     out = packages.parent / "out"
     for _ in range(2):
         done = run(packages, "run", session, "--provider", "bad", "--out-dir", out, "--json")
-        [told] = done.json["files"]
+        [told] = done.json["results"]
         assert (done.status, told["status"]) == (ExitStatus.FAILED, "unchanged"), "not up to date the second time"
         assert told["why"] == "Provider bad failed: ValueError: it is late."
     assert (out / session.name).read_bytes() == session.read_bytes()

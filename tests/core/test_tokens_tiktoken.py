@@ -298,7 +298,7 @@ def test_several_processes_take_it(tmp_path: Path, rows_file: Path, file: Path) 
     other.write_bytes(DATA)
     many = ("run", str(file), str(other), "--out-dir", str(tmp_path / "out"), "-j", "2", "-p", "speed", "--json")
     found, plain = condense(*many, *asked).json, condense(*many).json
-    assert found["totals"]["tokens_before"] == plain["totals"]["tokens_before"] > 0
+    assert found["tokens"]["before"] == plain["tokens"]["before"] > 0
 
 
 # Where the model's own vocabulary is not here, every report says that the count is an estimate, and why.

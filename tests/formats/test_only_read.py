@@ -116,7 +116,7 @@ def test_run_reports_on_it(path: Path) -> None:
 def test_run_shows_it_on_a_terminal(path: Path) -> None:
     shown = condense_on_terminal("run", path, "--preset", "speed")
     assert shown.status == 0
-    assert "Nothing was written: this format can only be read. Add --to anthropic -o FILE." in shown.plain
+    assert "Nothing was written: this format can only be read. Add --to anthropic -o FILE" in shown.plain
 
 
 @pytest.mark.parametrize("command", ["inspect", "estimate", "validate"])

@@ -50,7 +50,7 @@ def test_a_file_that_is_a_link_in_the_folder_of_results_fails_alone(
     link.symlink_to(elsewhere)
     done = run(inputs, "--out-dir", "out", "--json", cwd=tmp_path)
     assert done.status == ExitStatus.FAILED
-    (failed,) = [each for each in done.json["files"] if each["status"] == "failed"]
+    (failed,) = [each for each in done.json["results"] if each["status"] == "failed"]
     assert "is a link" in failed["why"]
     assert (link.is_symlink(), elsewhere.read_text()) == (True, "mine")
     assert (tmp_path / "out/b/session.jsonl").is_file()
