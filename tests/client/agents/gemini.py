@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ..install import Ran
 from ..loopback import Json
 from . import gemini_api
-from .agent import KeptInFile, call
+from .agent import KeptInFile, Turns, call
+
+_EARLIER = "session-2026-01-02T03-04"
 
 
 class Gemini(KeptInFile):
@@ -32,6 +35,15 @@ class Gemini(KeptInFile):
         program = self.clients.program("@google/gemini-cli@latest", "@google/gemini-cli/bundle/gemini.js")
         options = ["--skip-trust", "--yolo", "--model", gemini_api.MODEL]
         return [self.clients.node, program, *options, *(["--resume", session] if session else []), "-p", prompt]
+
+    def run(self, prompt: str, turns: Turns = (), session: str | None = None) -> Ran:
+        """A session goes on as in a later minute than that in which it began, which the name of its file says.
+
+        Within the same one the client begins the file anew, and forgets what it holds of calls beside the messages.
+        """
+        if session and not (path := self.path()).name.startswith(_EARLIER):
+            path.rename(path.with_name(_EARLIER + path.name[len(_EARLIER) :]))
+        return super().run(prompt, turns, session)
 
     def settings(self, url: str) -> dict[str, str]:
         path = self.home / ".gemini" / "settings.json"
