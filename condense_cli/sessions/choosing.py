@@ -48,14 +48,15 @@ def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> Session
             f"There is no session {wanted!r} on this machine.",
             "condense sessions lists them; --all adds sub-agents and archived ones.",
         )
-    if exact and len(exact) > 1:
-        matches = [file for file in exact if has_messages(file)] or exact
+    share_id = len({file.id for file in matches}) == 1
+    if share_id and len(matches) > 1:
+        matches = [file for file in matches if has_messages(file)] or matches
     if len(matches) > 1:
-        named = ", ".join(file.path if exact else f"{file.id} ({file.client})" for file in matches[:_NAMED])
+        named = ", ".join(file.path if share_id else f"{file.id} ({file.client})" for file in matches[:_NAMED])
         more = f", and {len(matches) - _NAMED:,} more" if len(matches) > _NAMED else ""
         raise UsageError(
-            f"{len(matches):,} sessions {'have the id' if exact else 'begin with'} {wanted!r}: {named}{more}.",
-            "Name one of these files instead." if exact else "Give more of the id.",
+            f"{len(matches):,} sessions {'have the id' if share_id else 'begin with'} {wanted!r}: {named}{more}.",
+            "Name one of these files instead." if share_id else "Give more of the id.",
         )
     return SessionChoice(matches[0])
 

@@ -67,12 +67,17 @@ def test_what_is_said_beside_a_log(tmp_path: Path) -> None:
 def test_a_log_in_which_nothing_was_said(tmp_path: Path) -> None:
     machine = Machine(tmp_path / "home", tmp_path / "cache")
     path = put(machine.home, Client.GEMINI)
+    whole = "aaaa1111-87ff-40ff-b7e3-bf2094e06cc5"
+    path.write_bytes(path.read_bytes().replace(b'"sessionId":"bugfix"', f'"sessionId":"{whole}"'.encode()))
     context = {"id": "c", "timestamp": "2026-01-02T03:05:00Z", "type": "user", "content": "<session_context>\nToday"}
-    lines = [{"sessionId": "aaaa1111", "projectHash": "h"}, {"$set": {"messages": [context]}}]
+    lines = [{"sessionId": whole, "projectHash": "h"}, {"$set": {"messages": [context]}}]
     second = path.with_name("session-2026-01-02T03-05-aaaa1111.jsonl")
     second.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert [row["path"] for row in machine.rows()] == [str(path)]
-    assert condense("validate", "--session", "aaaa1111", env=machine.env).status == ExitStatus.DONE
+    for name in ("aaaa1111", "aaaa", whole):
+        assert condense("validate", "--session", name, env=machine.env).status == ExitStatus.DONE, name
+    second.write_bytes(path.read_bytes())
+    assert "2 sessions have the id 'aaaa'" in condense("validate", "--session", "aaaa", env=machine.env).stderr
 
 
 def test_commands_take_such_a_session(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@
 
 Newer versions hold calls and thoughts in the content, and what came of the calls in `toolCalls` still, or in messages
 of the user with nothing but `functionResponse` parts. Where both are there, the client sends results twice once it
-goes on with a session; here they count once.
+goes on with a session; here they count once. A session that it goes on with in a later minute has, beside each of
+several calls, the results of all of them (updateMessagesFromHistory in chatRecordingService.ts).
 https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/sessionUtils.ts
 (convertSessionToClientHistory)
 """
@@ -95,12 +96,20 @@ def holds_only_responses(value: dict[str, Any]) -> bool:
 
 
 def _responses(parts: list[tuple[Any, JsonPath]], record: int, answered: set[str]) -> Iterator[Block]:
+    told: set[str] = set()
     for part, path in parts:
-        response = part["functionResponse"] if isinstance(part["functionResponse"], dict) else {}
-        call_id = response.get("id")
-        if isinstance(call_id, str) and call_id not in answered:
-            common: dict[str, Any] = {"call_id": call_id, "tool": str(response.get("name") or "")}
+        call_id = _answers(part)
+        if call_id is not None and call_id not in answered and call_id not in told:
+            told.add(call_id)
+            common: dict[str, Any] = {"call_id": call_id, "tool": str(part["functionResponse"].get("name") or "")}
             yield _result(part, record, path, path, False, common)
+
+
+def _answers(part: Any) -> str | None:
+    """The id of the call that a part says it answers."""
+    response = part.get("functionResponse") if isinstance(part, dict) else None
+    call_id = response.get("id") if isinstance(response, dict) else None
+    return call_id if isinstance(call_id, str) else None
 
 
 def _parts(content: Any, path: JsonPath) -> Iterator[tuple[Any, JsonPath]]:
@@ -169,10 +178,28 @@ def _attachment(part: dict[str, Any], record: int, owner: JsonPath, **common: An
 
 
 def _results(entry: GeminiEntry) -> Iterator[Block]:
-    for call, owner in _calls(entry):
+    calls = list(_calls(entry))
+    asked = {call["id"] for call, _ in calls}
+    for call, owner in calls:
         common: dict[str, Any] = {"call_id": call["id"], "tool": str(call.get("name") or "")}
-        for part, path in _parts(call.get("result"), (*owner, "result")):
+        for part, path in _own(_parts(call.get("result"), (*owner, "result")), call["id"], asked):
             yield _result(part, entry.record, path, owner, call.get("status") == "error", common)
+
+
+def _own(parts: Iterator[tuple[Any, JsonPath]], call_id: str, asked: set[str]) -> Iterator[tuple[Any, JsonPath]]:
+    """The result of a call without those of others that were `asked` beside it. What follows a response is part of it.
+
+    Some may be told again: the first counts.
+    """
+    is_own, is_told = True, False
+    for part, path in parts:
+        answers = _answers(part)
+        if answers == call_id:
+            is_own, is_told = not is_told, True
+        elif answers in asked:
+            is_own = False
+        if is_own:
+            yield part, path
 
 
 def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed: bool, common: dict[str, Any]) -> Block:

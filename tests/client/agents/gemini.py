@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ..install import Ran
 from ..loopback import Json
 from . import gemini_api
-from .agent import KeptInFile, call
+from .agent import KeptInFile, Turns, call
+
+_EARLIER = "session-2026-01-02T03-04"
+"""How the name of a log begins, with the minute in which its session did."""
 
 
 class Gemini(KeptInFile):
@@ -31,7 +35,18 @@ class Gemini(KeptInFile):
     def command(self, prompt: str, session: str | None) -> list[str | Path]:
         program = self.clients.program("@google/gemini-cli@latest", "@google/gemini-cli/bundle/gemini.js")
         options = ["--skip-trust", "--yolo", "--model", gemini_api.MODEL]
-        return [self.clients.node, program, *options, *(["--resume", session] if session else []), "-p", prompt]
+        resumed = [_option(session), session] if session else []
+        return [self.clients.node, program, *options, *resumed, "-p", prompt]
+
+    def run(self, prompt: str, turns: Turns = (), session: str | None = None) -> Ran:
+        """A session goes on as in a later minute than that in which it began, which the name of its file says.
+
+        Within the same one the client begins the file anew, and forgets what it holds of calls beside the messages.
+        """
+        if session and _option(session) == "--resume":
+            path = self.path()
+            path.rename(path.with_name(_EARLIER + path.name[len(_EARLIER) :]))
+        return super().run(prompt, turns, session)
 
     def settings(self, url: str) -> dict[str, str]:
         path = self.home / ".gemini" / "settings.json"
@@ -44,3 +59,8 @@ class Gemini(KeptInFile):
         }
         path.write_text(json.dumps(settings))
         return {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": url}
+
+
+def _option(session: str) -> str:
+    """How the client is told to go on: with a session of its own, by the id, or with any file."""
+    return "--session-file" if Path(session).is_file() else "--resume"

@@ -92,3 +92,14 @@ def test_a_condensed_session_resumes(recorded: Agent, kept: tuple[str, bytes], t
         recorded.put(after)
         assert validate(parse(after)) == [], way
         assert unlike(recorded, session, after) == [], way
+
+
+# Gemini CLI goes on with a file from anywhere, too.
+@pytest.mark.parametrize("recorded", ["gemini"], indirect=True)
+def test_a_condensed_file_resumes_elsewhere(recorded: Agent, kept: tuple[str, bytes], tmp_path: Path) -> None:
+    elsewhere = Gemini(recorded.clients, tmp_path / "home")
+    elsewhere.project.mkdir(parents=True)
+    file = tmp_path / "small.jsonl"
+    file.write_bytes(condensed(kept[1], "balanced", tmp_path))
+    assert file.stat().st_size < len(kept[1])
+    assert unlike(elsewhere, str(file), file.read_bytes()) == []

@@ -153,12 +153,38 @@ def test_all_messages_may_be_set_at_once() -> None:
     assert texts(log(*session(), {"$set": {"messages": session()[:1]}}, session()[4])) == ["Go on.", "Done."]
 
 
+def parallel_session() -> list[Json]:
+    """Two calls at once."""
+    other = {"functionResponse": {"id": "e", "name": "read_file", "response": {"output": LONG.upper()}}}
+    return [
+        message(0, "user", "Go on."),
+        message(1, "gemini", "Both.", toolCalls=[call("d"), call("e", [other])]),
+        message(2, "gemini", "Done."),
+        message(3, "user", "Thanks."),
+        message(4, "gemini", "Ok."),
+    ]
+
+
+def answers(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(block.answers, block.text) for _, block in transcript.blocks() if block.answers]
+
+
 # After it went on with a session, the client tells each result twice: it counts once, and the call is answered.
-@pytest.mark.parametrize("resumed_at", [None, 3, 5])
-def test_results_that_are_told_again(resumed_at: int | None) -> None:
-    transcript = log(*gemini_logs.log(session(), resumed_at)[1:])
-    assert texts(transcript) == texts(chat(*session()))
+@pytest.mark.parametrize("resumed_at", [None, 2, 3, 4])
+@pytest.mark.parametrize("keeps_calls", [False, True])
+@pytest.mark.parametrize("messages", [session(), parallel_session()], ids=len)
+def test_results_that_are_told_again(messages: list[Json], resumed_at: int | None, keeps_calls: bool) -> None:
+    transcript = log(*gemini_logs.log(messages, resumed_at, keeps_calls=keeps_calls)[1:])
+    assert texts(transcript) == texts(chat(*messages))
+    assert answers(transcript) == answers(chat(*messages))
     assert validate(transcript) == []
+
+
+# A result that is cut is cut beside the other calls of its message, too: the client sends it from there as well.
+def test_a_result_is_cut_beside_other_calls() -> None:
+    lines = gemini_logs.log(parallel_session(), resumed_at=3, keeps_calls=True)
+    data = api.dump(api.condense(log(*lines[1:]), configuration(one_pass(individual_config=cut_to(3)))))
+    assert all(line not in data for line in (b"item 30 is", b"ITEM 30 IS"))
 
 
 # What a log said of a result that is cut goes everywhere: the client sends more than one place.

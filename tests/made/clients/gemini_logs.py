@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 Json = dict[str, Any]
 
 
-def log(messages: list[Json], resumed_at: int | None = None) -> list[Json]:
-    """The lines of a log. A client that goes on before the message of this number says all again first."""
+def log(messages: list[Json], resumed_at: int | None = None, *, keeps_calls: bool = False) -> list[Json]:
+    """The lines of a log. A client that goes on before the message of this number says all again first.
+
+    In the minute in which the session began it forgets what came of calls beside the messages; later it `keeps_calls`.
+    """
     lines: list[Json] = [{"sessionId": "s", "projectHash": "h", "kind": "main"}]
     for number, message in enumerate(messages):
         if number == resumed_at:
-            lines.append({"$set": {"messages": [said for earlier in messages[:number] for said in _again(earlier)]}})
+            again = [said for earlier in messages[:number] for said in _again(earlier, keeps_calls)]
+            lines.append({"$set": {"messages": again}})
         if message.get("toolCalls"):
             lines.append({key: value for key, value in message.items() if key != "toolCalls"})
         lines += [message, *_answers(message, "answers"), {"$set": {"lastUpdated": message["timestamp"]}}]
@@ -32,10 +36,16 @@ def _answers(message: Json, name: str) -> list[Json]:
     return [{**head, "content": told}] if told else []
 
 
-def _again(message: Json) -> list[Json]:
-    """A message as the client says it when it goes on: calls among the parts, and results behind them, twice."""
+def _again(message: Json, keeps_calls: bool) -> list[Json]:
+    """A message as the client says it when it goes on: calls among the parts, and results behind them, twice.
+
+    Calls that are kept beside the content have each the results of all.
+    """
     calls = message.get("toolCalls") or []
     bare = {key: value for key, value in message.items() if key in ("id", "timestamp", "type")}
+    results = [part for answers in _answers(message, "response") for part in answers["content"]]
+    if keeps_calls and results:
+        bare["toolCalls"] = [{**call, "result": results} for call in calls]
     content = message["content"]
     parts = [{"text": content}] if isinstance(content, str) and content else content or []
     if not any(isinstance(part, dict) and "functionCall" in part for part in parts):
@@ -57,7 +67,8 @@ def gemini_logs(draw: st.DrawFn, chats: st.SearchStrategy[bytes]) -> bytes:
         for call in message.get("toolCalls") or []:
             call["result"] = [_response(call)]
     resumed_at = draw(st.one_of(st.none(), st.integers(0, max(0, len(messages) - 1))))
-    return "".join(json.dumps(line) + "\n" for line in log(messages, resumed_at)).encode()
+    lines = log(messages, resumed_at, keeps_calls=draw(st.booleans()))
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
 def _response(call: Json) -> Json:
