@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from . import formats
-from .calling import calls_of, summaries_for, with_calls
+from .calling import Dollars, calls_of, summaries_for, with_calls
 from .config import overrides as flags
 from .config.loading import parse_configuration
 from .config.models import Configuration
@@ -148,7 +147,9 @@ def condense(
     settles: bool = True,
     profile: str | None = None,
     allow_calls: bool = False,
-    max_cost: Decimal | float | str | None = None,
+    max_cost: Dollars = None,
+    max_cost_per_conversation: Dollars = None,
+    max_cost_per_day: Dollars = None,
     max_summary_tokens: int | None = None,
     redact: bool = False,
     selectors: Mapping[str, Predicate] | None = None,
@@ -169,16 +170,17 @@ def condense(
     the place of both. What would not read back is left alone, with a warning, unless nothing `proves` the result: then
     `dump` raises. Unless it `settles`, a second run on the result may find more; it takes half the time, at times.
     Summaries are those of a `summarizer`, else of the model of a `profile`, or with `allow_calls` of the profiles that
-    the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, and read and write
-    at most `max_summary_tokens`; `redact` masks secrets. Where these say nothing, the user's own configuration does.
-    `selectors` are functions of a message and a block, by the names that the configuration selects with;
-    `on_pass` is told the name of each pass when it begins.
-    Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
-    and is not known; an error inside a provider is the result's `error`.
+    the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, in all runs at most
+    `max_cost_per_conversation` and `max_cost_per_day`, and read and write at most `max_summary_tokens`; `redact` masks
+    secrets. Where these say nothing, the user's own configuration does. `selectors` are functions of a message and a
+    block, by the names that the configuration selects with; `on_pass` is told the name of each pass when it begins.
+    Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide and is not known; an
+    error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
     configuration = configuration_from(configuration, preset)
-    calls = calls_of(profile, allow_calls, max_cost, max_summary_tokens, redact, summarizer)
+    dollars = (max_cost, max_cost_per_conversation, max_cost_per_day)
+    calls = calls_of(profile, allow_calls, *dollars, max_summary_tokens, redact, summarizer)
     assert not isinstance(target_tokens, str)  # Of 60k the decorator makes a number.
     if target_tokens is not None:
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)

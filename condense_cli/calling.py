@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from .config.limits import Limits, limits_in
+from .config.limits import Limits, dollars_in, limits_in
 from .errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .llm.summarizer import Summaries
     from .passes.condensation import Condensation
     from .passes.summaries import Outcome, Summarizer, Task
+
+Dollars = Decimal | float | str | None
+"""An amount as the arguments of functions take it; None is no limit."""
 
 Showing = Callable[[], AbstractContextManager["Callable[[Progress], None] | None"]]
 """What shows how far calls are, while there are any."""
@@ -65,17 +68,25 @@ class Calls(Struct, frozen=True):
 def calls_of(
     profile: str | None,
     allow_calls: bool,
-    max_cost: Decimal | float | str | None,
+    max_cost: Dollars,
+    max_cost_per_conversation: Dollars,
+    max_cost_per_day: Dollars,
     max_summary_tokens: int | None,
     redact: bool,
     summarizer: Summarizer | None,
 ) -> Calls | None:
     """The arguments of a function of the API; None where nothing permits a call. Raises UsageError."""
-    limits = Limits(dollars_of(max_cost, "max_cost"), max_summary_tokens=max_summary_tokens, redact=redact)
+    limits = Limits(
+        dollars_of(max_cost, "max_cost"),
+        dollars_of(max_cost_per_conversation, "max_cost_per_conversation"),
+        dollars_of(max_cost_per_day, "max_cost_per_day"),
+        max_summary_tokens,
+        redact,
+    )
     if profile is None and not allow_calls:
         if limits.is_any:
             raise UsageError(
-                "max_cost, max_summary_tokens and redact apply to model calls only.", "Give profile or allow_calls."
+                "max_cost…, max_summary_tokens and redact apply to model calls only.", "Give profile or allow_calls."
             )
         return None
     if summarizer is not None:
@@ -102,11 +113,8 @@ def dollars_of(value: Any, name: str) -> Decimal | None:
     """An amount as it is given: 0.5, "0.50", "$0.50". Raises UsageError, which calls it `name`."""
     if value is None:
         return None
-    try:
-        amount = Decimal(str(value).removeprefix("$"))
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if isinstance(value, bool) or not amount.is_finite() or amount < 0:
+    amount = None if isinstance(value, bool) else dollars_in(str(value))
+    if amount is None:
         raise UsageError(f"{name} must be an amount of dollars, not {value!r}.", f"For example {name} 0.50.")
     return amount
 

@@ -301,7 +301,10 @@ MaxCostPerDay = Annotated[
 MaxSummaryTokens = Annotated[
     int | None,
     typer.Option(
-        "--max-summary-tokens", metavar="N", parser=parse_tokens, help="Read and write at most N tokens in calls."
+        "--max-summary-tokens",
+        metavar="N",
+        parser=parse_tokens_or_none,
+        help="Read and write at most N tokens in calls.",
     ),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not use or store cached model answers.")]

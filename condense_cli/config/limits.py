@@ -6,13 +6,14 @@ A project's file has none of them: it could raise what its user set.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from ..core.brief import quoted
+from ..core.numbers import count_in
 from ..errors import ConfigurationError
 from .variables import LIMITS, variable_of
 
@@ -40,7 +41,22 @@ class Limits(Struct, frozen=True):
 
 assert Limits.__struct_fields__ == LIMITS
 
-_HINT: Final = "Write dollars such as 0.50, or a whole number of tokens."
+DOLLARS: Final = ("max_cost", "max_cost_per_conversation", "max_cost_per_day")
+
+_HINTS: Final = {
+    **dict.fromkeys(DOLLARS, "Write dollars such as 0.50."),
+    "max_summary_tokens": "Write a number of tokens such as 60000 or 60k.",
+    "redact": "Write true or false.",
+}
+
+
+def dollars_in(text: str) -> Decimal | None:
+    """The amount that a text is: 0.5, $0.50; None where it is none, or below 0."""
+    try:
+        amount = Decimal(text.strip().removeprefix("$"))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None
 
 
 def limits_in(environment: Mapping[str, str]) -> Limits:
@@ -53,21 +69,24 @@ def limits_in(environment: Mapping[str, str]) -> Limits:
     return Limits(**found)
 
 
-def fault_of(key: str, value: Any) -> str:
-    """Why a value cannot be a limit, or nothing."""
-    if isinstance(value, Decimal) and not value.is_finite():
-        return f"{value} is not an amount"
-    return f"{value} is below 0" if not isinstance(value, bool | None) and value < 0 else ""
+def fault_of(key: str, value: Any) -> tuple[str, str] | None:
+    """Why a value of a file cannot be a limit, and what to write; None where it can. A text may be an amount."""
+    if key not in DOLLARS:
+        is_negative = key != "redact" and isinstance(value, int) and value < 0
+        return (f"{value} is below 0", _HINTS[key]) if is_negative else None
+    if value is None or (isinstance(value, str | int | float) and dollars_in(str(value)) is not None):
+        return None
+    return f"{quoted(value)} is not an amount of dollars", _HINTS[key]
 
 
 def _typed(key: str, text: str) -> Any:
-    kind = {field.name: field.type for field in msgspec.structs.fields(Limits)}[key]
-    try:
-        value = msgspec.convert(text.removeprefix("$"), kind, strict=False)
-        fault = fault_of(key, value)
-    except msgspec.ValidationError:
-        value, fault = None, f"{text!r} is none"
-    if fault:
-        hint = "Write true or false." if key == "redact" else _HINT
-        raise ConfigurationError(f"{variable_of(key)}: {fault}.", hint)
+    value: Any
+    if key in DOLLARS:
+        value = dollars_in(text)
+    elif key == "max_summary_tokens":
+        value = count_in(text)
+    else:
+        value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+    if value is None:
+        raise ConfigurationError(f"{variable_of(key)} cannot be {quoted(text)}.", _HINTS[key])
     return value

@@ -19,7 +19,7 @@ from ..core.brief import quoted
 from ..core.lazy_pattern import lazy_pattern
 from ..errors import ConfigurationError
 from .files import user_configuration_path
-from .limits import Limits, fault_of
+from .limits import DOLLARS, Limits, fault_of
 from .models import FileConfiguration
 from .profiles import BUILT_IN, INSTALLED, OFFLINE, Profile
 from .provider_settings import ProviderSettings
@@ -102,9 +102,6 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
         raise unknown_profile(file.profile, profiles, positions)
     providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
     limits = Limits(**{key: getattr(file, key) for key in LIMITS})
-    for key in LIMITS:
-        if fault := fault_of(key, getattr(limits, key)):
-            raise positions.error((key,), fault, "Write an amount of 0 or more.")
     return UserConfiguration(file.profile, file.allow_calls, profiles, providers, limits)
 
 
@@ -114,7 +111,13 @@ def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:
     value, positions = read_yaml(text, name)
     if value is not None and not isinstance(value, dict):
         raise positions.error((), "expected a mapping with keys such as profiles")
-    return value or {}, positions
+    value = value or {}
+    for key in LIMITS:
+        if fault := fault_of(key, value.get(key)):
+            raise positions.error((key,), *fault)
+        if key in DOLLARS and value.get(key) is not None:
+            value[key] = str(value[key]).removeprefix("$")
+    return value, positions
 
 
 def unknown_profile(

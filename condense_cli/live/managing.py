@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
-from ..calling import calls_of
+from ..calling import Dollars, calls_of
 from ..config.models import Configuration
 from ..config.user import UserConfiguration
 from ..core.arguments import COUNT, POSITIVE, PRESET, SUMMARIZER, TEXT, made_by, with_arguments
@@ -22,7 +22,7 @@ from ..passes.condensation import Condensation, RunError
 from ..passes.summaries import Summarizer
 from ..plugins import Installed
 from ..providers.decision import CheckDecision
-from ..providers.manager import Manager, Sizing
+from ..providers.manager import Manager, Sizing, failure_of
 from ..providers.registry import Registered, Registry
 from ..providers.window import WindowFlags, window_of
 from .usage import tokens_of
@@ -34,8 +34,9 @@ _ESTIMATED: Final = "estimated"
 class Managed(Struct, frozen=True):
     """What to go on with: `messages`, condensed or as they were, in the model's tokens, and what was decided.
 
-    `error` is why the provider failed; unless the sliding window acted, the messages are as they were. `cost` are
-    dollars that calls of models took. `result` says all the rest.
+    `error` is why the provider failed or refused (its `kind` is then `Refused`); unless it only left single blocks
+    unsummarized, or the sliding window acted, the messages are as they were. `cost` are dollars that calls of models
+    took. `result` says all the rest.
     """
 
     messages: list[Any]
@@ -86,13 +87,16 @@ class CondensationManager:
         format: str | None = None,
         profile: str | None = None,
         allow_calls: bool = False,
-        max_cost: Decimal | float | str | None = None,
+        max_cost: Dollars = None,
+        max_cost_per_conversation: Dollars = None,
+        max_cost_per_day: Dollars = None,
         max_summary_tokens: int | None = None,
         redact: bool = False,
         summarizer: Summarizer | None = None,
         registry: Registry | None = None,
     ) -> None:
-        calls_of(profile, allow_calls, max_cost, max_summary_tokens, redact, summarizer)
+        dollars = (max_cost, max_cost_per_conversation, max_cost_per_day)
+        calls_of(profile, allow_calls, *dollars, max_summary_tokens, redact, summarizer)
         self.registry = registry or Registry(installed=Installed())
         self._configuration = api.configuration_from(configuration, preset)
         self._condense = partial(
@@ -100,6 +104,8 @@ class CondensationManager:
             profile=profile,
             allow_calls=allow_calls,
             max_cost=max_cost,
+            max_cost_per_conversation=max_cost_per_conversation,
+            max_cost_per_day=max_cost_per_day,
             max_summary_tokens=max_summary_tokens,
             redact=redact,
             summarizer=summarizer,
@@ -148,7 +154,7 @@ class CondensationManager:
             result.shown_before,
             result.shown_after,
             result.cost,
-            result.error,
+            result.error or _refused(result, configuration.provider),
             result,
         )
 
@@ -160,3 +166,9 @@ class CondensationManager:
         """The configuration, with that provider in the place of its own. Raises ConfigurationError."""
         provider = self.registry.get(provider or self._configuration.provider).id
         return replace(self._configuration, provider=provider)
+
+
+def _refused(result: Condensation, provider: str) -> RunError | None:
+    """What a provider did not do, without an error of its code."""
+    failure = failure_of(result)
+    return RunError(provider, "Refused", failure.removesuffix(".")) if failure else None

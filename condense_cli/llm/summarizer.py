@@ -197,8 +197,8 @@ class Summaries:
         allowed = access.profile.max_parallel_calls
         if min(at_once, default=0) > allowed:
             self._note(
-                f"max_parallel_calls {min(at_once)} in the configuration exceeds the {allowed} of the profile "
-                f"{access.name}, which applies."
+                f"The configuration allows {min(at_once)} parallel calls, the profile {access.name} only {allowed} "
+                "(max_parallel_calls)."
             )
         caller = replace(self._callers[access.name], max_parallel_calls=min(at_once, default=None))
         asked_for = [self._task(task, access) for task in tasks]

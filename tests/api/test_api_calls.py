@@ -148,9 +148,19 @@ def test_the_manager_falls_back_only_where_that_is_said() -> None:
     failed = CondensationManager(NATIVE, **over).condense(MESSAGES, tokens=11_000)
     assert failed.messages == MESSAGES
     assert "the model is overloaded" in str(failed.result.passes) + str(failed.result.receipts)
+    assert "no summary was written" in str(failed.error)
     slid = CondensationManager({**NATIVE, "fallback": "sliding_window"}, **over).condense(MESSAGES, tokens=11_000)
     assert len(slid.messages) < len(MESSAGES)
     assert "are lost from this transcript" in str(slid.result.warnings)
+    assert slid.error == failed.error
+
+
+def test_the_manager_says_why_a_provider_refused() -> None:
+    few = CondensationManager(NATIVE, summarizer=Short()).condense(MESSAGES[:3], force=True)
+    assert few.messages == MESSAGES[:3]
+    assert few.error is not None
+    assert few.error.provider == "native"
+    assert "fewer than 5 messages" in few.error.message
 
 
 def test_the_manager_names_its_providers_and_takes_one_for_a_call() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import anthropic
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, AgentRunResult
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ThinkingPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -36,6 +37,12 @@ def agent_of(model: Any, on_decision: Any, **how: Any) -> Agent[None, str]:
     return agent
 
 
+def run(agent: Agent[None, str], *, is_awaited: bool) -> AgentRunResult[str]:
+    if is_awaited:
+        return asyncio.run(agent.run(TASK, usage_limits=LIMITS))
+    return agent.run_sync(TASK, usage_limits=LIMITS)
+
+
 def returned(messages: list[ModelMessage]) -> list[Any]:
     return [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
 
@@ -43,13 +50,13 @@ def returned(messages: list[ModelMessage]) -> list[Any]:
 WHOLE = [found_in(part) for part in range(TURNS)]
 
 
-@pytest.mark.parametrize("caches", [False, True])
-def test_anthropic(caches: bool) -> None:
+@pytest.mark.parametrize(("caches", "is_awaited"), [(False, False), (True, False), (False, True)])
+def test_anthropic(caches: bool, is_awaited: bool) -> None:
     with wire() as wired:
         client = anthropic.AsyncAnthropic(api_key="none", base_url=wired.service.url, max_retries=0)
         model = AnthropicModel("claude-opus-4-6", provider=AnthropicProvider(anthropic_client=client))
         settings: Any = {"anthropic_cache": True, "anthropic_cache_instructions": True} if caches else {}
-        result = agent_of(model, wired.decided, model_settings=settings).run_sync(TASK, usage_limits=LIMITS)
+        result = run(agent_of(model, wired.decided, model_settings=settings), is_awaited=is_awaited)
     assert result.output == DONE
     assert returned(result.all_messages()) == WHOLE
     wired.check()
@@ -57,12 +64,13 @@ def test_anthropic(caches: bool) -> None:
     assert all("cache_control" in str(each.body["messages"]) for each in wired.requests[wired.changes[0] :])
 
 
+@pytest.mark.parametrize("is_awaited", [False, True])
 @pytest.mark.parametrize("api", ["messages", "input"])
-def test_openai(api: str) -> None:
+def test_openai(api: str, is_awaited: bool) -> None:
     with wire() as wired:
         provider = OpenAIProvider(api_key="none", base_url=f"{wired.service.url}/v1")
         model = (OpenAIChatModel if api == "messages" else OpenAIResponsesModel)("gpt-5.1", provider=provider)
-        result = agent_of(model, wired.decided).run_sync(TASK, usage_limits=LIMITS)
+        result = run(agent_of(model, wired.decided), is_awaited=is_awaited)
     assert returned(result.all_messages()) == WHOLE
     wired.check(api)
 
@@ -80,7 +88,7 @@ def test_types_and_history() -> None:
         calls = [ToolCallPart("look", {"part": 2 * turn + side}, f"c{turn}-{side}") for side in (0, 1)]
         return ModelResponse([ThinkingPart("The next ones."), *calls], usage=usage)
 
-    result = agent_of(FunctionModel(looking), fits.append).run_sync(TASK, usage_limits=LIMITS)
+    result = run(agent_of(FunctionModel(looking), fits.append), is_awaited=False)
     assert sum(fitted.decision.is_change for fitted in fits) >= 2
     history = result.all_messages()
     assert returned(history) == [found_in(part) for part in range(2 * TURNS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from typing import Any
 
@@ -31,68 +32,68 @@ def answered(block: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": block.id, "content": look(block.input["part"])}
 
 
-def test_anthropic() -> None:
+async def come(answer: Any) -> Any:
+    """The answer of a client, whether it is a sync or an async one."""
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def loop_of_messages(create: Any) -> list[Any]:
+    history: list[Any] = [{"role": "user", "content": TASK}]
+    while True:
+        answer = await come(create(model="claude-opus-4-6", max_tokens=100, tools=[TOOL], messages=history))
+        history.append({"role": "assistant", "content": answer.content})
+        calls = [block for block in answer.content if block.type == "tool_use"]
+        if not calls:
+            return history
+        history.append({"role": "user", "content": [*map(answered, calls)]})
+
+
+async def loop_of_chat(create: Any) -> list[Any]:
+    history: list[Any] = [{"role": "user", "content": TASK}]
+    while True:
+        message = (await come(create(model="gpt-5.1", messages=history))).choices[0].message
+        history.append(message)
+        if not message.tool_calls:
+            return history
+        for call in message.tool_calls:
+            found = look(json.loads(call.function.arguments)["part"])
+            history.append({"role": "tool", "tool_call_id": call.id, "content": found})
+
+
+async def loop_of_responses(create: Any) -> list[Any]:
+    history: list[Any] = [{"role": "user", "content": TASK}]
+    while True:
+        answer = await come(create(model="gpt-5.1", input=history, store=False))
+        history += answer.output
+        calls = [item for item in answer.output if item.type == "function_call"]
+        if not calls:
+            return history
+        for call in calls:
+            found = look(json.loads(call.arguments)["part"])
+            history.append({"type": "function_call_output", "call_id": call.call_id, "output": found})
+
+
+@pytest.mark.parametrize("client_of", [anthropic.Anthropic, anthropic.AsyncAnthropic])
+def test_anthropic(client_of: Any) -> None:
     with wire() as wired:
-        client = anthropic.Anthropic(api_key="none", base_url=wired.service.url)
-        create = fitted(client.messages.create, wired)
-        history: list[Any] = [{"role": "user", "content": TASK}]
-        while True:
-            answer = create(model="claude-opus-4-6", max_tokens=100, tools=[TOOL], messages=history)
-            history.append({"role": "assistant", "content": answer.content})
-            calls = [block for block in answer.content if block.type == "tool_use"]
-            if not calls:
-                break
-            history.append({"role": "user", "content": [*map(answered, calls)]})
+        client = client_of(api_key="none", base_url=wired.service.url)
+        history = asyncio.run(loop_of_messages(fitted(client.messages.create, wired)))
     wired.check()
-    assert answer.content[0].text == DONE
+    assert history[-1]["content"][0].text == DONE
     assert len(history) == 2 * TURNS + 2
     assert all(look(part) in str(history[2 * part + 2]["content"][0]["content"]) for part in range(TURNS))
     assert "cache_control" in json.dumps(wired.requests[-1].body["messages"])
 
 
-def test_anthropic_async() -> None:
-    async def loop(wired: Wire) -> None:
-        history: list[Any] = [{"role": "user", "content": TASK}]
-        async with anthropic.AsyncAnthropic(api_key="none", base_url=wired.service.url) as client:
-            create = fitted(client.messages.create, wired)
-            for _ in range(TURNS + 1):
-                answer = await create(model="claude-opus-4-6", max_tokens=100, tools=[TOOL], messages=history)
-                history.append({"role": "assistant", "content": answer.content})
-                results = [answered(block) for block in answer.content if block.type == "tool_use"]
-                history.append({"role": "user", "content": results})
-
+@pytest.mark.parametrize("client_of", [openai.OpenAI, openai.AsyncOpenAI])
+@pytest.mark.parametrize("key", ["messages", "input"])
+def test_openai(client_of: Any, key: str) -> None:
     with wire() as wired:
-        asyncio.run(loop(wired))
-    wired.check()
-
-
-def test_openai_chat() -> None:
-    with wire() as wired:
-        client = openai.OpenAI(api_key="none", base_url=f"{wired.service.url}/v1")
-        create = fitted(client.chat.completions.create, wired)
-        history: list[Any] = [{"role": "user", "content": TASK}]
-        while True:
-            message = create(model="gpt-5.1", messages=history).choices[0].message
-            history.append(message)
-            if not message.tool_calls:
-                break
-            for call in message.tool_calls:
-                found = look(json.loads(call.function.arguments)["part"])
-                history.append({"role": "tool", "tool_call_id": call.id, "content": found})
-    wired.check()
-
-
-def test_openai_responses() -> None:
-    with wire() as wired:
-        client = openai.OpenAI(api_key="none", base_url=f"{wired.service.url}/v1")
-        create = fitted(client.responses.create, wired)
-        history: list[Any] = [{"role": "user", "content": TASK}]
-        calls: list[Any] = [None]
-        while calls:
-            answer = create(model="gpt-5.1", input=history, store=False)
-            history += answer.output
-            calls = [item for item in answer.output if item.type == "function_call"]
-            for call in calls:
-                found = look(json.loads(call.arguments)["part"])
-                history.append({"type": "function_call_output", "call_id": call.call_id, "output": found})
-    wired.check("input")
+        client = client_of(api_key="none", base_url=f"{wired.service.url}/v1")
+        if key == "messages":
+            history = asyncio.run(loop_of_chat(fitted(client.chat.completions.create, wired)))
+        else:
+            history = asyncio.run(loop_of_responses(fitted(client.responses.create, wired)))
+    wired.check(key)
+    outputs = [each.get("content") or each.get("output") for each in history[1:] if isinstance(each, dict)]
+    assert outputs == [look(part) for part in range(TURNS)]

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import model_server as played
 import pytest
@@ -13,9 +14,10 @@ from desk import BY_MODEL, KEYS, Desk
 from helpers import as_lines, condense, session
 from model_server import model_server
 
-from condense_cli import loads
+from condense_cli import CondensationManager, api, loads
 from condense_cli.config.limits import Limits, limits_in
-from condense_cli.errors import ConfigurationError, ExitStatus
+from condense_cli.config.variables import LIMITS
+from condense_cli.errors import ConfigurationError, ExitStatus, UsageError
 from condense_cli.llm.accounts import FILE_NAME, Accounts, Spendable, conversation_of
 
 
@@ -51,6 +53,17 @@ def test_a_flag_goes_before_a_variable_and_that_before_the_file(desk: Desk, cach
     assert called(desk, more="max_cost: 0", CONDENSE_MAX_COST="$0.9") == 1
     assert called(desk, "--max-cost", "0.9", more="max_cost: 0", CONDENSE_MAX_COST="0") == 1
     assert called(desk, "--max-cost", "0", status=ExitStatus.CALLS_FAILED, CONDENSE_MAX_COST="0.9") == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "written", "calls"),
+    [("max_cost", "$0.90", 1), ("max_cost", "0", 0), ("max_summary_tokens", "60k", 1), ("max_summary_tokens", "0", 0)],
+)
+def test_a_limit_is_written_alike_everywhere(desk: Desk, cache: Path, key: str, written: str, calls: int) -> None:
+    status = ExitStatus.DONE if calls else ExitStatus.CALLS_FAILED
+    assert called(desk, f"--{key.replace('_', '-')}", written, status=status) == calls
+    assert called(desk, status=status, **{f"CONDENSE_{key.upper()}": written}) == calls
+    assert called(desk, status=status, more=f"{key}: {written}") == calls
 
 
 @pytest.mark.parametrize("flag", ["--max-cost-per-day", "--max-cost-per-conversation"])
@@ -138,6 +151,29 @@ def test_limits_that_are_none_are_refused_with_a_hint(desk: Desk, cache: Path, v
         limits_in({"CONDENSE_MAX_COST": value})
     assert caught.value.hint
     assert called(desk, more=f"max_cost: {value}", status=ExitStatus.USAGE) == 0
+    desk.own.write_text(f"max_cost: {value}\n")
+    refused = condense("config", "validate", str(desk.own))
+    assert "Write dollars such as 0.50" in refused.text + refused.stderr
+
+
+# From Python there is each limit that a flag can set.
+@pytest.mark.parametrize("key", LIMITS)
+def test_a_limit_of_a_call_from_python(desk: Desk, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    arguments: dict[str, Any] = {key: True if key == "redact" else 0}
+    with pytest.raises(UsageError, match="apply to model calls only"):
+        api.condense(api.load(desk.input), {"provider": "native"}, **arguments)
+    if key == "redact":
+        return
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        manager = CondensationManager({"provider": "native"}, context_window=4_000, profile="openai", **arguments)
+        managed = manager.condense(session())
+        result = api.condense(api.load(desk.input), {"provider": "native"}, profile="openai", **arguments)
+        assert (server.calls, len(result.changes), managed.is_condensed) == (0, 0, False)
+    assert managed.error is not None
+    assert "no summary was written" in managed.error.message
 
 
 def test_limits_over_limits() -> None:

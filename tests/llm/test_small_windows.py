@@ -27,14 +27,18 @@ def test_a_summary_fits_a_small_window_as_it_comes(desk: Desk, way: str, api: st
 
 
 # A session that is larger than the window goes in parts, of which each fits.
-def test_a_long_session_goes_in_parts(desk: Desk) -> None:
+@pytest.mark.parametrize(("way", "api", "window"), [("batch", "openai", WINDOW), ("native", "anthropic", 4_096)])
+def test_a_long_session_goes_in_parts(desk: Desk, way: str, api: str, window: int) -> None:
     turns = [each for n in range(30) for each in read_turn(f"toolu_{n}", f"{n}.py", listing(n))]
     desk.input.write_bytes(as_lines([user("Please look around."), *turns, assistant("Done.")]))
-    with model_server(played.good("A short summary.")) as server:
-        desk.profiles(server, context_window=WINDOW)
-        report = desk.report("batch", "--profile", "openai", "--no-cache", "--allow-partial")
+    names = " ".join(f"{n}.py" for n in range(30))  # Without them an answer lacks what a summary has to hold.
+    with model_server(played.good(f"A short summary of {names}.")) as server:
+        desk.profiles(server, context_window=window)
+        report = desk.report(way, "--profile", api, "--no-cache")
         assert server.calls > 2
-    assert not any("not even in parts" in warning for warning in report["warnings"])
+        assert max(len(str(body["messages"])) for body in server.bodies) < 4 * window
+    assert report["summaries"][0]["written"] == 1
+    assert not report["warnings"]
 
 
 @pytest.mark.parametrize(("of_profile", "is_said"), [(1, True), (2, False), (5, False)])
@@ -45,7 +49,7 @@ def test_more_calls_at_a_time_than_the_profile_allows_are_told_of(desk: Desk, of
         assert server.most_at_once <= min(2, of_profile)
     said = [warning for warning in report["warnings"] if "max_parallel_calls" in warning]
     assert said == (
-        ["max_parallel_calls 2 in the configuration exceeds the 1 of the profile openai, which applies."]
+        ["The configuration allows 2 parallel calls, the profile openai only 1 (max_parallel_calls)."]
         if is_said
         else []
     )
