@@ -36,9 +36,8 @@ def tables(groups: Groups, measures: Sequence[str], versions: Mapping[str, str] 
     lines = [
         f"Measured on {datetime.now(UTC).date()} with {known}, on {measured}. Percent at "
         f"{' / '.join(f'{100 * size:.0f}%' for size in SIZES)} of the tokens; in bold the best of those that got "
-        f"there. First {plural(len(by_all), 'cut')} at which every way could be measured; a cut does not "
-        "count at a size of which half is not enough for what stays at any size (instructions, first request, newest "
-        "turns):",
+        f"there. First the cuts at which every way could be measured. A cut does not count at a size "
+        "of which half is not enough for what stays at any size (instructions, first request, newest turns):",
         "",
         *_every_measure(by_all, measures),
     ]

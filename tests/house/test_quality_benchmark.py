@@ -143,7 +143,7 @@ def test_the_comparison_runs_without_peers(tmp_path: Path, capsys: pytest.Captur
     compare.main(["--group", "made up", str(_transcripts(tmp_path)), *few, "--peers"])
     printed = capsys.readouterr().out
     assert "on 2 sessions of 1 project." in printed
-    assert "First 2 cuts at which every way could be measured; " in printed
+    assert "First the cuts at which every way could be measured." in printed
     assert re.search(r"^\| balanced \| [\d.]+ / [\d.]+ \|(?: [^|]+ \|){2}$", printed, re.MULTILINE)
     assert "| drop the oldest |" in printed
     assert "kind of client" not in printed
