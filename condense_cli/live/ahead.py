@@ -11,7 +11,7 @@ from msgspec import Struct
 from .freezing import Means
 from .requests import Request
 from .segments import Segments
-from .steps import NewSegments, next_segment, renewed
+from .steps import NewSegments, next_segment
 
 
 class Attempt(Struct, frozen=True):
@@ -27,8 +27,9 @@ class Attempt(Struct, frozen=True):
 
     def run(self) -> NewSegments | str:
         """What came of it, or why nothing did, in words."""
-        step = renewed if self.renews else next_segment
-        return step(self.request, self.segments, self.means, self.format, self.model, self.target)
+        segments = () if self.renews else self.segments
+        format_name = self.segments[-1].format if self.segments else self.format
+        return next_segment(self.request, segments, self.means, format_name, self.model, self.target)
 
     def is_good_for(self, later: Attempt) -> bool:
         """Whether what came of it can be sent in the place of what is tried later in the same conversation."""

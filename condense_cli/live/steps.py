@@ -34,23 +34,12 @@ def next_segment(
     model: str | None,
     target: int | None = None,
 ) -> NewSegments | str:
-    """Condense what came since the last decision; why not, in words."""
+    """Condense what came since the last of the segments, without any all that the caller has; why not, in words.
+
+    What was thought over messages that are not sent any more is left out.
+    """
     rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
-    return _step(request, segments, rest, means, segments[-1].format if segments else format_name, model, target)
-
-
-def renewed(
-    request: Request,
-    segments: Segments,
-    means: Means,
-    format_name: str | None,
-    model: str | None,
-    target: int | None = None,
-) -> NewSegments | str:
-    """Condense all of the caller's messages again from the start; why not, in words."""
-    # What was thought since the first decision was thought over messages that are not sent any more.
-    rest = without_thinking(request, 0) if binds_thinking(model) else live_part(request, ())
-    return _step(request, (), rest, means, segments[-1].format if segments else format_name, model, target)
+    return _step(request, segments, rest, means, format_name, model, target)
 
 
 def again(request: Request, segments: Segments, means: Means) -> tuple[Segments, str]:
