@@ -170,12 +170,11 @@ def typed_file(
 ) -> Loaded:
     """The configuration in a file of that kind; what else it may say is checked. Raises ConfigurationError."""
     value = with_numbers(value, kind)
-    faults, value = _faults(value, kind, positions, ())
+    faults, value, typed = _faults(value, kind, positions, ())
     found = [error for _, error in faults]
-    try:
-        preset = msgspec.convert(value, kind).preset
-    except msgspec.ValidationError:
-        raise all_together(found) from None
+    if typed is None:
+        raise all_together(found)
+    preset = typed.preset
     if preset is not None and folder is None:
         raise positions.error(("preset",), "this file is used as a preset and cannot name one itself")
     known = {field.name for field in msgspec.structs.fields(Configuration)}
@@ -220,28 +219,28 @@ T = TypeVar("T", bound=Struct)
 def as_typed(value: Any, kind: type[T], positions: Positions, at: KeyPath = ()) -> T:
     """Plain values, which stand at a path of a file, as a struct. Raises ConfigurationError, with all that is wrong."""
     value = with_numbers(value, kind)
-    faults, value = _faults(value, kind, positions, at)
-    if faults:
+    faults, _, typed = _faults(value, kind, positions, at)
+    if faults or typed is None:
         raise all_together(error for _, error in faults)
-    return msgspec.convert(value, kind)
+    return typed
 
 
 def _faults(
-    value: Any, kind: type[Struct], positions: Positions, at: KeyPath
-) -> tuple[list[tuple[KeyPath, ConfigurationError]], Any]:
-    """All that is wrong, each with the path at which it was left out to find the next; and the values without it."""
+    value: Any, kind: type[T], positions: Positions, at: KeyPath
+) -> tuple[list[tuple[KeyPath, ConfigurationError]], Any, T | None]:
+    """All that is wrong, each with the path at which it was left out to find the next; and the values without it, plain
+    and as a struct, None where they are none yet."""
     found: list[tuple[KeyPath, ConfigurationError]] = []
     while len(found) < _MOST_FAULTS:
         try:
-            msgspec.convert(value, kind)
-            break
+            return found, value, msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
             value = value if found else deepcopy(value)
             explained = _explained(str(error), positions, value, kind, at)
             found.append((_leave_out(value, str(error)), explained))
             if not found[-1][0]:
                 break
-    return found, value
+    return found, value, None
 
 
 def _leave_out(value: Any, message: str) -> KeyPath:
