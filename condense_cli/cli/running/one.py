@@ -8,10 +8,10 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ...core.tokens import Counter
+from ...delivering import Where
 from ...report.text.visible import visible
-from ..console import say, tell
+from ..console import say, tell, write_out
 from ..reading import read_transcript
-from .destination import Where
 from .log import log_run
 from .output import write_report
 from .providing import say_error
@@ -22,9 +22,9 @@ from .work import Treatment, Worker, output_of, status_of_result
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from ...delivering import Destination
     from ...errors import ExitStatus
     from ...providers.registry import Registry
-    from .destination import Destination
     from .options import Showing
     from .progress import Tell
 
@@ -54,7 +54,10 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
 
         result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
-    written = to.write(output.data or b"", transcript)
+    data = output.data or b""
+    if to.writes_stdout and not to.dry_run:
+        write_out(data)
+    written = to.write(data, transcript)
     status = status_of_result(result, summaries, treatment)
     if not showing.log_json:  # Its line names the error.
         say_error(result)
