@@ -39,15 +39,9 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         if treatment.to is None:
             to.check(transcript)
         count = Counter.of(transcript, work.configuration.counter)
-        factor = None
-        if work.count == "exact":
-            from .counting import factor_for
-
-            factor = factor_for(work.count, transcript, count, treatment.calls)
         with summaries_for(work.configuration, count, treatment.calls) as summaries:
-            result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(
-                transcript, count, factor, tell_pass
-            )
+            condensed = Worker(work, treatment.calls, summaries, registry, time.perf_counter)
+            result = condensed(transcript, count, on_pass=tell_pass)
     known = len(result.warnings)
     if work.names_blocks:
         from ...passes.flags import name_flags
