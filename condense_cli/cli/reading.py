@@ -42,7 +42,7 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
         )
     from ..report.text.fitted_table import shortened
     from ..sessions.choosing import choose
-    from .machine import session_places, tilde
+    from ..sessions.machine import session_places, tilde
 
     choice = choose(session, session_places(), Path.cwd())
     if session == LATEST and is_latest_said:
@@ -57,8 +57,8 @@ def say_origin(file: str) -> None:
     """Tell that a session was condensed before, and from which one."""
     if not os.path.lexists(f"{file}.condense-origin"):  # A look that costs nothing: `storage` is not loaded for it.
         return
+    from ..sessions.machine import tilde
     from ..storage.origins import origin_of
-    from .machine import tilde
 
     original = origin_of(file)
     if original is not None:

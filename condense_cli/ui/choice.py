@@ -8,9 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
-from typer import BadParameter
 
-from ..cli.options import parse_tokens
+from ..core.numbers import count_in
 from ..errors import UsageError
 
 _PERCENT: Final = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
@@ -45,12 +44,10 @@ class UserChoice(Struct, frozen=True):
             if share is not None and not 0 < share < 100:
                 raise UsageError(f"{typed} is not between 0% and 100%.")
             return replace(self, target_tokens=None, target_percent=share)
-        try:
-            return replace(self, target_tokens=parse_tokens(typed), target_percent=None)
-        except BadParameter:
-            raise UsageError(
-                f"{typed!r} is not a target.", "Write 60000, 60k or 40%, or nothing for no target."
-            ) from None
+        tokens = count_in(typed)
+        if not tokens:
+            raise UsageError(f"{typed!r} is not a target.", "Write 60000, 60k or 40%, or nothing for no target.")
+        return replace(self, target_tokens=tokens, target_percent=None)
 
     def keeping(self, selector: str) -> UserChoice:
         """The choice with a selector among what is kept, and not among what is cut; without it if it was there."""

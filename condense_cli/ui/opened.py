@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
-from ..cli.reading import input_file, read_transcript
 from ..config.models import Configuration
 from ..config.overrides import overrides_from
 from ..config.user import UserConfiguration
@@ -77,10 +76,6 @@ class Desk(Struct, frozen=True):
     user: UserConfiguration
     registry: Registry
 
-    def read(self, file: str | None, session: str | None = None) -> OpenSession | None:
-        """The session in a file, or that of an id; None where neither is given. Raises CondenseError."""
-        return OpenSession.read(input_file(file, session), self) if file or session else None
-
 
 class OpenSession:
     """A transcript with all that does not depend on a choice. One thread at a time may ask it."""
@@ -99,7 +94,7 @@ class OpenSession:
     def read(cls, path: str, desk: Desk) -> OpenSession:
         """The session in a file. Raises UsageError, TranscriptError."""
         seen = stamp(Path(path))
-        return cls(path, read_transcript(path, None), seen, desk)
+        return cls(path, api.load(path), seen, desk)
 
     @cached_property
     def window(self) -> int | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from .. import api
-from ..cli.running.destination import Delivery, Destination, Where
+from ..delivering import Delivery, Destination, Where
 from ..errors import OutputError, UsageError
 from ..report.text.visible import visible
 from ..storage.backups import undo

@@ -42,7 +42,7 @@ def mcp(
             ) from error
         from ...asking.library import Library
         from ...config.user import load_user_configuration
-        from ..machine import session_places
+        from ...sessions.machine import session_places
 
         library = Library(session_places(), Path.cwd(), named)
         if named is not None:

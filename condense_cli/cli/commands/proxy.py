@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import CondenseError, UsageError
+from ...sessions.machine import cache_folder
 from ..console import exits, say
-from ..machine import cache_folder
 from ..options import preset_option
 from ..running.needing import ContextWindow
 

@@ -60,7 +60,7 @@ def sessions(
             raise UsageError("--here and --project cannot be used together.", "Use one of them.")
         from ...config.user import load_user_configuration
         from ...sessions import finding, listing
-        from ..machine import cache_folder, session_places
+        from ...sessions.machine import cache_folder, session_places
 
         places = [place for place in session_places() if client is None or place.client is client]
         found = finding.find(places, everything=shows_all)
@@ -115,7 +115,7 @@ def _progress() -> Iterator[Callable[[SessionFile], None]]:
 
 def _say_nothing_found(report: SessionList, folder: Path | None, *, flag: str, everything: bool) -> None:
     """Where it looked, unless there are sessions and the user asked for others."""
-    from ..machine import tilde
+    from ...sessions.machine import tilde
 
     if report.files:
         more = "" if everything else "--all lists archived and empty ones too"
@@ -138,7 +138,7 @@ def _where(path: str) -> str:
 
 
 def _say_skipped(report: SessionList) -> None:
-    from ..machine import tilde
+    from ...sessions.machine import tilde
 
     for skipped in report.skipped:
         what = plural(skipped.count, "file or folder", "files or folders")

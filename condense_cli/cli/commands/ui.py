@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from ...errors import UsageError
 from ..console import exits
 from ..options import File, Preset, Session
+from ..reading import input_file
 
 if TYPE_CHECKING:
     from ...report.lists.sessions import SessionList
-    from ...ui.opened import Desk
+    from ...ui.opened import Desk, OpenSession
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -34,7 +35,7 @@ def ui(file: File = None, session: Session = None, preset: Preset = None) -> Non
 
         desk = _desk()
         start = desk.configurations.start(preset)
-        CondenseApp(desk, start, sessions_here, desk.read(file, session)).run()
+        CondenseApp(desk, start, sessions_here, _opened(file, session, desk)).run()
 
 
 def edit_configuration(name: str, file: str | None, session: str | None) -> None:
@@ -49,7 +50,7 @@ def edit_configuration(name: str, file: str | None, session: str | None) -> None
     is_of_package = name in presets.names() and presets.folder_of(name) is None
     own = user_configuration_path().parent / "presets" / f"{name}.yaml"
     home = own if is_of_package else presets.find(name)
-    editor = EditorScreen(choice, desk.configurations, desk.read(file, session), home)
+    editor = EditorScreen(choice, desk.configurations, _opened(file, session, desk), home)
     CondenseApp(desk, choice, sessions_here, editor=editor).run()
 
 
@@ -58,12 +59,21 @@ def _desk() -> Desk:
     from ...config.user import load_user_configuration
     from ...ui.configurations import Configurations
     from ...ui.opened import Desk
+    from ..memory import give_back_large_blocks
     from ..running.providing import registry_of_user
     from ..running.settings import presets_here
 
+    give_back_large_blocks()  # Any session may be opened.
     user, registry = load_user_configuration(), registry_of_user()
     providers = [entry.provider.id for entry in registry.all()]
     return Desk(Configurations(presets_here(), providers, list(user.profiles)), user, registry)
+
+
+def _opened(file: str | None, session: str | None, desk: Desk) -> OpenSession | None:
+    """The session in a file, or that of an id; None where neither is given. Raises CondenseError."""
+    from ...ui.opened import OpenSession
+
+    return OpenSession.read(input_file(file, session), desk) if file or session else None
 
 
 def check_terminal() -> None:
@@ -80,7 +90,7 @@ def sessions_here() -> SessionList:
     """The newest sessions of this machine."""
     from ...config.user import load_user_configuration
     from ...sessions import finding, listing
-    from ..machine import cache_folder, session_places
+    from ...sessions.machine import cache_folder, session_places
 
     found = finding.find(session_places())
     newest = listing.listed(found.files, cache_folder(), limit=_MOST)

@@ -21,7 +21,7 @@ Progress = Callable[[int], AbstractContextManager[Callable[[float], None]]]
 def sessions_here() -> list[str]:
     """The files of all sessions on this machine, the newest first. Raises UnreadableError where there are none."""
     from ...sessions.finding import find
-    from ..machine import session_places
+    from ...sessions.machine import session_places
 
     # What a snapshot records its session records as well.
     files = [file for file in find(session_places(), everything=True).files if not file.is_snapshot]

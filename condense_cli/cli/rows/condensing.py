@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ...calling import OnDemand
 from ...core.factor import factor_as
+from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...rows.arrays import is_array
 from ...rows.condensing import Counters, for_each_row, tallied
@@ -25,7 +26,6 @@ from ...rows.tally import Tally
 from ...rows.working import flow, results
 from ..console import write_out
 from ..reading import name_of
-from ..running.destination import Destination, Where
 from ..running.summarizing import SummaryUse, status_of
 from ..running.work import Treatment, Worker
 from ..running.workers import done_to_each, may_call

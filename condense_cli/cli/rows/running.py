@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from ...core.plurals import plural
+from ...delivering import Destination
 from ...errors import ExitStatus
 from ...report.run.summaries import sentences
 from ...rows import facts
 from ...storage.processes import usable_processors
 from ..console import console, print_lines, print_warnings, say
 from ..reading import name_of
-from ..running.destination import Destination
 from ..running.output import write_report
 from ..running.work import Treatment
 from .condensing import RowsOutcome, RowsTask, check_destination, condense_rows, output_of

@@ -8,10 +8,10 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ...core.tokens import Counter
+from ...delivering import Where
 from ...report.text.visible import visible
-from ..console import say, tell
+from ..console import say, tell, write_out
 from ..reading import read_transcript
-from .destination import Where
 from .log import log_run
 from .output import write_report
 from .providing import say_error
@@ -22,9 +22,9 @@ from .work import Treatment, Worker, output_of, status_of_result
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from ...delivering import Destination
     from ...errors import ExitStatus
     from ...providers.registry import Registry
-    from .destination import Destination
     from .options import Showing
     from .progress import Tell
 
@@ -39,22 +39,19 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         if treatment.to is None:
             to.check(transcript)
         count = Counter.of(transcript, work.configuration.counter)
-        factor = None
-        if work.count == "exact":
-            from .counting import factor_for
-
-            factor = factor_for(work.count, transcript, count, treatment.calls)
         with summaries_for(work.configuration, count, treatment.calls) as summaries:
-            result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(
-                transcript, count, factor, tell_pass
-            )
+            condensed = Worker(work, treatment.calls, summaries, registry, time.perf_counter)
+            result = condensed(transcript, count, on_pass=tell_pass)
     known = len(result.warnings)
     if work.names_blocks:
         from ...passes.flags import name_flags
 
         result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
-    written = to.write(output.data or b"", transcript)
+    data = output.data or b""
+    if to.writes_stdout and not to.dry_run:
+        write_out(data)
+    written = to.write(data, transcript)
     status = status_of_result(result, summaries, treatment)
     if not showing.log_json:  # Its line names the error.
         say_error(result)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from ...core.tokens import Counter, Encoding, encoding_for
+from ...delivering import Delivery, Destination, Where
 from ...passes.condensation import Condensation
 from ...report.run import facts
 from ...report.run.shortcomings import warnings_of
 from ...report.text.visible import visible
 from ..console import console, print_paged, say, tell
 from ..reading import name_of
-from .destination import Delivery, Destination, Where, proposal
+from .destination import proposal
 from .options import Showing
 from .summarizing import SummaryUse
 from .work import Output, Treatment

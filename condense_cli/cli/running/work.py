@@ -195,11 +195,11 @@ class Worker:
     ) -> Condensation:
         """Condense a transcript, counting with this. Raises CondenseError.
 
-        `factor` is that of the transcript, where it takes a call to know it; `on_pass` is told the name of each pass.
+        `factor` is that of the transcript, where it is known; `on_pass` is told the name of each pass.
         """
         work = self._work
         self._summaries.begin(transcript, count)
-        factor = factor or factor_as(work.count, transcript, count)
+        factor = factor or self._factor(transcript, count)
         target = work.target_tokens
         if work.target_percent is not None:
             target = int(factor.shown(count.transcript(transcript)) * work.target_percent / 100)
@@ -218,6 +218,14 @@ class Worker:
         )
         sizing = self._sizing(transcript, count, factor)
         return condensed(transcript, configuration, context, self._registry, sizing, slim=work.slim)
+
+    def _factor(self, transcript: Transcript, count: Counter) -> Factor:
+        """The model's tokens for one that is counted; for `exact` with a call of its provider."""
+        if self._work.count != "exact":
+            return factor_as(self._work.count, transcript, count)
+        from .counting import factor_for
+
+        return factor_for(self._work.count, transcript, count, self._calls)
 
     def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:
         """How it is decided. Prices are loaded, and the user's file is read, when something asks for the window."""

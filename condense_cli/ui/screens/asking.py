@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 from msgspec.structs import replace
 from textual.app import App
 
-from ...cli.running.destination import Where
+from ...delivering import Where
 from ..choice import ChoiceHistory, UserChoice
 from ..configuration_text import configuration_text
 from ..help import MARKS, SESSION_KEYS, help_lines

@@ -11,10 +11,10 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widgets import Footer, Static
 
-from ...cli.machine import tilde
 from ...errors import CondenseError
 from ...report.page.conversation import UNCHANGED
 from ...report.text.visible import visible
+from ...sessions.machine import tilde
 from ..background import Background
 from ..choice import ChoiceHistory, UserChoice
 from ..lines import ShownPlace, message_lines, place_lines

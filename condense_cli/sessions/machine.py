@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from ..core import user_folders
 
 if TYPE_CHECKING:
-    from ..sessions.places import SessionPlace
+    from .places import SessionPlace
 
 
 def session_places() -> list[SessionPlace]:
     """Every folder in which a client of this user may keep sessions."""
-    from ..sessions.places import places
+    from .places import places
 
     return places(_home(), os.environ, sys.platform)
 
