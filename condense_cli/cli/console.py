@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -76,6 +76,20 @@ def _page(text: str) -> None:
         subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env={**os.environ, **colours}) as pager,
     ):
         pager.communicate(text.encode("utf-8", "replace"))
+
+
+@contextmanager
+def bar(total: int, pieces: str) -> Iterator[Callable[[float], None]]:
+    """A bar on the terminal, if messages go to one, which is told how many of the pieces are done."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    text = TextColumn(f"{{task.completed:,.0f}} of {total:,} {pieces}")
+    with Progress(text, BarColumn(), TimeRemainingColumn(), console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda done: progress.update(task, completed=done)
 
 
 def tell(line: str) -> None:

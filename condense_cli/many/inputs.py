@@ -24,6 +24,10 @@ class Input(Struct, frozen=True):
     below: Path
     named: bool
 
+    @property
+    def base(self) -> Path:
+        return self.path.parents[len(self.below.parts) - 1]
+
 
 def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
     """Every file once, in the order of the arguments, those of a folder by name; hidden ones are left out.

@@ -8,32 +8,31 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..core import json_text
 from ..errors import CondenseError
+from ..rows.tally import Tally
 from ..storage.files import input_errors, output_errors
 
 NAME: Final = ".condense-run.jsonl"
-RECORD: Final = 2
+RECORD: Final = 3
 """Goes up when an earlier run with the same flags may have written something else: then all is done again."""
 
 _PIECE: Final = 1 << 20
 
 
 class FileRecord(Struct, frozen=True):
-    """One file that was written: its path in the folder, what it was made from and how, its hash, and the figures.
+    """One file that was written: its path in the folder, what it was made from and how, its hash, and what came of it.
 
-    `made_from` is the hash of the input's bytes and of everything that decides what becomes of them.
+    `made_from` is the hash of the input's bytes and of everything that decides what becomes of them. Records of 0.1.0
+    have no tally: what they tell of was made otherwise, and is done again.
     """
 
     output: str
     made_from: str
     sha256: str
-    format: str
-    tokens_before: int
-    tokens_after: int
-    rows: int = 0
+    tally: Tally = field(default_factory=Tally)
 
 
 def read_record(folder: Path) -> dict[str, FileRecord]:
@@ -45,8 +44,8 @@ def read_record(folder: Path) -> dict[str, FileRecord]:
         return entries
     for line in lines:
         try:
-            entry = msgspec.convert(json_text.parse(line), FileRecord)
-        except (ValueError, RecursionError):
+            entry = msgspec.convert(json_text.parse(line), FileRecord, dec_hook=lambda counter, value: counter(value))
+        except (ValueError, TypeError, RecursionError):
             continue
         entries[entry.output] = entry
     return entries
@@ -55,7 +54,7 @@ def read_record(folder: Path) -> dict[str, FileRecord]:
 def add_entry(folder: Path, entry: FileRecord) -> None:
     """Note a file that stands whole in the folder. Raises OutputError."""
     path = folder / NAME
-    line = json.dumps(msgspec.structs.asdict(entry), separators=(",", ":"))  # A name need not be UTF-8.
+    line = json.dumps(msgspec.to_builtins(entry), separators=(",", ":"))  # A name need not be UTF-8.
     with output_errors(path), path.open("ab") as file:
         file.write(b"\n" * bool(file.tell()) + line.encode())
 

@@ -85,6 +85,14 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
         tally.refuse(line, str(result.error))
         if data is None:
             return None
+    add_conversation(result, tally)
+    tally.changed += data is not None
+    tally.note(line, result.shown_before, result.shown_after)
+    return data
+
+
+def add_conversation(result: Condensation, tally: Tally) -> None:
+    """Add the figures of a conversation, whether it is a row or a file."""
     transcript, factor = result.before, result.factor
     tally.weigh(transcript, factor, result.tokens_before)
     tally.shrink(transcript, factor, result.tokens_after, len(result.transcript.messages))
@@ -93,6 +101,3 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
     tally.not_summarized += sum(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
     tally.missed += result.is_target_missed
     tally.fallen_back += result.metrics is not None and result.metrics.fallback is not None
-    tally.changed += data is not None
-    tally.note(line, result.shown_before, result.shown_after)
-    return data

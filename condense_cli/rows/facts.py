@@ -1,4 +1,4 @@
-"""The facts of a run over rows, in the shape that the JSON report has. Documented in docs/rows.md."""
+"""The facts of a run over rows or files, as the JSON report has them. Documented in docs/rows.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from ..core.factor import CountName
 from ..core.plurals import plural
@@ -19,6 +19,7 @@ from ..report.run.facts import IN_JSON, SHAPE, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
 from ..report.text.shares import change_text, percent
 from ..storage.compressed import suffix_of
+from .files import FileCounts, FileResult, FileTokens
 from .tally import Problem, Tally
 
 
@@ -32,17 +33,13 @@ class RowCounts(Struct, frozen=True):
     added: int = 0
 
 
-class RowTokens(Struct, frozen=True, rename=IN_JSON):
-    """The models' tokens of all messages together; the words are those of the report of one run.
+class RowTokens(FileTokens, frozen=True, rename=IN_JSON):
+    """The models' tokens of all messages together.
 
     `bare` are the tokens as they are counted, before the factors of the models. `count` says in whose tokens the others
     are.
     """
 
-    before: int
-    after: int
-    saved: int
-    saved_percent: float
     lossless_saved: int
     encoding: str
     exact: bool
@@ -62,7 +59,9 @@ class ReadingCost(Struct, frozen=True):
     after: str | None
 
 
-class RowsReport(Struct, frozen=True):
+class SetReport(Struct, frozen=True, kw_only=True):
+    """On the rows of a file; with `files` and `results` on many files, of which some may hold `rows`."""
+
     version: int
     condense: str
     input: str
@@ -70,6 +69,7 @@ class RowsReport(Struct, frozen=True):
     format: str
     formats: dict[str, int]
     configuration: str
+    files: FileCounts | UnsetType = UNSET
     rows: RowCounts
     messages: Pair
     tokens: RowTokens
@@ -80,7 +80,12 @@ class RowsReport(Struct, frozen=True):
     prices: str | None
     summaries: list[Summarized]
     problems: list[Problem]
+    results: Sequence[FileResult] | UnsetType = UNSET
     warnings: list[str]
+
+    @property
+    def piece(self) -> str:
+        return "row" if self.files is UNSET else "file"
 
 
 def build(
@@ -96,19 +101,22 @@ def build(
     spent: Decimal = Decimal(0),
     summaries: Sequence[Summarized] = (),
     warnings: Sequence[str] = (),
-) -> RowsReport:
+    results: Sequence[FileResult] | UnsetType = UNSET,
+) -> SetReport:
     saved = tally.tokens_before - tally.tokens_after
     encodings = {encoding_for(model or None, counter) for model in tally.tokens_before_of}
     names = sorted({encoding.name for encoding in encodings}) or [DEFAULT_ENCODING]
     reading = [_reading(model, tally, now) for model in sorted(tally.tokens_before_of)]
-    return RowsReport(
+    piece = "row" if results is UNSET else "conversation"
+    return SetReport(
         version=SHAPE,
         condense=__version__,
         input=source,
         output=output,
-        format="rows",
+        format="rows" if results is UNSET else "files",
         formats=dict(sorted(tally.formats.items())),
         configuration=configuration,
+        files=UNSET if results is UNSET else FileCounts.of(results),
         rows=RowCounts(tally.rows, tally.changed, tally.bad, tally.missed, tally.added),
         messages=Pair(tally.messages_before, tally.messages_after),
         tokens=RowTokens(
@@ -131,7 +139,8 @@ def build(
         prices=str(prices.table(now.date())) if any(entry.before for entry in reading) else None,
         summaries=list(summaries),
         problems=tally.problems,
-        warnings=[*_shortcomings(tally), *sorted(of_another(*encodings)), *warnings],
+        results=results,
+        warnings=[*_shortcomings(tally, piece), *sorted(of_another(*encodings)), *warnings],
     )
 
 
@@ -144,13 +153,13 @@ def _reading(model: str, tally: Tally, now: datetime) -> ReadingCost:
     return ReadingCost(model, before, after, *paid)
 
 
-def _shortcomings(tally: Tally) -> list[str]:
+def _shortcomings(tally: Tally, piece: str) -> list[str]:
     found = []
     if tally.missed:
-        found.append(f"The target was not reached in {plural(tally.missed, 'row')}.")
+        found.append(f"The target was not reached in {plural(tally.missed, piece)}.")
     if tally.fallen_back:
-        rows = plural(tally.fallen_back, "row")
-        found.append(f"The provider failed, so the sliding window dropped older exchanges in {rows}; they are lost.")
+        pieces = plural(tally.fallen_back, piece)
+        found.append(f"The provider failed, so the sliding window dropped older exchanges in {pieces}; they are lost.")
     if tally.not_summarized:
         blocks = plural(tally.not_summarized, "block")
         found.append(f"Not summarized, so left unchanged: {blocks}.")
@@ -159,49 +168,59 @@ def _shortcomings(tally: Tally) -> list[str]:
     return found
 
 
-def headline(report: RowsReport) -> str:
-    """Rows and tokens in a line."""
-    rows, tokens = report.rows, report.tokens
-    bad = f", {rows.bad:,} bad" if rows.bad else ""
-    added = f", {rows.added:,} added" if rows.added else ""
+def headline(report: SetReport) -> str:
+    """Rows, or files, and tokens in a line."""
+    tokens = report.tokens
     known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
     references = f", {tokens.lossless_saved:,} by references" if tokens.lossless_saved > 0 else ""
     return (
-        f"{plural(rows.total, 'row')}, {rows.changed:,} changed{added}{bad}: {tokens.before:,} → "
-        f"{tokens.after:,} tokens ({change_text(tokens.before, tokens.after)}{references}{known})"
+        f"{_counts(report)}: {tokens.before:,} → {tokens.after:,} tokens "
+        f"({change_text(tokens.before, tokens.after)}{references}{known})"
     )
 
 
-def money(report: RowsReport) -> list[str]:
-    """What it costs to read all rows once, a line per model whose price is known."""
+def _counts(report: SetReport) -> str:
+    rows, files = report.rows, report.files
+    if files is not UNSET:
+        return (
+            f"{files.done + files.unchanged + files.up_to_date:,} of {plural(files.total - files.passed_over, 'file')}"
+        )
+    bad = f", {rows.bad:,} bad" if rows.bad else ""
+    added = f", {rows.added:,} added" if rows.added else ""
+    return f"{plural(rows.total, 'row')}, {rows.changed:,} changed{added}{bad}"
+
+
+def money(report: SetReport) -> list[str]:
+    """What it costs to read everything once, a line per model whose price is known."""
     return [
-        f"Reading every row once with {entry.model}: {dollars(entry.before)} → {dollars(entry.after)}"
+        f"Reading every {report.piece} once with {entry.model}: {dollars(entry.before)} → {dollars(entry.after)}"
         for entry in report.reading
         if entry.before is not None
     ]
 
 
-def prices_of(report: RowsReport) -> list[str]:
-    """What the money was computed from, and for which rows none could be."""
+def prices_of(report: SetReport) -> list[str]:
+    """What the money was computed from, and what none could be known for."""
     found = [] if report.prices is None else [f"Prices: {report.prices}"]
     for entry in report.reading:
         if entry.before is None and entry.tokens_before:
             of = (
                 f"of {entry.model}, whose price is not known"
                 if entry.model
-                else "of rows that name no model; --model does"
+                else f"of {report.piece}s that name no model; --model does"
             )
             found.append(f"Not in these costs: {entry.tokens_before:,} tokens {of}")
     return found
 
 
-def details(tally: Tally, seconds: float) -> list[str]:
+def details(report: SetReport, tally: Tally, seconds: float) -> list[str]:
     """The time it took, and the rows that lost the most."""
-    found = [f"{seconds:,.1f} s, {tally.rows / seconds:,.0f} rows a second"] if seconds else []
+    pieces = report.rows.total if report.files is UNSET else report.files.total
+    found = [f"{seconds:,.1f} s, {pieces / seconds:,.0f} {report.piece}s a second"] if seconds else []
     return found + [f"line {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
 
 
-def paid(report: RowsReport) -> tuple[str | None, str | None]:
+def paid(report: SetReport) -> tuple[str | None, str | None]:
     """What reading all rows once costs before and after, as far as the prices are known."""
     known = [(Decimal(entry.before), Decimal(entry.after or 0)) for entry in report.reading if entry.before is not None]
     if not known:
@@ -210,9 +229,9 @@ def paid(report: RowsReport) -> tuple[str | None, str | None]:
     return str(before), str(after)
 
 
-def sizes(report: RowsReport) -> str:
-    """The sizes of all rows; those of compressed or Parquet files are not their sizes on disk, and are called so."""
-    names = (report.input, report.output or "")
+def sizes(report: SetReport) -> str:
+    """The sizes of everything; those of compressed or Parquet files are not their sizes on disk, and are called so."""
+    names = (report.input, report.output or "", *(each.input for each in report.results or ()))
     unit = "unpacked bytes" if any(suffix_of(name) or name.endswith(".parquet") for name in names) else "bytes"
     after = "" if report.bytes.after is None else f" → {report.bytes.after:,}"
     formats = Counter(report.formats)

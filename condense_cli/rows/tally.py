@@ -6,7 +6,7 @@ from collections import Counter
 from heapq import nlargest
 from typing import Final, Self
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from ..core.factor import Factor
 from ..core.transcript import Transcript
@@ -16,10 +16,11 @@ TOLD: Final = 100
 
 
 class Problem(Struct, frozen=True):
-    """A row that was passed through as it was: its line, from 1, and why."""
+    """A row that was passed through as it was: its line, from 1, and why; of many files, also which one it is in."""
 
     line: int
     why: str
+    file: str | UnsetType = UNSET
 
 
 SHOWN: Final = 10
@@ -35,7 +36,7 @@ class Shrunk(Struct, frozen=True, order=True):
     after: int
 
 
-class Tally(Struct):
+class Tally(Struct, omit_defaults=True):
     """`rows` are lines that are not blank, `added` those that others were split into, `bad` those whose conversation
     could not be read, condensed or written.
 

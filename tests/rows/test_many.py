@@ -52,7 +52,7 @@ def test_a_dry_run_says_what_would_be_done(tree: Path, tmp_path: Path) -> None:
     said = run("in", "--dry-run", cwd=tmp_path).text
     assert re.search(r"^a/session\.jsonl .* would change$", said, re.MULTILINE)
     assert not re.search(r" done$", said, re.MULTILINE)
-    assert "Tokens are exact for OpenAI models and estimates for all others." in said
+    assert re.search(r"^5 of 5 files: [\d,]+ → [\d,]+ tokens \(.*, estimated\)$", said, re.MULTILINE)
 
 
 def test_trajectories_in_folders_are_found(tmp_path: Path) -> None:
@@ -70,10 +70,23 @@ def test_the_table_fits_and_adds_up(tree: Path, tmp_path: Path) -> None:
     table = [line for line in done.plain.splitlines() if "%" in line]
     assert len(table) == 7
     assert max(map(len, done.plain.splitlines())) <= 80
-    assert table[-1].startswith("all ")
+    assert table[-1].startswith("6 of 6 files: ")
     told = condense("run", tree, "--dry-run", *SPEED, "-j", "1", "--json").json
     assert told["tokens"]["before"] == sum(each["tokens"]["before"] for each in told["results"])
-    assert f"{told['tokens']['after']:,}" in table[-1]
+    assert f"{told['tokens']['before']:,} → {told['tokens']['after']:,} tokens" in table[-1]
+
+
+# Files are rows of another kind: what is told of rows is told of them, with what reading all of them costs.
+def test_files_have_the_figures_of_rows(tree: Path, tmp_path: Path) -> None:
+    told = run("in", "--dry-run", "-m", "gpt-5.1", "--json", cwd=tmp_path).json
+    rows = json.loads(condense("run", tree / "b/deep/rows.jsonl", *SPEED, "-m", "gpt-5.1", "--json").stdout)
+    assert set(rows) | {"files", "results"} == set(told)
+    assert set(rows["tokens"]) == set(told["tokens"])
+    assert (told["rows"], told["input"]) == (rows["rows"], str(tree))
+    assert told["formats"] == {"anthropic": 4, **rows["formats"]}
+    said = run("in", "--dry-run", "-m", "gpt-5.1", "--cost", "-v", cwd=tmp_path).text
+    assert re.search(r"^Reading every file once with gpt-5\.1: \$[\d.]+ → \$[\d.]+$", said, re.MULTILINE)
+    assert re.search(r"files a second$", said, re.MULTILINE)
 
 
 def test_the_report_for_programs(tree: Path, tmp_path: Path) -> None:
@@ -137,7 +150,7 @@ def test_a_file_that_is_named_beside_its_folder_is_no_guess(tree: Path, tmp_path
 
 def test_written_is_said_where_something_was(tree: Path, tmp_path: Path) -> None:
     assert "Written" not in run("in/package.json", "in/missing.jsonl", "--out-dir", "out", cwd=tmp_path).text
-    assert "Written to out" in run("in/package.json", "in/short.jsonl", "--out-dir", "out", cwd=tmp_path).text
+    assert "Written: out" in run("in/package.json", "in/short.jsonl", "--out-dir", "out", cwd=tmp_path).text
 
 
 def test_a_file_that_cannot_be_written_fails_alone(tree: Path, tmp_path: Path) -> None:
@@ -153,6 +166,8 @@ def test_bad_rows_show_in_the_table(tree: Path, tmp_path: Path) -> None:
     done = run("in", "--out-dir", "out", cwd=tmp_path)
     assert done.status == ExitStatus.INPUT
     assert "* b/deep/rows.jsonl: 1 bad row; line 3:" in done.text
+    [problem] = run("in", "--dry-run", "--json", cwd=tmp_path).json["problems"]
+    assert (problem["file"], problem["line"]) == (str(tree / "b/deep/rows.jsonl"), 3)
     assert (tmp_path / "out/b/deep/rows.jsonl").read_bytes().endswith(b"{broken\n")
     assert run("in", "--out-dir", "out", "--lenient", cwd=tmp_path).status == ExitStatus.DONE
 
@@ -176,12 +191,10 @@ def test_what_failed_is_said_where_nothing_else_is(tree: Path, tmp_path: Path) -
         (("in/short.jsonl", "--out-dir", "out", "-o", "x"), "-o and --out-dir cannot be used together."),
         (("--session", "latest", "--out-dir", "out"), "--session and --out-dir cannot be used together."),
         (("in", "-o", "x"), "in is a folder, and -o works on one.\n--out-dir DIR"),
-        (("in", "-v", "--dry-run"), "in is a folder, and -v works on one.\nLeave -v out"),
+        (("in", "--log-json", "--dry-run"), "in is a folder, and --log-json works on one.\nLeave --log-json out"),
         (("in", "--out-dir", "out", "--in-place"), "--in-place and --out-dir cannot be used together."),
         (("in", "--out-dir", "out", "--new-session"), "--new-session and --out-dir cannot be used together."),
         (("in", "--out-dir", "out", "--explain"), "--explain and --out-dir cannot be used together."),
-        (("in", "--out-dir", "out", "--cost"), "--cost and --out-dir cannot be used together."),
-        (("in", "--out-dir", "out", "-v"), "-v and --out-dir cannot be used together."),
         (("in", "--out-dir", "out", "--log-json"), "--log-json and --out-dir cannot be used together."),
         (("in", "--out-dir", "out", "--strict"), "--strict needs a target."),
         (("-", "in", "--out-dir", "out"), "- reads one transcript"),

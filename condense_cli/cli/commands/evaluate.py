@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import typer
 
 from ...errors import ExitStatus, UsageError
-from ..console import console, exits, write_text
+from ..console import bar, console, exits, write_text
 from ..evaluating import recorded as evaluate_recorded
 from ..evaluating.options import AGAINST, BUDGETS, RECALLS, WITNESSES, Calling, Cutting, MeasuredWays, Printing
 from ..evaluating.page import check_page, write_page
@@ -146,11 +144,9 @@ def evaluate(
         # Standard input cannot be read in another process.
         processes = 1 if "-" in names else jobs or usable_processors()
         if recorded:
-            raise SystemExit(
-                int(evaluate_recorded.run(names, plan, jobs=processes, printing=printing, progress=_progress))
-            )
+            raise SystemExit(int(evaluate_recorded.run(names, plan, jobs=processes, printing=printing)))
         ways = [*(models.names if models else ()), *(way.name for way in plan.ways)]
-        with _progress(len(names)) as done:
+        with bar(len(names), "transcripts") as done:
             measured = (
                 models.measure(names, plan, done) if models else evaluate_files(names, plan, jobs=processes, done=done)
             )
@@ -250,17 +246,3 @@ def _print(found: Evaluation) -> None:
     screen = console()
     for part in render_evaluation(found, screen.width):
         screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
-
-
-@contextmanager
-def _progress(files: int) -> Iterator[Callable[[float], None]]:
-    """A bar on the terminal."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.completed:.0f} of {task.total:.0f} transcripts"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=files)
-        yield lambda done: progress.update(task, completed=done)

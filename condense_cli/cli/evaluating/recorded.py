@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ...errors import ExitStatus, UnreadableError, UsageError
-from ..console import console, write_text
+from ..console import bar, console, write_text
 from .page import write_page
 
 if TYPE_CHECKING:
     from ...measuring.evaluating import Plan
     from ...report.evaluation.recorded import Recorded
     from .options import Printing
-
-Progress = Callable[[int], AbstractContextManager[Callable[[float], None]]]
 
 
 def sessions_here() -> list[str]:
@@ -39,14 +35,14 @@ def check_without_effect(given: dict[str, bool]) -> None:
         )
 
 
-def run(names: list[str], plan: Plan, *, jobs: int, printing: Printing, progress: Progress) -> ExitStatus:
+def run(names: list[str], plan: Plan, *, jobs: int, printing: Printing) -> ExitStatus:
     """Judge and print. Raises OutputError where the page cannot be written."""
     from ...measuring.evaluating import Unread
     from ...measuring.judging import judge_files
     from ...report.evaluation.recorded import build
     from ...report.run.facts import to_json
 
-    with progress(len(names)) as done:
+    with bar(len(names), "transcripts") as done:
         found = judge_files(names, plan, jobs=jobs, done=done)
     report = build(
         [one for one in found if not isinstance(one, Unread)],

@@ -39,7 +39,7 @@ class RowsEstimate(Struct, frozen=True):
     version: int
     input: str
     format: str
-    presets: list[facts.RowsReport]
+    presets: list[facts.SetReport]
 
 
 def estimate_rows(
@@ -57,9 +57,10 @@ def estimate_rows(
     reports = []
     with _readable_again(file) as path:
         for name, configuration in presets:
-            treatment = Treatment(Work(configuration, providers, model=model, count=how), calls)
+            treatment = Treatment(Work(configuration, providers, model=model, count=how), calls, name)
             task = RowsTask(path, kind, treatment, is_written=False)
-            reports.append(report_of(task, condense_rows(task, None, usable_processors()), None, name))
+            outcome = condense_rows(task, None, usable_processors())
+            reports.append(report_of(name_of(path), None, treatment, outcome, is_written=False))
     reports.sort(key=lambda report: (report.tokens.after, report.configuration))
     if json:
         write_text(report_facts.to_json(RowsEstimate(report_facts.SHAPE, name_of(file), "rows", reports)))
@@ -80,7 +81,7 @@ def _readable_again(file: str) -> Iterator[str]:
         yield str(path)
 
 
-def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
+def _show(name: str, reports: Sequence[facts.SetReport]) -> None:
     from ...report.text.fitted_table import fitted_table
 
     screen = console()
@@ -111,10 +112,10 @@ def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
         screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=not screen.is_terminal)
 
 
-def _has_prices(reports: Sequence[facts.RowsReport]) -> bool:
+def _has_prices(reports: Sequence[facts.SetReport]) -> bool:
     return any(entry.before is not None for entry in reports[0].reading)
 
 
-def _reading(report: facts.RowsReport) -> str:
+def _reading(report: facts.SetReport) -> str:
     before, after = facts.paid(report)
     return f"{dollars(before)} → {dollars(after)}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+
+from msgspec import UNSET, UnsetType
 
 from ...core.plurals import plural
 from ...delivering import Destination
@@ -22,9 +24,10 @@ from ..running.work import Treatment
 from .condensing import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
 
 if TYPE_CHECKING:
+    from ...rows.files import FileResult
     from ...rows.row import RowKind
     from ...rows.tally import Problem, Tally
-    from ..running.options import RunOptions
+    from ..running.options import RunOptions, Showing
 
 _SHOWN: Final = 5
 """Bad rows that are named one by one on the terminal."""
@@ -42,16 +45,16 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
     started = time.perf_counter()
     with progress_of(file) as progress:
         outcome = condense_rows(task, output, options.writing.jobs or usable_processors(), progress)
+    bad = [*bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file))]
     if not showing.is_silent:
-        report = report_of(task, outcome, to.output if output is not None else None, treatment.name)
-        more = facts.details(outcome.tally, time.perf_counter() - started) if showing.verbose else []
-        if showing.cost or showing.verbose:
-            more = [*facts.prices_of(report), *more]
+        place = to.output if output is not None else None
+        report = report_of(name_of(file), place, treatment, outcome, is_written=to.writes_anything)
         write_report(showing, report)
         if not (showing.json or showing.quiet):
-            _show(report, name_of(file), to, more)
+            lines = lines_of(report, outcome.tally, time.perf_counter() - started, showing)
+            _show(report, lines, bad, to)
     if showing.quiet and not treatment.lenient:  # They are why the status is not 0.
-        for line in bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file)):
+        for line in bad:
             say(f"condense: {line}")
     return status_of_rows(outcome, treatment)
 
@@ -65,39 +68,59 @@ def status_of_rows(outcome: RowsOutcome, treatment: Treatment) -> ExitStatus:
     return ExitStatus.TARGET_MISSED if treatment.strict and tally.missed else ExitStatus.DONE
 
 
-def report_of(task: RowsTask, outcome: RowsOutcome, output: str | None, configuration: str) -> facts.RowsReport:
+def report_of(
+    source: str,
+    output: str | None,
+    treatment: Treatment,
+    outcome: RowsOutcome,
+    *,
+    is_written: bool,
+    results: Sequence[FileResult] | UnsetType = UNSET,
+) -> facts.SetReport:
+    """The report on a set of rows, or on the files that `results` tell of."""
     from datetime import UTC, datetime
 
     return facts.build(
         outcome.tally,
-        source=name_of(task.file),
+        source=source,
         output=output,
-        configuration=configuration,
-        is_written=task.is_written,
+        configuration=treatment.name,
+        is_written=is_written,
         now=datetime.now(UTC),
-        counter=task.treatment.work.configuration.counter,
-        count=task.treatment.work.count,
+        counter=treatment.work.configuration.counter,
+        count=treatment.work.count,
         spent=outcome.told.cost,
         summaries=outcome.told.used,
         warnings=outcome.told.warnings,
+        results=results,
     )
 
 
-def _show(report: facts.RowsReport, name: str, to: Destination, more: Sequence[str]) -> None:
-    lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries), *more]
-    bad = list(bad_rows(report.problems, report.rows.bad, name))
+def lines_of(report: facts.SetReport, tally: Tally, seconds: float, showing: Showing) -> list[str]:
+    """What is said of all rows or files together, the first line above all; more where it was asked for."""
+    lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries)]
+    if showing.cost or showing.verbose:
+        lines += facts.prices_of(report)
+    return [*lines, *(facts.details(report, tally, seconds) if showing.verbose else ())]
+
+
+def _show(report: facts.SetReport, lines: Sequence[str], bad: Sequence[str], to: Destination) -> None:
     if to.writes_stdout:
         for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
             say(f"condense: {line}")
         return
-    print_lines(lines[:1], "bold")
-    print_lines(lines[1:])
-    print_lines(bad, "red")
-    print_warnings(report.warnings)
+    print_set(report, lines, bad)
     if report.output is not None:
         print_lines([f"Written: {report.output}"], "bold")
     elif not to.dry_run:
         print_lines(["Nothing was written; add -o FILE to write the condensed rows."], "dim")
+
+
+def print_set(report: facts.SetReport, lines: Sequence[str], bad: Iterable[str]) -> None:
+    print_lines(lines[:1], "bold")
+    print_lines(lines[1:])
+    print_lines(bad, "red")
+    print_warnings(report.warnings)
 
 
 def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ... import formats
@@ -17,9 +17,12 @@ from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...core.version import __version__
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
-from ...many.facts import FileResult, FileStatus, FileTokens
 from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
+from ...rows.condensing import add_conversation
+from ...rows.files import FileResult, FileStatus, FileTokens
 from ...rows.recognising import rows_in
+from ...rows.row import FORMAT as ROWS
+from ...rows.tally import Tally
 from ...storage.compressed import packed
 from ...storage.files import check_no_links, make_folder, write_bytes
 from ..reading import read_transcript
@@ -61,9 +64,10 @@ class Job(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """What came of a file, and what to note of it where it is done."""
+    """What came of a file, its figures, and what to note of it where it is done."""
 
     result: FileResult
+    tally: Tally = field(default_factory=Tally)
     entry: FileRecord | None = None
 
 
@@ -109,12 +113,18 @@ def _failed(job: Job, status: int, why: str) -> FileResult:
 def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     made_from = f"{job.rules}:{file_hash(job.path)}" if job.output is not None else ""
     if job.output is not None and job.entry is not None and is_up_to_date(job.entry, made_from, job.output):
-        return Finished(_result(job, FileStatus.UP_TO_DATE, job.entry))
+        return Finished(_result(job, FileStatus.UP_TO_DATE, job.entry.tally), job.entry.tally)
     kind = rows_in(str(job.path), treatment.format)
-    if kind is not None:
-        if treatment.to is not None:
-            raise UsageError("--to works on single transcripts, and this is a set of rows.")
-        return _rows(treatment, summaries, job, kind, made_from)
+    if kind is None:
+        result, tally = _conversation(treatment, summaries, job)
+    else:
+        result, tally = _rows(treatment, summaries, job, kind)
+    if job.output is None or result.exit_status:  # What has shortcomings is not up to date: another run may do better.
+        return Finished(result, tally)
+    return Finished(result, tally, FileRecord(job.below, made_from, file_hash(job.output), tally))
+
+
+def _conversation(treatment: Treatment, summaries: OnDemand, job: Job) -> tuple[FileResult, Tally]:
     if treatment.splits:
         raise no_rows_to_split()
     transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
@@ -130,12 +140,13 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     output = job.ready_output()
     if output is not None:
         write_bytes(output, packed(data, output))
-    entry = _entry(job, made_from, transcript.format, result.shown_before, result.shown_after)
-    end = FileStatus.UNCHANGED if data == transcript.source.data else FileStatus.DONE
+    before = transcript.source.data
+    tally = Tally(bytes_before=len(before), bytes_after=len(data))
+    add_conversation(result, tally)
     status = status_of_result(result, summaries, treatment)
-    finished = _finished(job, end, entry, status, _shortcoming(result, status))
     warnings = (*(result.warnings if result.is_needed else ()), *written.warnings)
-    return replace(finished, result=replace(finished.result, warnings=warnings))
+    end = FileStatus.UNCHANGED if data == before else FileStatus.DONE
+    return _result(job, end, tally, status, _shortcoming(result, status), warnings), tally
 
 
 def _shortcoming(result: Condensation, status: ExitStatus) -> str:
@@ -150,37 +161,31 @@ def _shortcoming(result: Condensation, status: ExitStatus) -> str:
     return ""
 
 
-def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: RowKind, made_from: str) -> Finished:
+def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: RowKind) -> tuple[FileResult, Tally]:
+    if treatment.to is not None:
+        raise UsageError("--to works on single transcripts, and this is a set of rows.")
     task = RowsTask(str(job.path), kind, treatment, is_written=job.output is not None)
     outcome = condense_rows(task, job.ready_output(), jobs=1, summaries=summaries)
     tally = outcome.tally
-    entry = _entry(job, made_from, "rows", tally.tokens_before, tally.tokens_after, tally.rows)
-    status = status_of_rows(outcome, treatment)
     why = ""
     if tally.bad:
         first = tally.problems[0]
         why = f"{plural(tally.bad, 'bad row')}; line {first.line}: {first.why}"
-    return _finished(job, FileStatus.DONE if tally.changed else FileStatus.UNCHANGED, entry, status, why)
+    tally.problems = [replace(problem, file=str(job.path)) for problem in tally.problems]
+    tally.shrunk = []  # Lines say nothing beside those of other files.
+    end = FileStatus.DONE if tally.changed else FileStatus.UNCHANGED
+    return _result(job, end, tally, status_of_rows(outcome, treatment), why), tally
 
 
-def _entry(job: Job, made_from: str, format_name: str, before: int, after: int, rows: int = 0) -> FileRecord:
-    digest = file_hash(job.output) if job.output is not None else ""
-    return FileRecord(job.below, made_from, digest, format_name, before, after, rows)
-
-
-def _finished(job: Job, status: FileStatus, entry: FileRecord, exit_status: ExitStatus, why: str) -> Finished:
-    """A file with shortcomings is written, but not noted as up to date: another run may do better."""
-    result = replace(_result(job, status, entry), exit_status=int(exit_status), why=why)
-    return Finished(result, entry if exit_status is ExitStatus.DONE and job.output is not None else None)
-
-
-def _result(job: Job, status: FileStatus, entry: FileRecord) -> FileResult:
-    return FileResult(
-        str(job.path),
-        str(job.output) if job.output is not None else None,
-        status,
-        0,
-        entry.format,
-        entry.rows,
-        FileTokens.of(entry.tokens_before, entry.tokens_after),
-    )
+def _result(
+    job: Job,
+    status: FileStatus,
+    tally: Tally,
+    exit_status: ExitStatus = ExitStatus.DONE,
+    why: str = "",
+    warnings: tuple[str, ...] = (),
+) -> FileResult:
+    output = str(job.output) if job.output is not None else None
+    form = ROWS if tally.rows else next(iter(tally.formats), ROWS)
+    tokens = FileTokens.of(tally)
+    return FileResult(str(job.path), output, status, int(exit_status), form, tally.rows, tokens, why, warnings)

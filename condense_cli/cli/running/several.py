@@ -16,11 +16,6 @@ def of_one(showing: Showing) -> dict[str, object]:
     return {"--explain": showing.explain, "--log-json": showing.log_json, "--html": showing.html}
 
 
-def of_one_file(showing: Showing) -> dict[str, object]:
-    """Options that tell of one transcript or of one set of rows, with their values."""
-    return of_one(showing) | {"--cost": showing.cost, "-v": showing.verbose}
-
-
 def check(options: RunOptions) -> None:
     """Raises UsageError for options that are for rows or several files, where these lack something, or are one."""
     if options.doing.split and options.choosing.target_tokens is None:
@@ -47,7 +42,7 @@ def _check_several(reading: Reading, writing: Writing, showing: Showing) -> None
         "--new-session": writing.new_session,
         "--in-place": writing.in_place,
     }
-    refused = next((option for option, value in (places | of_one_file(showing)).items() if value), None)
+    refused = next((option for option, value in (places | of_one(showing)).items() if value), None)
     if out_dir is not None and refused is not None:
         raise UsageError(
             f"{refused} and --out-dir cannot be used together.",

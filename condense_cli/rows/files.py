@@ -1,18 +1,15 @@
-"""The facts of a run over many files, in the shape that the JSON report has. Documented in docs/many.md."""
+"""Files as the rows of a run over many: what came of each, as JSON reports have it. Documented in docs/many.md."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 from msgspec import Struct
 
-from ..core.version import __version__
-from ..report.costs.text import digits
-from ..report.run.facts import SHAPE, Summarized
 from ..report.text.shares import percent
+from .tally import Tally
 
 
 class FileStatus(StrEnum):
@@ -38,7 +35,8 @@ class FileTokens(Struct, frozen=True):
     saved_percent: float
 
     @classmethod
-    def of(cls, before: int, after: int) -> FileTokens:
+    def of(cls, tally: Tally) -> Self:
+        before, after = tally.tokens_before, tally.tokens_after
         return cls(before, after, before - after, percent(before - after, before))
 
 
@@ -55,7 +53,7 @@ class FileResult(Struct, frozen=True):
     exit_status: int = 0
     format: str | None = None
     rows: int = 0
-    tokens: FileTokens = FileTokens.of(0, 0)
+    tokens: FileTokens = FileTokens(0, 0, 0, 0.0)
     why: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -68,47 +66,9 @@ class FileCounts(Struct, frozen=True):
     passed_over: int
     failed: int
 
-
-class ManyReport(Struct, frozen=True):
-    version: int
-    condense: str
-    output: str | None
-    configuration: str
-    files: FileCounts
-    tokens: FileTokens
-    currency: str
-    spent: str
-    summaries: list[Summarized]
-    results: list[FileResult]
-    warnings: list[str]
-
-
-def build(
-    results: Sequence[FileResult],
-    *,
-    output: str | None,
-    configuration: str,
-    spent: Decimal,
-    summaries: Sequence[Summarized],
-    warnings: Sequence[str],
-) -> ManyReport:
-    def number(status: FileStatus) -> int:
-        return sum(result.status is status for result in results)
-
-    worked = [result for result in results if result.status in WORKED]
-    return ManyReport(
-        version=SHAPE,
-        condense=__version__,
-        output=output,
-        configuration=configuration,
-        files=FileCounts(len(results), *map(number, FileStatus)),
-        tokens=FileTokens.of(sum(each.tokens.before for each in worked), sum(each.tokens.after for each in worked)),
-        currency="USD",
-        spent=digits(spent),
-        summaries=list(summaries),
-        results=list(results),
-        warnings=list(warnings),
-    )
+    @classmethod
+    def of(cls, results: Sequence[FileResult]) -> Self:
+        return cls(len(results), *(sum(each.status is status for each in results) for status in FileStatus))
 
 
 def exit_status(results: Sequence[FileResult]) -> int:
