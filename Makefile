@@ -49,7 +49,7 @@ format: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/python docs/make_formats.py
-	$(BIN)/python -m condense_cli.config.packing
+	$(BIN)/python -m condense_cli.config.packaged.packing
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py
@@ -60,6 +60,7 @@ gates: .venv/.dev
 	$(BIN)/python benchmarks/gates.py
 
 .venv/.run: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "This needs Python 3.11 or later: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@

@@ -29,7 +29,7 @@ from typing import Final
 
 from hostile_shapes import SHAPES, Records, small_messages
 
-from condense_cli.cli.app import app
+from condense_cli.cli.table import app
 from condense_cli.core.tokens import count_text
 
 WAYS: Final = {

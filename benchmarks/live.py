@@ -186,7 +186,7 @@ def main() -> None:
     parser.add_argument("--preset", help="in place of what Live uses by itself")
     parser.add_argument("--keep-recent", type=int, default=KEEP_RECENT)
     parser.add_argument("--recorded-times", action="store_true", help="as the file tells them, not 20 seconds apart")
-    parser.add_argument("--every", type=int, default=3, help="ask what is needed at each so manieth request")
+    parser.add_argument("--every", type=int, default=1, help="ask what is needed at each so manieth request")
     parser.add_argument("-v", action="store_true", help="print each decision")
     options = parser.parse_args()
     regime = REGIMES[options.regime]

@@ -38,7 +38,7 @@ from .passes.flags import name_flags
 from .passes.offline import Offline
 from .passes.predicates import Predicate
 from .passes.summaries import Summarizer
-from .plugins import Installed, parse
+from .plugins import Installed
 from .providers.manager import Sizing
 from .providers.proven import REPORT, checked, condensed
 from .providers.registry import Registry
@@ -76,7 +76,7 @@ def load(path: str | Path, *, format: str | None = None, lenient: bool = False) 
     Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
     are kept as they are.
     """
-    return parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
+    return _parsed(read_bytes(path), str(path), format, lenient=lenient)
 
 
 @with_arguments(format=kinds.TEXT)
@@ -90,23 +90,15 @@ def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenie
         data = data.encode("utf-8", "surrogatepass")
     elif not isinstance(data, bytes | bytearray):
         try:
-            data = msgspec.json.encode(data, enc_hook=_as_json)
+            data = msgspec.json.encode(data, enc_hook=kinds.as_json)
         except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
-            data = json.dumps(data, default=_as_json).encode()
-    return parse(unpacked(bytes(data), "input"), format=format, lenient=lenient)
+            data = json.dumps(data, default=kinds.as_json).encode()
+    return _parsed(bytes(data), "input", format, lenient=lenient)
 
 
-def _as_json(value: Any) -> Any:
-    """An object of an SDK, as it is sent back: without what its answer did not hold."""
-    if any(each.__name__ == "BaseMessage" and each.__module__.startswith("langchain") for each in type(value).__mro__):
-        # What it was made with does not say who speaks.
-        raise UsageError(
-            f"A message is a {type(value).__name__} of LangChain.",
-            "Use loads(convert_to_openai_messages(messages)), and convert_to_messages(dump_messages(result)) after.",
-        )
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", exclude_unset=True)
-    raise UsageError(f"A message holds a {type(value).__name__}, which is not JSON.", "Give dicts, lists and strings.")
+def _parsed(data: bytes, name: str, format: str | None, *, lenient: bool) -> Transcript:
+    """The transcript in the bytes of a file, of a format of the table or of an installed package."""
+    return formats.parse(unpacked(data, name), name=name, format=format, lenient=lenient, others=Installed().formats)
 
 
 @with_arguments(

@@ -10,17 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import replace
-
 from .core.nearest import nearest
-from .errors import CondenseError, ConfigurationError, UnknownFormatError, UsageError
+from .errors import ConfigurationError
 from .providers.installed import FoundPlugin
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from .core.tokens import Counter
-    from .core.transcript import Transcript
     from .formats.engine.base import Format
     from .passes.predicates import Predicate
     from .passes.selection import FindSelector, Selector
@@ -109,29 +106,6 @@ class Installed:
         if fault:
             raise ConfigurationError(f"The {kind} {name!r} of {found[0].origin} cannot be used: {fault}.")
         return found[0].thing
-
-
-def parse(data: bytes, *, name: str = "input", format: str | None = None, lenient: bool = False) -> Transcript:
-    """As `formats.parse`; what that does not know is shown to the formats of installed packages."""
-    from . import formats
-
-    try:
-        return formats.parse(data, name=name, format=format, lenient=lenient)
-    except (UnknownFormatError, UsageError) as error:
-        found, warnings = Installed().formats()
-        if not found:
-            error.hint = " ".join(filter(None, [error.hint, *warnings]))
-            raise
-        hint = error.hint
-    formats.add(found)
-    try:
-        transcript = formats.parse(data, name=name, format=format, lenient=lenient)
-    except (CondenseError, MemoryError):
-        raise
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise UnknownFormatError(f"{name} cannot be read: a format of a package failed ({what}).", hint) from error
-    return replace(transcript, warnings=(*transcript.warnings, *warnings))
 
 
 def origin(entry: EntryPoint) -> str:

@@ -122,6 +122,10 @@ NOTES = {
         "an entry `branch_summary`; what it replaces stays in the file as a branch that was left. A compaction that "
         "is summarized again is followed by a new one. In version 1, which has no branches, a message",
     ),
+    "session-trace": Notes(
+        'a header `{"type": "session", "harness", "id"}`; sessions of Claude Code, Codex and pi are shared as they are',
+        "one message a line; results by the id of their call",
+    ),
     "gemini": Notes(
         "messages with `id`, `timestamp`, `type` and `content`",
         "calls and thoughts beside the content or in it, results under `toolCalls`",

@@ -11,9 +11,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .. import formats
 from ..core.transcript import Transcript
 from ..errors import CondenseError, UnreadableError, UsageError
-from ..plugins import parse
+from ..plugins import Installed
 from ..recaps.history import whole
 from ..sessions.choosing import LATEST, choose
 from ..sessions.finding import find
@@ -105,4 +106,4 @@ def _each(paths: Sequence[str]) -> Iterator[AskedSession]:
 
 def _read(path: str) -> Transcript:
     # A client may be in the middle of writing a line.
-    return parse(unpacked(read_bytes(path), path), name=path, lenient=True)
+    return formats.parse(unpacked(read_bytes(path), path), name=path, lenient=True, others=Installed().formats)

@@ -20,7 +20,10 @@ def main() -> None:
     # A run makes many objects and no circles worth collecting: looking for them costs a tenth of its time.
     gc.disable()
     try:
-        from .app import app
+        from .postponed import OF_TYPER, postponed
+
+        with postponed(OF_TYPER):
+            from .table import app
         from .console import exits, prepare_process
 
         prepare_process()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -39,6 +40,7 @@ FORMAT_NAMES: Final = (
     "qwen-code",
     "request-log",
     "roo",
+    "session-trace",
     "sharegpt",
     "swe-agent",
     "tau2",
@@ -173,12 +175,10 @@ Pins = Annotated[
 ]
 
 
-def preset_option(told: str) -> Any:
-    """`--preset`, which every command has for something of its own."""
-    return typer.Option("--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help=told)
+preset_option: Final = partial(typer.Option, "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset)
+"""`--preset`, which every command has for something of its own: its `help`."""
 
-
-Preset = Annotated[str | None, preset_option("Preset to use.  [default: from your settings, or balanced]")]
+Preset = Annotated[str | None, preset_option(help="Preset to use.  [default: from your settings, or balanced]")]
 NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and your own settings.")
 ]

@@ -80,7 +80,8 @@ def check_piped(file: str) -> None:
 def read_transcript(file: str, format_name: str | None, lenient: bool = False) -> Transcript:
     """The transcript in a file, or on standard input for "-". Raises UsageError and TranscriptError."""
     check_piped(file)
-    from ..plugins import parse
+    from .. import formats
+    from ..plugins import Installed
     from ..storage.compressed import unpacked
     from ..storage.files import read_bytes
 
@@ -89,7 +90,7 @@ def read_transcript(file: str, format_name: str | None, lenient: bool = False) -
         from .memory import give_back_large_blocks
 
         give_back_large_blocks()
-    return parse(data, name=name_of(file), format=format_name, lenient=lenient)
+    return formats.parse(data, name=name_of(file), format=format_name, lenient=lenient, others=Installed().formats)
 
 
 def name_of(file: str) -> str:

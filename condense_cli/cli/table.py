@@ -1,16 +1,20 @@
-"""The table of commands. Each is imported when it is called: a help page, or another command, needs none of it."""
+"""The commands and the options before them. A command is imported when it is called: nothing else needs any of it."""
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from inspect import cleandoc
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ..core.version import __version__
 from ..errors import ExitStatus
+from .console import DEBUG_VARIABLE, prepare_process
 from .help_pages import BEGIN, instead_of
+from .postponed import OF_MSGSPEC, absent
 
 COMMANDS: Final = {
     "run": "Condense a transcript.",
@@ -72,6 +76,9 @@ class Commands(TyperGroup):
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
             ctx.fail(instead_of(args[0], COMMANDS))
         name, known, rest = super().resolve_command(ctx, args)
+        if not ctx.resilient_parsing:
+            with absent(OF_MSGSPEC):
+                import msgspec  # noqa: F401
         return name, load(name) if name else known, rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -97,3 +104,47 @@ def load(name: str) -> Any:
     else:
         holder.add_typer(group, name=name)
     return typer.main.get_group(holder).commands[name]
+
+
+app = typer.Typer(
+    name="condense",
+    cls=Commands,
+    help="Make agent transcripts much smaller and keep what the work needs.",
+    epilog="Examples:\n\n\b\ncondense run session.jsonl                    what would be cut, and why\n"
+    "condense run session.jsonl -o small.jsonl\n"
+    "condense run --session latest --new-session   a smaller copy to resume\n"
+    "condense run session.jsonl --in-place         condense undo reverts it\n"
+    "condense run session.jsonl --keep last:20 --cut tool:WebFetch\n"
+    "condense run sessions/ --out-dir small        many files, or sets of rows\n"
+    "cat session.jsonl | condense run - | next-program\n\n"
+    "condense COMMAND --help shows the options of a command, with examples.\n\n"
+    "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input unreadable or invalid, "
+    "or a reference that cannot be restored, "
+    "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted, "
+    "141 the pipe was closed.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"condense {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colors (same as NO_COLOR=1).")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    prepare_process()
+    if no_color:
+        os.environ["NO_COLOR"] = "1"
+        os.environ.pop("FORCE_COLOR", None)
+    if debug:
+        os.environ[DEBUG_VARIABLE] = "1"

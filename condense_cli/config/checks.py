@@ -33,6 +33,7 @@ _OF_PROFILES = frozenset({"profile", "api_profile"})
 _TAG = lazy_pattern(r"[A-Za-z_][\w.:-]*")
 _TEXT = ("message_text", "assistant_reasoning", "user_messages")
 CONTENT_TYPES = (*_TEXT, "tool_parameters", "tool_results")
+_PHASES = ("lossless_phase", "selection_phase", "lossy_phase", "llm_phase", "fallback_phase")
 _USUAL = (
     ("truncation", "preserve_recent_count", 1, 20),
     ("truncation", "max_tool_result_lines", 1, 50),
@@ -60,7 +61,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         if not _TAG.fullmatch(tag):
             hint = "Name the element without brackets: `todo_list` for <todo_list>."
             yield ("lossless_prelude", "state_tags", index), f"{quoted(tag)} is not the name of an element", hint
-    if configuration.has_phases and configuration.passes:
+    if has_phases(configuration) and configuration.passes:
         yield (
             ("passes",),
             "passes and phases cannot both be set",
@@ -74,6 +75,10 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         yield from _selection(config, (*path, "selection"))
         yield from _mode(config, path)
         yield from _execution(config, (*path, "execution"))
+
+
+def has_phases(configuration: Configuration) -> bool:
+    return any(getattr(configuration, name) is not None for name in _PHASES)
 
 
 def warnings(configuration: Configuration) -> list[str]:
@@ -103,7 +108,7 @@ def _suppresses_text(config: IndividualConfig) -> bool:
 def target_warnings(configuration: Configuration) -> list[str]:
     """What of a file alone is not enough for its target; as a project's file it may have the passes of a preset."""
     has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
-    if not has_target or configuration.provider != "smart" or configuration.passes or configuration.has_phases:
+    if not has_target or configuration.provider != "smart" or configuration.passes or has_phases(configuration):
         return []
     return ["There is a target but no pass works toward it; name a preset or add such a pass."]
 
@@ -179,6 +184,11 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
             if extraction and extraction.may_summarize and set(extraction.content) != set(ExtractConfig().content):
                 where = (*path, "extract_config", "may_summarize")
                 yield where, "a summary replaces whole messages, not single contents", ""
+            for index, override in enumerate(extraction.overrides if extraction else ()):
+                where = (*path, "extract_config", "overrides", index)
+                yield from _predicates(override, where)
+                if extraction and extraction.min_worth is None:
+                    yield where, "overrides need the min_worth of all other blocks", ""
         case "individual":
             if config.individual_config is None:
                 yield path, "an individual pass needs individual_config", ""

@@ -7,7 +7,7 @@ preset: passes of one file with the prelude of another would be a configuration 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -158,10 +158,17 @@ def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Pres
         if any(key in TARGETS for key in given):  # Of two targets only one would be used, and perhaps not this one.
             found = {key: other for key, other in found.items() if key not in TARGETS}
         found.update(dict.fromkeys(given, layer))
-    configuration = msgspec.convert({key: layer.values[key] for key, layer in found.items()}, Configuration)
+    configuration = _configuration(chosen, found)
     shown = [layer for key, layer in found.items() if key in _SHOWN and layer is not chosen]
     used = [layer for layer in layers if any(layer is other for other in shown)]
     return Settings(configuration, _name(chosen, used), found, _has_own_target(found, chosen))
+
+
+def _configuration(chosen: Layer, found: Mapping[str, Layer]) -> Configuration:
+    """The values of these layers, typed: of one file alone they are so already."""
+    if isinstance(chosen, Loaded) and all(layer is chosen for layer in found.values()):
+        return chosen.configuration
+    return msgspec.convert({key: layer.values[key] for key, layer in found.items()}, Configuration)
 
 
 def _files_of(layer: Layer | None) -> Iterator[str]:

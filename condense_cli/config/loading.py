@@ -21,7 +21,7 @@ from ..errors import ConfigurationError, all_together
 from .base import with_numbers
 from .checks import Problem, problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
-from .packaged import values_in
+from .packaged.known import values_in
 from .positions import KeyPath, Positions, is_at, value_at
 from .preset_folders import PACKAGE, PresetFolders, preset_names
 from .unknown_keys import fields_at, types_at, unknown_key
@@ -122,10 +122,11 @@ def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> L
 @lru_cache(maxsize=32)
 def _packaged(path: Path, text: str) -> Loaded | None:
     """A preset of the package, whose values were checked when they were written down; None of any other file."""
-    values = values_in(path, text)
-    if values is None:
+    found = values_in(path, text)
+    if found is None:
         return None
-    return Loaded(msgspec.convert(values, Configuration), str(path), values, Positions(str(path)))
+    values, configuration = found
+    return Loaded(configuration, str(path), values, Positions(str(path)))
 
 
 def read_text(path: Path) -> str:

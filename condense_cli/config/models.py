@@ -119,26 +119,6 @@ class BatchConfig(_Base, frozen=True, kw_only=True):
     summarization_config: SummarizationConfig | None = None
 
 
-class ExtractConfig(_Base, frozen=True, kw_only=True):
-    """What a pass in mode `extract` may shorten, and how far. Blocks of fewer than `min_tokens` tokens stay.
-
-    It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the
-    passes that follow (`leave`). With `may_summarize` the oldest messages may become one summary, as far as more of
-    what later work needs stays that way. With `min_worth` it needs no target: lines go that are worth less for every
-    1,000 of their tokens, in facts and lines that later work is expected to need.
-    """
-
-    content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
-        "message_text",
-        "tool_parameters",
-        "tool_results",
-    )
-    out_of_reach: Literal["cut", "leave"] = "cut"
-    min_tokens: Count = 0
-    min_worth: Annotated[float, Meta(gt=0)] | None = None
-    may_summarize: bool = False
-
-
 class Globs(_Base, frozen=True, kw_only=True):
     """Names that match any of `include` (all, when empty) and none of `exclude`; case does not matter."""
 
@@ -177,6 +157,34 @@ class Predicates(_Base, frozen=True, kw_only=True):
     regex: str | None = None
     failed: bool | None = None
     superseded: bool | None = None
+
+
+class WorthOf(Predicates, frozen=True, kw_only=True):
+    """Another `min_worth`, for the blocks that the predicates mean."""
+
+    min_worth: Annotated[float, Meta(gt=0)]
+
+
+class ExtractConfig(_Base, frozen=True, kw_only=True):
+    """What a pass in mode `extract` may shorten, and how far. Blocks of fewer than `min_tokens` tokens stay.
+
+    It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the
+    passes that follow (`leave`). With `may_summarize` the oldest messages may become one summary, as far as more of
+    what later work needs stays that way. With `min_worth` it needs no target: lines go that are worth less for every
+    1,000 of their tokens, in facts and lines that later work is expected to need. In blocks that one of the `overrides`
+    means, the first that does says how much that is.
+    """
+
+    content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
+        "message_text",
+        "tool_parameters",
+        "tool_results",
+    )
+    out_of_reach: Literal["cut", "leave"] = "cut"
+    min_tokens: Count = 0
+    min_worth: Annotated[float, Meta(gt=0)] | None = None
+    overrides: tuple[WorthOf, ...] = ()
+    may_summarize: bool = False
 
 
 class Selection(Predicates, frozen=True, kw_only=True):
@@ -323,11 +331,6 @@ class Configuration(_Base, frozen=True, kw_only=True):
     lossy_phase: LossyPhase | None = None
     llm_phase: LlmPhase | None = None
     fallback_phase: FallbackPhase | None = None
-
-    @property
-    def has_phases(self) -> bool:
-        phases = (self.lossless_phase, self.selection_phase, self.lossy_phase, self.llm_phase, self.fallback_phase)
-        return any(phase is not None for phase in phases)
 
 
 class FileConfiguration(Configuration, frozen=True, kw_only=True):

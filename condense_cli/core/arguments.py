@@ -165,3 +165,16 @@ def _shown(names: Iterable[str]) -> Iterable[str]:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({type(value).__name__})"
+
+
+def as_json(value: Any) -> Any:
+    """An object of an SDK, as it is sent back: without what its answer did not hold."""
+    if any(each.__name__ == "BaseMessage" and each.__module__.startswith("langchain") for each in type(value).__mro__):
+        # What it was made with does not say who speaks.
+        raise UsageError(
+            f"A message is a {type(value).__name__} of LangChain.",
+            "Use loads(convert_to_openai_messages(messages)), and convert_to_messages(dump_messages(result)) after.",
+        )
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_unset=True)
+    raise UsageError(f"A message holds a {type(value).__name__}, which is not JSON.", "Give dicts, lists and strings.")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from json import JSONDecodeError
 from typing import Any, Final
 
@@ -109,6 +110,15 @@ def _spelled(surrogates: re.Pattern[str], text: str) -> str:
     return surrogates.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
+@cache
+def _encoder(escapes_non_ascii: bool, separators: tuple[str, str]) -> Callable[[Any], str]:
+    """What `json.dumps` makes anew for each value."""
+    return json.JSONEncoder(ensure_ascii=escapes_non_ascii, separators=separators).encode
+
+
+_dump_compact: Final = _encoder(False, (",", ":"))
+
+
 class Style(Struct, frozen=True):
     """How a JSON text spells its strings."""
 
@@ -127,7 +137,7 @@ class Style(Struct, frozen=True):
 
     def dump(self, value: Any, separators: tuple[str, str] = (",", ":")) -> str:
         """JSON text of a value, the shortest unless told otherwise, its strings spelled as the file spells them."""
-        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii, separators=separators)
+        text = _encoder(self.escapes_non_ascii, separators)(value)
         # A text in UTF-8 can only have spelled a lone surrogate as an escape.
         return _spelled(_SURROGATE, text) if self.is_utf8 else text
 
@@ -139,6 +149,12 @@ def in_ascii(raw: bytes) -> bytes:
 
 def is_utf8(raw: bytes) -> bool:
     # Piece by piece: one emoji makes the text of a whole file four bytes a character.
+    if len(raw) <= _PIECE:
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(raw)
     try:
@@ -159,7 +175,7 @@ def dump_compact(value: Any) -> str:
 
     Not by msgspec: it refuses lone surrogates, and a second encoder for those spells numbers differently.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _dump_compact(value)
 
 
 def replace_values(text: str, edits: Mapping[JsonPath, Any], style: Style | None = None) -> str:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum
+from typing import TypeVar
+
+E = TypeVar("E", bound=Enum)
 
 
+def at_hand(kind: type[E]) -> type[E]:
+    """The members of an enumeration as plain attributes, as later Pythons have them.
+
+    Python 3.11 calls a function for each look-up, which a run would do for every block many times.
+    """
+    for name, member in kind.__members__.items():
+        type.__setattr__(kind, name, member)
+    return kind
+
+
+@at_hand
 class Role(StrEnum):
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -17,6 +31,7 @@ class Role(StrEnum):
 STANDING_ROLES = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
+@at_hand
 class Family(StrEnum):
     """Whose rules a transcript has to satisfy."""
 
@@ -25,6 +40,7 @@ class Family(StrEnum):
     OPENAI_RESPONSES = "openai-responses"
 
 
+@at_hand
 class BlockKind(StrEnum):
     TEXT = "text"
     THINKING = "thinking"
@@ -34,6 +50,7 @@ class BlockKind(StrEnum):
     OPAQUE = "opaque"
 
 
+@at_hand
 class ContentType(StrEnum):
     """What a pass speaks about. Thinking and opaque blocks have no content type."""
 
@@ -51,6 +68,7 @@ CONTENT_TYPE_OF_KIND = {
 }
 
 
+@at_hand
 class Container(StrEnum):
     """How the records stand in the file."""
 

@@ -120,6 +120,15 @@ class Counter:
         """Tokens of a text that is not asked for again: nothing is remembered."""
         return count_text(text, self.encoding, is_much=self._is_much, counter=self.counter)
 
+    def each_anew(self, texts: Iterable[str]) -> Iterator[int]:
+        """Tokens of each of many short texts, as `anew` counts them."""
+        count = _counter(self.encoding, self._is_much, self.counter)
+        for text in texts:
+            try:
+                yield count(text) if len(text) <= _CHUNK else self.anew(text)
+            except UnicodeEncodeError:
+                yield self.anew(text)
+
     def block(self, block: Block) -> int:
         """Tokens of a block: its text and a tool call's name; estimates for what cannot be counted."""
         if block.forgotten:

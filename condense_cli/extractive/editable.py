@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import log2
 from typing import Final
 
@@ -21,7 +21,13 @@ FEATURES: Final = (
     "length", "indentation", "definition", "comment", "import", "likeliest fact", "sum of facts", "written",
     "in the newest request", "written nearby", "likeliest nearby", "likely around",
 )  # fmt: skip
-"""Names of the features of a line, in their order: first those that all lines of a text share."""
+"""Names of the features of a line, in their order: those that all lines of a text share, those of the line itself,
+those of its surroundings."""
+
+OF_TEXT: Final = 18
+OF_SHAPE: Final = 5
+OF_SURROUNDINGS: Final = 7
+"""How many of them there are of each."""
 
 _OPENING: Final = lazy_pattern(
     r"(?P<import>(?:import|from|#include|use|require|package)\b)|(?P<comment>#|//|/\*|\*|--|<!--|\"\"\")"
@@ -29,19 +35,6 @@ _OPENING: Final = lazy_pattern(
 
 _WAYS: Final = (Shown.READ_IN_PART, Shown.CREATED, Shown.EDITED, Shown.CONFIRMED)
 """In the order of the features. How fast a line is out of use depends on how it was shown."""
-
-
-class Nearby(Struct, frozen=True):
-    """What stands near a line in its text.
-
-    `written` is the share of the lines near it that name a fact that the assistant wrote. `likeliest` tells how likely
-    the likeliest fact near it is needed, `likely` the mean of the likeliest of each line in a wider stretch: an edit
-    matches several lines that stand together.
-    """
-
-    written: float
-    likeliest: float
-    likely: float
 
 
 class EditableText(Struct, frozen=True):
@@ -78,25 +71,21 @@ def of_text(line: Line, conversation: EditableText) -> tuple[float, ...]:
     )
 
 
-def of_line(body: str, facts: Sequence[float], written: bool, requested: bool, nearby: Nearby) -> tuple[float, ...]:
-    """Features of one line.
+Shape = tuple[int, int, bool, str | None]
+"""What features take of a line itself: how long it is, how far indented, whether it is a definition, how it opens."""
 
-    `facts` tells how likely each of its facts is needed; it may be `written` by the assistant, or `requested`.
-    """
+
+def shape_of(body: str) -> Shape:
     text = body.lstrip()
     opening = _OPENING.match(text)
-    kind = opening.lastgroup if opening else None
     return (
-        log2(1 + len(text)),
-        log2(1 + len(body) - len(text)),
-        DEFINITION.match(body) is not None,
-        kind == "comment",
-        kind == "import",
-        max(facts, default=0.0),
-        sum(facts),
-        written,
-        requested,
-        nearby.written,
-        nearby.likeliest,
-        nearby.likely,
-    )
+        len(text), len(body) - len(text), DEFINITION.match(body) is not None, opening.lastgroup if opening else None,
+    )  # fmt: skip
+
+
+def of_shape(shape: Shape) -> tuple[float, ...]:
+    """Features of all lines of a shape."""
+    length, indentation, is_definition, opening = shape
+    return (
+        log2(1 + length), log2(1 + indentation), is_definition, opening == "comment", opening == "import",
+    )  # fmt: skip

@@ -75,7 +75,7 @@ def _words(text: str) -> list[str]:
 
 
 def _any_of(listed: str) -> re.Pattern[str]:
-    return re.compile("|".join(listed.split()))
+    return lazy_pattern("|".join(listed.split()))
 
 
 _LEADING: Final = frozenset(_words(cues.LEADING))

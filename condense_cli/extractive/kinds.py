@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -11,16 +12,16 @@ ERROR: Final = lazy_pattern(
     r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic|traceback|assert(?:ion)?|denied|not found|cannot)\b|^E  "
 )
 _ERRORS: Final = (
-    "error", "exception", "fail", "fatal", "panic", "traceback", "assert", "denied", "not found", "cannot", "e  ",
+    "error", "exception", "fail", "fatal", "panic", "traceback", "assert", "denied", "not found", "cannot",
 )  # fmt: skip
-"""Small letters of what `ERROR` finds in a line of ASCII."""
+"""Small letters of what `ERROR` finds in a line of ASCII, but for what it finds at the beginning."""
 
 
-def tells_an_error(line: str) -> bool:
-    """Whether `ERROR` is found in the line. Most lines have no such word, which is known sooner."""
-    if line.isascii():
+def tells_an_error(line: str, words: Iterable[str] = _ERRORS) -> bool:
+    """Whether `ERROR` is found in the line, which has none but these `words`. Most have none: that is known sooner."""
+    if line.isascii() and line[:1] not in ("E", "e"):
         small = line.lower()
-        for word in _ERRORS:
+        for word in words:
             if word in small:
                 break
         else:
@@ -47,9 +48,14 @@ class Kind(IntEnum):
     DEFINITION = 3
 
 
-def kind_of(line: str) -> Kind:
-    if not line or line.isspace():
-        return Kind.BLANK
-    if tells_an_error(line):
-        return Kind.ERROR
-    return Kind.DEFINITION if DEFINITION.match(line) else Kind.PLAIN
+def kinds_of(lines: Sequence[str]) -> Iterator[Kind]:
+    """The kinds of all lines of a text. What is in none of them is not looked for in each."""
+    together = "\n".join(lines).lower()
+    words = [word for word in _ERRORS if word in together]
+    for line in lines:
+        if not line or line.isspace():
+            yield Kind.BLANK
+        elif tells_an_error(line, words):
+            yield Kind.ERROR
+        else:
+            yield Kind.DEFINITION if DEFINITION.match(line) else Kind.PLAIN

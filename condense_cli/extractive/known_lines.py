@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count as count_up
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -17,8 +18,12 @@ from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..core.tokens import Counter
 from .choice import UNSIGNED
-from .kinds import kind_of
+from .editable import Shape, shape_of
+from .kinds import kinds_of
+from .mentions import Form, form_of
+from .pasted import Without
 from .units import Units
+from .versions import SHORTEST_LINE
 
 
 class ReadText(Struct):
@@ -38,7 +43,8 @@ class ReadText(Struct):
 
 class KnownLines:
     """Lines without the numbers of listings. Each has a number, by which `facts` has the numbers of its facts, and
-    `kinds` its kind; `names` are the facts themselves, with their numbers.
+    `kinds` its kind; `tells` is 0 for lines that are too short to be a reason for anything. `names` are the facts
+    themselves, with their numbers.
 
     Several states of one conversation may share what is known: what was read of one is not read again in the next.
     """
@@ -48,6 +54,13 @@ class KnownLines:
         self.names: dict[str, int] = defaultdict(count_up().__next__)
         self.facts: list[tuple[int, ...]] = []
         self.kinds = bytearray()
+        self.tells = bytearray()
+        self.without: Without = {}
+        """What `own_units` notes."""
+        self._forms: list[Form] = []
+        self._shapes: dict[int, Shape] = {}
+        self._once: dict[tuple[object, ...], Any] = {}
+        """Each form and each shape once: there are few, and facts and lines by the thousand."""
         self._texts: dict[tuple[Text, bool], ReadText] = {}
 
     def text(self, content: Text, *, by_sentence: bool) -> ReadText | None:
@@ -61,17 +74,32 @@ class KnownLines:
         read = self._texts[content, by_sentence] = ReadText(bodies, units.gaps, said, size)
         return read
 
-    def _lines(self, bodies: Iterable[str]) -> array[int]:
+    def forms(self) -> Sequence[Form]:
+        """The forms of all facts, by their numbers."""
+        for form in map(form_of, islice(self.names, len(self._forms), None)):
+            self._forms.append(self._once.setdefault(form, form))
+        return self._forms
+
+    def shapes(self, lines: Iterable[int]) -> Iterator[Shape]:
+        """The shapes of some lines."""
+        bodies, shapes, once = [*self.numbers], self._shapes, self._once
+        for line in lines:
+            shape = shapes.get(line)
+            if shape is None:
+                shape = shape_of(bodies[line])
+                shape = shapes[line] = once.setdefault(shape, shape)
+            yield shape
+
+    def _lines(self, bodies: Sequence[str]) -> array[int]:
         """The numbers of lines; those that are new get theirs."""
-        found, numbers = array(UNSIGNED), self.numbers
-        for body in bodies:
-            number = numbers.get(body)
-            if number is None:
-                number = numbers[body] = len(self.facts)
-                self.kinds.append(kind_of(body))
-                self.facts.append(tuple(dict.fromkeys(map(self.names.__getitem__, facts_of(body)))))
-            found.append(number)
-        return found
+        numbers, names = self.numbers, self.names
+        new = [*dict.fromkeys(body for body in bodies if body not in numbers)]
+        self.kinds += bytes(kinds_of(new))
+        self.tells += bytes([len(body.strip()) >= SHORTEST_LINE for body in new])
+        for body in new:
+            numbers[body] = len(self.facts)
+            self.facts.append(tuple(dict.fromkeys(map(names.__getitem__, facts_of(body)))))
+        return array(UNSIGNED, map(numbers.__getitem__, bodies))
 
 
 _SHARED: Final[WeakKeyDictionary[Counter, KnownLines]] = WeakKeyDictionary()
@@ -79,7 +107,10 @@ _SHARED: Final[WeakKeyDictionary[Counter, KnownLines]] = WeakKeyDictionary()
 
 @contextmanager
 def sharing_lines(count: Counter) -> Iterator[None]:
-    """Meanwhile all surveys with this counter share what they read: for who condenses one conversation several ways."""
+    """Meanwhile all surveys with this counter share what they read: for who condenses one conversation repeatedly."""
+    if count in _SHARED:
+        yield
+        return
     _SHARED[count] = KnownLines()
     try:
         yield

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import compress
 from math import log2
 from typing import Any, Final
 
 from ..core.lazy_pattern import lazy_pattern
+from .likelihood import Features, Row, RowParts, Taking
 
 FEATURES: Final = (
     "one", "written", "times written", "said", "an argument", "in an edit", "requested", "in the newest request",
@@ -53,6 +54,8 @@ class Mentions:
     def grow(self, size: int) -> None:
         """Make room for the facts up to a number."""
         new = size - len(self.first)
+        if not new:
+            return
         for column in (self.first, self.last, self.texts, self.written):
             column += [0] * new
         self.beside += [1_000] * new
@@ -70,13 +73,13 @@ class Mentions:
             if is_written:
                 written[number] += 1
 
-    def stand_together(self, numbers: Sequence[int], flags: int) -> None:
-        """Take in the facts of one line, once all texts are told."""
+    def stand_together(self, numbers: Sequence[int], flags: int) -> bool:
+        """Take in the facts of one line, once all texts are told; whether the assistant wrote any of them."""
         beside, known, size = self.beside, self.flags, len(numbers)
         if size == 1:
             beside[numbers[0]] = 1
             known[numbers[0]] |= flags
-            return
+            return self.written[numbers[0]] > 0
         written = [number for number in numbers if self.written[number]]
         if len(written) > 1:
             flags |= BESIDE_WRITTEN
@@ -88,19 +91,24 @@ class Mentions:
             for number in numbers:
                 if number != written[0]:
                     known[number] |= BESIDE_WRITTEN
+        return bool(written)
 
-    def is_in_newest_request(self, number: int) -> bool:
-        return self.flags[number] & IN_NEWEST_REQUEST != 0
+    def in_newest_request(self) -> frozenset[int]:
+        """The facts that the newest request names."""
+        return frozenset(number for number, flags in enumerate(self.flags) if flags & IN_NEWEST_REQUEST)
 
-    def rows(self, facts: Iterable[str], end: int, weights: Sequence[float] = ()) -> Iterator[tuple[float, ...]]:
+    def mentioned(self) -> Iterator[int]:
+        """The numbers of the facts that are mentioned."""
+        return compress(range(len(self.texts)), self.texts)
+
+    def rows(self, forms: Iterable[Form], end: int, taking: Taking[Row]) -> Iterator[Row]:
         """The features of each fact that is mentioned, at the end of a conversation of so many characters.
 
-        With weights they are products with these, without those that are 0.
+        `forms` are those of all facts, and maybe of more that another conversation mentions.
         """
-        left = iter(weights)
 
-        def parts(size: int, make: Callable[[Any], tuple[float, ...]]) -> _Parts:
-            return _Parts(make, [*islice(left, size)])
+        def parts(size: int, make: Callable[[Any], Features]) -> RowParts[Row]:
+            return RowParts(make, taking(size))
 
         # In the order of the features: what all facts of one number, one place or one form have in common.
         counted = parts(3, lambda written: (1.0, written > 0, log2(1 + written)))
@@ -111,31 +119,20 @@ class Mentions:
         among = parts(1, lambda beside: (log2(beside),))
         formed = parts(6, lambda form: (log2(1 + form[0]), *form[1:]))
         of_all = parts(1, lambda end: (doublings(end),))[end]
-        columns = zip(facts, self.texts, self.written, self.flags, self.last, self.first, self.beside, strict=True)
-        for fact, texts, written, flags, last, first, beside in columns:
+        columns = zip(forms, self.texts, self.written, self.flags, self.last, self.first, self.beside, strict=False)
+        for form, texts, written, flags, last, first, beside in columns:
             if texts:
                 yield (
                     counted[written] + flagged[flags] + aged[last, written > 0] + begun[first] + often[texts]
-                    + among[beside] + formed[_form(fact)] + of_all
+                    + among[beside] + formed[form] + of_all
                 )  # fmt: skip
 
 
-class _Parts(dict[Any, tuple[float, ...]]):
-    """Parts of rows by what they depend on, made as that is met: the features, or their products with weights."""
-
-    def __init__(self, make: Callable[[Any], tuple[float, ...]], weights: Sequence[float]) -> None:
-        self._make, self._weights = make, weights
-
-    def __missing__(self, known: Any) -> tuple[float, ...]:
-        part = self._make(known)
-        if self._weights:
-            part = tuple([value * weight for value, weight in zip(part, self._weights, strict=True) if value])
-        self[known] = part
-        return part
+Form = tuple[int, bool, bool, bool, bool, bool]
+"""What features take of the fact itself: its length, and whether it is a path, number, name, file name, hash."""
 
 
-def _form(fact: str) -> tuple[int, bool, bool, bool, bool, bool]:
-    """What features take of the fact itself: its length, and whether it is a path, number, name, file name, hash."""
+def form_of(fact: str) -> Form:
     has_slash = "/" in fact or "\\" in fact
     first = fact[:1]
     is_hash = len(fact) >= _SHORTEST_HASH and not fact.isdigit() and _HASH.fullmatch(fact) is not None

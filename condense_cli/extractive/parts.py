@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..core.lazy_text import Text, compact
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role
-from ..toolcalls.tools import arguments_of, string_values
+from ..toolcalls.tools import arguments_of, shows_numbered_lines, string_values
 
 # A member of an enumeration takes a while to look up, and these are asked for each part many times.
 _CALL: Final = BlockKind.TOOL_CALL
@@ -42,6 +42,11 @@ class Part(Struct, frozen=True):
     @property
     def is_result(self) -> bool:
         return self.block.kind is _RESULT
+
+    @property
+    def numbers_lines(self) -> bool:
+        """Whether numbers before its lines are those of a file that a tool shows."""
+        return self.is_result and self.call is not None and shows_numbered_lines(self.call)
 
     @property
     def is_written(self) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
+from ..core.lazy_text import Text
 from ..core.transcript import QUEUED, Block, BlockKind, Message, Role
 from .answers import is_all_words, lines_with_words
 from .units import Units, split
@@ -39,10 +40,15 @@ def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[in
     return {*_fenced(units), *_numbered(units), *_repeated(units, shown)}
 
 
-def own_units(messages: Sequence[Message]) -> dict[Address, tuple[int, ...] | None]:
+Without = dict[Text, frozenset[str]]
+"""By the text of a result lines of which it has none."""
+
+
+def own_units(messages: Sequence[Message], without: Without | None = None) -> dict[Address, tuple[int, ...] | None]:
     """For every text with words of the user the numbers of their units, or None where they are all of it.
 
-    Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there.
+    Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there. Which
+    results have no line of what was typed is noted in `without`: in another state most are the same.
     """
     typed = {
         (position, number): split(block.text)
@@ -50,7 +56,7 @@ def own_units(messages: Sequence[Message]) -> dict[Address, tuple[int, ...] | No
         for number, block in enumerate(message.blocks)
         if is_typed(message, block)
     }
-    shown = _shown(messages, typed)
+    shown = _shown(messages, typed, {} if without is None else without)
     found: dict[Address, tuple[int, ...] | None] = {}
     for address, units in typed.items():
         earlier = {window for window in _windows(units) if shown.get(window, address) < address}
@@ -66,16 +72,19 @@ def own_units(messages: Sequence[Message]) -> dict[Address, tuple[int, ...] | No
     return found
 
 
-def _shown(messages: Sequence[Message], typed: dict[Address, Units]) -> dict[Window, Address]:
+def _shown(messages: Sequence[Message], typed: dict[Address, Units], without: Without) -> dict[Window, Address]:
     """Where the first result stands that shows lines in a row of what was typed."""
     wanted = {window for units in typed.values() for window in _windows(units)}
-    firsts = {window[0] for window in wanted}
+    firsts = frozenset(window[0] for window in wanted)
     found: dict[Window, Address] = {}
     for position, message in enumerate(messages) if wanted else ():
         for number, block in enumerate(message.blocks):
-            if block.kind is BlockKind.TOOL_RESULT:
+            if block.kind is BlockKind.TOOL_RESULT and without.get(block.content) != firsts:
                 lines = block.text.split("\n")
-                for line in range(len(lines)) if not firsts.isdisjoint(lines) else ():
+                if firsts.isdisjoint(lines):
+                    without[block.content] = firsts
+                    continue
+                for line in range(len(lines)):
                     window = tuple(lines[line : line + _RUN])
                     if window in wanted:
                         found.setdefault(window, (position, number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ class SharedBudget:
 
     `keys` are shortened in their places, where each needs a marker at least; the parts of `sections` become lines of
     one text. `tokens` is what all of them take whole. Units that are `fixed` stay whatever the budget. A gap is taken
-    to cost `least_saved` tokens more than its marker.
+    to cost `least_saved` tokens more than its marker. What `unsaid` parts say counts for nothing: it may go as well.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class SharedBudget:
         sections: Sections | None = None,
         fixed: Mapping[Key, Sequence[int]] | None = None,
         least_saved: int = 0,
+        unsaid: Set[Key] = frozenset(),
     ) -> None:
         self._survey = survey = priced.survey
         self._priced, self._sections, self._fixed = priced, sections, fixed
@@ -53,7 +54,7 @@ class SharedBudget:
         self._firsts = len(self._long) * (marker - self._gap)
         """What the first marker of each text takes besides."""
         told, opening = (sections.keys, sections.opening) if sections else ([], {})
-        among = {*self._long, *told, *(sections.titles if sections else ())}
+        among = {*self._long, *told, *(sections.titles if sections else ()), *unsaid}
         self._said = survey.said_by(key for key in survey.parts if key not in among)
         self._short = sum(tokens.values()) - sum(tokens[key] for key in self._long)
         self._keys = [*told, *self._long]
@@ -81,11 +82,14 @@ class SharedBudget:
         fit(choice, budget - self._short, measure)
         return replace(found, tokens=self._short + found.tokens)
 
-    def value_at_least(self, least: float) -> dict[Key, Text]:
-        """Texts in their places without what is worth less: facts and lines that later work may need, per token."""
+    def value_at_least(self, least: float, is_numbered: Callable[[Key], bool]) -> dict[Key, Text]:
+        """Texts in their places without what is worth less: facts and lines that later work may need, per token.
+
+        Where one `is_numbered`, all lines that a tool numbered keep their numbers.
+        """
         choice = self._choice(least)
         choice.fill(None)
-        return rendered(self._survey, self._long, self._placed, choice)
+        return rendered(self._survey, self._long, self._placed, choice, is_numbered)
 
     def value_per_token(self, budget: int) -> float | None:
         """How many of the facts and lines that later work is expected to need stand within a budget, about.

@@ -7,7 +7,7 @@ touched, so what was shortened once stays as it is.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -17,13 +17,12 @@ from ..core.markers import Gap
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
 from .coverage import Coverage
-from .instructions import is_settled, weight_of
 from .kinds import DECISION, Kind
 from .known_lines import ReadText
 from .parts import Key, Part
 from .restated import restated_units
 from .survey import Survey
-from .units import Units, render
+from .units import Units, priced_texts, render
 
 _REQUEST: Final = 1_000_000.0
 _SAID: Final = 0.000_5
@@ -81,26 +80,30 @@ class Priced:
 
     def _tokens(self, text: ReadText, units: Units) -> array[int]:
         """The tokens of the units of a text, which are remembered with it."""
-        text.pieces = pieces = {
+        if isinstance(units.stops, range):  # All are whole lines.
+            text.tokens = array(UNSIGNED, self._of_lines(priced_texts(units)))
+            return text.tokens
+        text.pieces = {
             unit: (start, stop)
             for unit, (start, stop) in enumerate(zip(units.starts, units.stops, strict=True))
             if stop - start > 1
         }
-        # Pieces of long lines hardly ever come again, and the counter would remember every single one.
-        tokens = (
-            self.survey.count.anew(text) if pieces and stop > unit + 1 else self._line(text)
-            for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
+        # Pieces hardly ever come again. Only behind the last of a line there is a line break.
+        ended = (
+            piece if stop > unit + 1 else piece + "\n"
+            for unit, (piece, stop) in enumerate(zip(priced_texts(units), units.stops, strict=True))
         )
-        text.tokens = array(UNSIGNED, tokens)
+        text.tokens = array(UNSIGNED, self.survey.count.each_anew(ended))
         return text.tokens
 
-    def _line(self, text: str) -> int:
-        known = self._lines.get(text)
-        if known is None:
-            if len(self._lines) == _REMEMBERED:
-                self._lines.clear()
-            known = self._lines[text] = self.survey.count.anew(text + "\n")
-        return known
+    def _of_lines(self, lines: Sequence[str]) -> Iterable[int]:
+        """The tokens of lines, which are remembered."""
+        if len(self._lines) > _REMEMBERED:
+            self._lines.clear()
+        known = self._lines
+        new = [line for line in dict.fromkeys(lines) if line not in known]
+        known.update(zip(new, self.survey.count.each_anew([line + "\n" for line in new]), strict=True))
+        return map(known.__getitem__, lines)
 
     def candidates(
         self,
@@ -173,11 +176,13 @@ def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int]
 def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float]:
     """What each unit of a part is worth besides its facts."""
     recency = (1 + survey.age(part.key)) ** -0.3
-    own = survey.own.get(part.key[:2], ())
+    own, is_said = survey.own.get(part.key[:2], ()), part.is_said
+    if own is None or own or (is_said and survey.is_talk):
+        # Lists of words in many languages, which most texts do not ask for.
+        from .instructions import is_settled, weight_of
     if own is None:
         bodies = survey.units[part.key].bodies
         return [_REQUEST * weight_of(body) * count for body, count in zip(bodies, tokens, strict=True)]
-    is_said = part.is_said
     # Of most parts what is known of their lines is enough.
     bodies = survey.units[part.key].bodies if is_said or own else [""] * len(tokens)
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
@@ -209,18 +214,33 @@ def _shortened(priced: Priced, key: Key, budget: int, said: Coverage) -> str:
     return str(rendered(survey, [key], stretches, choice)[key])
 
 
-def rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, Text]:
+def rendered(
+    survey: Survey,
+    keys: Sequence[Key],
+    stretches: Sequence[Stretch],
+    choice: Choice,
+    is_numbered: Callable[[Key], bool] = lambda _: False,
+) -> dict[Key, Text]:
     """The parts with the units that are chosen, or as they were where that is no larger."""
     return {
-        key: text_with(survey, key, choice.kept[stretch.start : stretch.stop], is_whole=not stretch.gaps)
+        key: text_with(
+            survey,
+            key,
+            choice.kept[stretch.start : stretch.stop],
+            is_whole=not stretch.gaps,
+            is_numbered=is_numbered(key),
+        )
         for key, stretch in zip(keys, stretches, strict=True)
     }
 
 
-def text_with(survey: Survey, key: Key, kept: Sequence[int], *, is_whole: bool) -> Text:
-    """A part with the units that are kept, or as it was where that is no larger, or `is_whole` and all are."""
+def text_with(survey: Survey, key: Key, kept: Sequence[int], *, is_whole: bool, is_numbered: bool = False) -> Text:
+    """A part with the units that are kept, or as it was where that is no larger, or `is_whole` and all are.
+
+    Unless it `is_numbered`, lines of a file stand without the numbers that can be counted.
+    """
     original = survey.parts[key].content
     if is_whole and all(kept):
         return original
-    text = render(survey.units[key], kept)
+    text = render(survey.units[key], kept, counts_lines=not is_numbered and survey.parts[key].numbers_lines)
     return text if survey.count(text) < survey.count(original) else original

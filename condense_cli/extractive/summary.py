@@ -90,7 +90,7 @@ class Sections:
         of_call: dict[int, _Section] = {}
         for key in told:
             part, heading = survey.parts[key], self._headings[key]
-            lines = render(survey.units[key], chosen[key]).removesuffix("\n")
+            lines = render(survey.units[key], chosen[key], counts_lines=part.numbers_lines).removesuffix("\n")
             # All of a call stands together, where its first is, and so does what one says before another has the word.
             if part.call is not None:
                 section = of_call.get(id(part.call))

@@ -6,32 +6,25 @@ How likely that is comes from two models that were fitted to real conversations,
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import compress
-from typing import Final
 
 from ..core.markers import Gap
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..toolcalls.tools import command_lines, writes_a_file
-from . import likelihood
 from .coverage import Coverage
-from .editable import EditableText, Nearby, of_line, of_text
+from .editable import OF_SHAPE, OF_SURROUNDINGS, OF_TEXT, EditableText, of_shape, of_text
 from .headings import Headings
 from .kinds import Kind
 from .known_lines import KnownLines, ReadText, known_to
-from .likelihood import Model, likelihoods, of_products
+from .likelihood import MODEL, Features, Model, Row, RowParts, Taking, as_they_are, likelihood, odds
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
-from .neighbours import highest, means
 from .parts import Key, Part, parts_of
 from .pasted import Address, own_units
+from .surroundings import Surroundings
 from .units import Units, split
-from .versions import editable_lines
-
-_NEAR: Final = 4
-_AROUND: Final = 12
-"""So many lines before and after a line are near it, and around it."""
+from .versions import Line, editable_lines
 
 
 def _kilotokens(characters: int) -> float:
@@ -69,9 +62,10 @@ class Survey:
         model: Model | None = None,
         known: KnownLines | None = None,
     ) -> None:
-        model = model or likelihood.MODEL
+        model = model or MODEL
         self.messages = messages
         self.count = count
+        self.known = known or known_to(count)
         self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
         self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
         self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
@@ -82,25 +76,28 @@ class Survey:
         self.positions: dict[Key, int] = {}
         self.end = 0
         self.bodies: dict[Key, array[int]] = {}
-        self.known = known or known_to(count)
         self.texts: dict[Key, ReadText] = {}
         self._mentions = Mentions()
         self._kinds: dict[int, tuple[bool, bool]] = {}
         """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
         self._read()
         self.facts: list[str] = [*self.known.names]
-        likely = map(of_products, self._mentions.rows(self.facts, self.end, model.facts))
-        self.weights: list[float] = [next(likely) if texts else 0.0 for texts in self._mentions.texts]
-        lines = [*self.known.numbers]
-        self.lines = editable_lines(
-            self.parts.values(), lambda key: [lines[number] for number in self.bodies[key]], self.positions
-        )
-        self._number_lines([model.line * value for value in likelihoods(self.line_features(), model.lines)])
+        self.weights: list[float] = [0.0] * len(self.facts)
+        for fact, found in zip(self._mentions.mentioned(), self._fact_rows(odds(model.facts)), strict=True):
+            self.weights[fact] = likelihood(found)
+        self._lines = editable_lines(self.parts.values(), self._telling, self.positions)
+        self._number_lines([model.line * likelihood(found) for found in self._line_rows(odds(model.lines))])
+
+    @cached_property
+    def lines(self) -> dict[str, Line]:
+        """Lines of the newest known state of every file."""
+        bodies = [*self.known.numbers]
+        return {bodies[number]: line for number, line in self._lines.items()}
 
     @cached_property
     def own(self) -> dict[Address, tuple[int, ...] | None]:
         """The user's own words, as `own_units` tells them."""
-        return own_units(self.messages)
+        return own_units(self.messages, self.known.without)
 
     @cached_property
     def _prose(self) -> frozenset[Key]:
@@ -128,41 +125,33 @@ class Survey:
         """Thousands of tokens, about, that follow the beginning of a part."""
         return _kilotokens(self.end - self.positions[key])
 
-    def fact_features(self) -> Iterator[tuple[float, ...]]:
+    def fact_features(self) -> Iterator[Features]:
         """The features of every fact that is in the conversation."""
-        return self._mentions.rows(self.facts, self.end)
+        return self._fact_rows(as_they_are)
 
-    def line_features(self) -> Iterator[tuple[float, ...]]:
+    def line_features(self) -> Iterator[Features]:
         """The features of every line of `lines`; `weights` are those of the facts."""
-        conversation = EditableText.of(self.lines.values(), self.end)
-        nearby = self._nearby({line.position for line in self.lines.values()})
-        shared: dict[int, tuple[float, ...]] = {}
-        for body, line in self.lines.items():
-            of_all = shared.get(id(line)) or shared.setdefault(id(line), of_text(line, conversation))
-            number = self.known.numbers[body]
-            facts = self.known.facts[number]
-            yield of_all + of_line(
-                body,
-                [self.weights[fact] for fact in facts],
-                any(self._mentions.written[fact] for fact in facts),
-                any(map(self._mentions.is_in_newest_request, facts)),
-                nearby(number),
-            )
+        return self._line_rows(as_they_are)
 
-    def _nearby(self, positions: Set[int]) -> Callable[[int], Nearby]:
-        """What stands near each line of the texts at some positions, by its number."""
-        weight, written = self.weights.__getitem__, self._mentions.written.__getitem__
-        names_written = bytes([any(map(written, facts)) for facts in self.known.facts])
-        likeliest_in = array("d", [max(map(weight, facts)) if facts else 0.0 for facts in self.known.facts])
-        shares, highests, means_around = (array("d", bytes(8 * len(likeliest_in))) for _ in range(3))
-        for key, bodies in self.bodies.items():
-            if self.positions[key] in positions:
-                likeliest = [likeliest_in[body] for body in bodies]
-                near = means([names_written[body] for body in bodies], _NEAR)
-                columns = zip(bodies, near, highest(likeliest, _NEAR), means(likeliest, _AROUND), strict=True)
-                for body, share, high, mean in columns:
-                    shares[body], highests[body], means_around[body] = share, high, mean
-        return lambda body: Nearby(shares[body], highests[body], means_around[body])
+    def _fact_rows(self, taking: Taking[Row]) -> Iterator[Row]:
+        return self._mentions.rows(self.known.forms(), self.end, taking)
+
+    def _line_rows(self, taking: Taking[Row]) -> Iterator[Row]:
+        lines, positions = self._lines, {line.position for line in self._lines.values()}
+        conversation = EditableText.of(lines.values(), self.end)
+        texts = [bodies for key, bodies in self.bodies.items() if self.positions[key] in positions]
+        requested = self._mentions.in_newest_request()
+        around = Surroundings(texts, self.known.facts, self.weights, self._named, requested)
+        shown = {id(line): line for line in lines.values()}
+        of_shown = RowParts(lambda line: of_text(shown[line], conversation), taking(OF_TEXT))
+        of_form = RowParts(of_shape, taking(OF_SHAPE))
+        of_place = taking(OF_SURROUNDINGS)
+        for (number, line), shape in zip(lines.items(), self.known.shapes(lines), strict=True):
+            yield of_shown[id(line)] + of_form[shape] + of_place(around.of(number))
+
+    def _telling(self, key: Key) -> Iterator[int]:
+        """The lines of a part that are long enough to be a reason for anything."""
+        return filter(self.known.tells.__getitem__, self.bodies[key])
 
     def _read(self) -> None:
         known, mentions = self.known, self._mentions
@@ -178,13 +167,13 @@ class Survey:
             if read.said:
                 mentions.tell(read.said, self.end, self._flags(part), is_written=part.is_written)
             self.end += read.size
-        is_here = bytearray(len(known.facts))
-        for bodies in self.bodies.values():
-            for number in bodies:
-                is_here[number] = 1
-        for facts, kind in compress(zip(known.facts, known.kinds, strict=True), is_here):
-            if facts:
-                mentions.stand_together(facts, IN_ERROR if kind == Kind.ERROR else 0)
+        facts, kinds = known.facts, known.kinds
+        self._named = named = bytearray(len(facts))
+        """Which lines name a fact that the assistant wrote."""
+        for number in set().union(*self.bodies.values()):
+            if facts[number]:
+                is_error = kinds[number] == Kind.ERROR
+                named[number] = mentions.stand_together(facts[number], IN_ERROR if is_error else 0)
 
     def _flags(self, part: Part) -> int:
         """What is true of the facts that a part mentions."""
@@ -213,8 +202,7 @@ class Survey:
     def _number_lines(self, weights: Sequence[float]) -> None:
         """Give numbers to the lines that edits may match, behind those of the facts, and the keys to all units."""
         keys_of = self.known.facts.copy()
-        for line, body in enumerate(self.lines, len(self.weights)):
-            number = self.known.numbers[body]
+        for line, number in enumerate(self._lines, len(self.weights)):
             keys_of[number] = (*keys_of[number], line)
         self.weights += weights
         known: dict[int, Sequence[tuple[int, ...]]] = {}

@@ -4,6 +4,9 @@ Where people talk, lines are paragraphs. There the units are sentences, each kep
 
 Markers that stand in the text already are gaps between units: they are no lines, and where more is left out beside
 one, both become one gap with the hash of the text it was first cut from.
+
+Of a file that a tool shows with a number on every line, what stays needs few of them: markers say how many lines are
+missing, so a number near the one before it can be counted.
 """
 
 from __future__ import annotations
@@ -12,14 +15,15 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import compress
 from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.markers import ELLIPSIS, Gap, gaps_at, may_be_marked, short_hash
-from ..lossless.lines import read_lines
+from ..core.markers import ELLIPSIS, REFERENCE_PREFIX, Gap, gaps_at, may_be_marked, short_hash
+from ..lossless.lines import numbering_of, read_lines
 from .sentences import sentences
 
 LONG_LINE: Final = 480
@@ -27,6 +31,13 @@ LONG_LINE: Final = 480
 
 _PIECE: Final = lazy_pattern(r".{100,200}?(?:(?<=[\s,;:})\]>])|(?=[\s\"'({\[<]))|.{1,200}", re.DOTALL)
 """A piece of a long line: it ends at a blank or after punctuation where there is one."""
+
+_LISTED: Final = frozenset("→\t")
+"""What ends the numbers of most tools that show a file, and of `cat -n`. Those that end otherwise may be times, or what
+edits name."""
+
+_COUNTED: Final = 10
+"""A line fewer lines behind one of which the number is known has none: it can be counted."""
 
 _JOINING: Final = frozenset("\u200d\ufe0e\ufe0f")
 
@@ -157,17 +168,31 @@ def pieces(line: str) -> Iterator[str]:
         start = end
 
 
-def render(units: Units, kept: Sequence[int]) -> str:
+def priced_texts(units: Units) -> Sequence[str]:
+    """The units as most of them are written: lines of a shown file without their numbers."""
+    if units.texts is units.bodies:
+        return units.texts
+    return [body if _is_listed(text, body) else text for text, body in zip(units.texts, units.bodies, strict=True)]
+
+
+def _is_listed(text: str, body: str) -> bool:
+    """Whether a line is numbered as tools do it that show a file."""
+    return len(body) < len(text) and text[-len(body) - 1] in _LISTED
+
+
+def render(units: Units, kept: Sequence[int], *, counts_lines: bool = False) -> str:
     """The kept units with a marker where something is left out; `kept[n]` tells whether unit n stays.
 
     The first marker has the hash of the text, further ones share it. Of a line in pieces either none is kept, or the
-    first and the last are among those that are.
+    first and the last are among those that are. `counts_lines`: before lines of a shown
+    file there is no number that can be counted.
     """
     written: list[str] = []  # In parts: a line of many pieces would be copied with each, were it put together at once.
     gaps, go_on = units.gaps, units.go_on
     stays = _lines_that_stay(units, kept) if go_on else kept
     digest = units.hash
     lines = characters = 0  # Not a gap, of which each unit that is left out would make another.
+    counted = _counted(units, kept) if counts_lines else ()
     for unit, (text, start) in enumerate(zip(units.texts, units.starts, strict=True)):
         if unit in gaps:
             lines += gaps[unit].lines
@@ -191,13 +216,37 @@ def render(units: Units, kept: Sequence[int]) -> str:
             written += ["\n", ELLIPSIS] if is_inside and not text.startswith(ELLIPSIS) else ["\n"]
         elif written and not is_inside:
             written.append("\n")
-        written.append(text)
+        written.append(units.bodies[unit] if unit in counted else text)
     last = gaps.get(len(units.texts), Gap(units.hash))
     if lines or characters or last.lines or last.characters:
         written += _marker(Gap(digest, lines + last.lines, characters + last.characters), written)
     elif units.has_final_break:
         written.append("\n")
     return "".join(written)
+
+
+def _counted(units: Units, kept: Sequence[int]) -> set[int]:
+    """The kept lines of a shown file whose numbers follow from one that is near; none where nothing is left out."""
+    found: set[int] = set()
+    if units.texts is units.bodies or all(kept):
+        return found
+    before, known, last = -1, None, len(units.texts) - 1
+    for unit in compress(range(len(units.texts)), kept):
+        text, body = units.texts[unit], units.bodies[unit]
+        if not _is_listed(text, body):
+            continue
+        number = numbering_of(text)
+        is_near = known is not None and unit - before <= _COUNTED and number == known.moved(unit - before)
+        # An empty last line would be read as a line break at the end.
+        if is_near and not _is_mistakable(body) and (body or unit != last):
+            found.add(unit)
+        before, known = unit, number
+    return found
+
+
+def _is_mistakable(body: str) -> bool:
+    """Whether a line of a file would be read otherwise without its number: as a marker, or as numbered itself."""
+    return may_be_marked(body) or REFERENCE_PREFIX in body or numbering_of(body) is not None
 
 
 def _lines_that_stay(units: Units, kept: Sequence[int]) -> bytearray:

@@ -47,7 +47,7 @@ class _File(Struct):
     """A file as far as it is known."""
 
     history: History
-    lines: dict[str, Line]
+    lines: dict[int, Line]
 
 
 class Line(Struct, frozen=True):
@@ -78,11 +78,11 @@ class _Deed(Struct, frozen=True):
 
 
 def editable_lines(
-    parts: Iterable[Part], lines_of: Callable[[Key], Iterable[str]], positions: Mapping[Key, int]
-) -> dict[str, Line]:
-    """Lines of the newest known state of every file, by the line.
+    parts: Iterable[Part], lines_of: Callable[[Key], Iterable[int]], positions: Mapping[Key, int]
+) -> dict[int, Line]:
+    """Lines of the newest known state of every file, by their numbers.
 
-    `lines_of` gives those of a part without the numbers of listings, `positions` are their places in the conversation.
+    `lines_of` gives those of a part, without the ones that are too short; `positions` are places in the conversation.
     """
     parts = [part for part in parts if part.call is not None]
     failed = {id(part.call) for part in parts if part.is_result and tools.has_failed(part.block)}
@@ -102,7 +102,7 @@ def editable_lines(
             name = next(iter(_NAME.findall(deed.path)[::-1]), "")
             file = files[deed.path] = _File(histories.setdefault(name, History()), {})
         history = file.history
-        lines = [line for line in lines_of(part.key) if len(line.strip()) >= SHORTEST_LINE]
+        lines = [*lines_of(part.key)]
         position = history.touched = positions[part.key]
         is_answer = part.is_result and id(call) not in answered  # Further texts of a result show more of the file.
         if is_answer:
@@ -122,7 +122,7 @@ def editable_lines(
             file.lines.clear()
         shown = Line(history, position, deed.shown_by(part), len(lines))
         file.lines.update(dict.fromkeys(lines, shown))
-    found: dict[str, Line] = {}
+    found: dict[int, Line] = {}
     for file in files.values():
         for line, shown in file.lines.items():
             other = found.get(line)
@@ -146,7 +146,7 @@ def _replaced_first(parts: Iterable[Part], deeds: dict[int, _Deed]) -> list[Part
             deed = deeds.get(id(call)) or deeds.setdefault(id(call), _deed(call))
         message, block, path = part.key
         edit = edits.setdefault(((message, block, path[:-1]), id(call)), len(edits))
-        return edit, part.text not in deed.replaced
+        return edit, not deed.replaced or part.text not in deed.replaced
 
     return sorted(parts, key=order)
 

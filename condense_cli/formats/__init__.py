@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from ..core.transcript import Message, Transcript
-from ..errors import UnknownFormatError, UsageError
+from ..errors import CondenseError, UnknownFormatError, UsageError
 from .engine.base import Evidence, Format
 from .engine.container import Document, describe, open_document
 from .engine.own_summaries import recognised, with_escapes
@@ -53,11 +53,46 @@ def format_named(name: str) -> Format:
     raise UsageError(f"There is no format named {name!r}.", f"Formats: {known}.")
 
 
-def parse(data: bytes, *, name: str = "input", format: str | None = None, lenient: bool = False) -> Transcript:
+OtherFormats = Callable[[], tuple[list[Format], list[str]]]
+"""Formats that are not in the table, and sentences on those that are broken: found only when something asks for them,
+as looking takes longer than a small run."""
+
+
+def parse(
+    data: bytes,
+    *,
+    name: str = "input",
+    format: str | None = None,
+    lenient: bool = False,
+    others: OtherFormats | None = None,
+) -> Transcript:
     """Transcript in the bytes of a file; `name` is used in errors.
 
-    Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are.
+    Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are. What is of
+    no format of the table is shown to the `others`, which are in it from then on.
     """
+    try:
+        return _read(data, name, format, lenient=lenient)
+    except (UnknownFormatError, UsageError) as error:
+        if others is None:
+            raise
+        found, warnings = others()
+        if not found:
+            error.hint = " ".join(filter(None, [error.hint, *warnings]))
+            raise
+        hint = error.hint
+    add(found)
+    try:
+        transcript = _read(data, name, format, lenient=lenient)
+    except (CondenseError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UnknownFormatError(f"{name} cannot be read: a format of a package failed ({what}).", hint) from error
+    return replace(transcript, warnings=(*transcript.warnings, *warnings))
+
+
+def _read(data: bytes, name: str, format: str | None, *, lenient: bool) -> Transcript:
     if data.startswith(_ZIP):
         from .inspect_log import read_archive
 

@@ -89,6 +89,7 @@ TABLE: Final = (
     FormatRow("opencode", "opencode.format", "parts"),
     FormatRow("opencode-events", "opencode.events", "[]"),
     FormatRow("pi", "pi.format", "cwd"),
+    FormatRow("session-trace", "session_trace", "harness"),
     FormatRow("gemini", "gemini.format", "timestamp"),
     FormatRow("gemini-log", "gemini.log", "projectHash"),
     FormatRow("kimi", "kimi.format", "type"),

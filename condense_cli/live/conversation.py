@@ -73,12 +73,12 @@ class Live:
     """One conversation that goes on. Several may share a `state`.
 
     `configuration` or `preset` is as for `condense_cli.condense`; without either it is `balanced` with a `min_worth` of
-    0.8, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
+    0.7, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
-    has to survive a restart, a `StateFile`, or None for memory. `keep_recent` messages at the end stay whole, and so
-    do files at work: what was read in the last `keep_reads` messages and not edited since, and what was written (60;
-    none with a `configuration` or `preset` of yours). `cache_life` are the seconds after which the
+    has to survive a restart, a `StateFile`, or None for memory. `keep_recent` messages at the end stay whole, and
+    little goes of files at work: what was read in the last `keep_reads` messages and not edited since, and what was
+    written (60; none with a `configuration` or `preset` of yours). `cache_life` are the seconds after which the
     provider's cache is cold; with 3,600 writing to it is dearer. A `turn` is entered while a decision is worked out, so
     that many conversations take turns. With `raw` frozen messages are `msgspec.Raw`, for callers that send JSON.
 

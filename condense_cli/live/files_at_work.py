@@ -15,7 +15,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..config.models import Predicates
 from ..core.transcript import Block, BlockKind, Message
 from ..toolcalls.tools import (
     patched_paths,
@@ -31,7 +30,7 @@ _WORD: Final = re.compile(r"[^\s'\"`;|&<>()]+")
 
 class _How(Enum):
     WRITTEN = auto()
-    """By an edit, or as a whole: the call and its result."""
+    """By an edit, or as a whole: the call. Its result says no more than that it was done, or shows the call's lines."""
     READ = auto()
     """By a tool for that, which is told to edit by another one that keeps what it writes in its call."""
     PRINTED = auto()
@@ -60,19 +59,17 @@ class _Work(Struct):
     shown: list[_Shown]
 
 
-def pins_of(messages: Sequence[Message], begin: int, end: int, turns: int) -> Iterator[Predicates]:
-    """A pin for the blocks of messages[begin:end] that show files at work.
+def blocks_at_work(messages: Sequence[Message], begin: int, end: int, turns: int) -> Iterator[str]:
+    """Selectors of the blocks of messages[begin:end] that show files at work.
 
-    That is what was written, unless the whole file was later; in the last `turns` messages the newest read of a file
-    that no call has written to since; and what a command printed of files that were touched in them.
+    That are calls that wrote, unless the whole file was written later; in the last `turns` messages the newest read of
+    a file that no call has written to since; and what a command printed of files that were touched in them.
     """
-    if not turns:
-        return
     work, length = _work_in(messages), len(messages)
     newest = set(work.newest.values())
 
-    def stays(one: _Shown) -> bool:
-        if one.how is _How.WRITTEN:  # The result of a call comes behind it.
+    def is_at_work(one: _Shown) -> bool:
+        if one.how is _How.WRITTEN:
             return all(work.replaced.get(path, -1) <= one.call for path in one.paths)
         if one.block.answers not in newest:
             return False
@@ -82,13 +79,9 @@ def pins_of(messages: Sequence[Message], begin: int, end: int, turns: int) -> It
             )
         return any(length - work.touched[_name(path)] <= turns for path in one.paths)
 
-    found = tuple(
-        f"{messages[one.position].index}.{one.number}"
-        for one in work.shown
-        if begin <= one.position < end and stays(one)
-    )
-    if found:
-        yield Predicates(match=found)
+    for one in work.shown:
+        if begin <= one.position < end and is_at_work(one):
+            yield f"{messages[one.position].index}.{one.number}"
 
 
 def _work_in(messages: Sequence[Message]) -> _Work:
@@ -111,7 +104,9 @@ def _work_in(messages: Sequence[Message]) -> _Work:
                 else:
                     work.newest[block.tool or "", block.text] = block.call_id or ""
             elif block.kind is BlockKind.TOOL_RESULT and block.answers in calls:
-                work.shown.append(_Shown(position, number, block, *calls[block.answers]))
+                call, how, paths = calls[block.answers]
+                if how is not _How.WRITTEN:
+                    work.shown.append(_Shown(position, number, block, call, how, paths))
     return work
 
 

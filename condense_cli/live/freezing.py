@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
-from ..config.models import Configuration, IndexRange, Predicates
+from ..config.models import Configuration, ExtractConfig, IndexRange, Predicates, WorthOf
 from ..config.overrides import Overrides
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import load_preset
@@ -19,7 +19,7 @@ from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
 from ..core.transcript import BlockKind, Message, Transcript
 from ..passes.summaries import Summarizer
-from .files_at_work import pins_of
+from .files_at_work import blocks_at_work
 
 MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
@@ -42,31 +42,37 @@ class Frozen(Struct, frozen=True):
 
 
 _JUST_CAME: Final = 6
-_SHORT: Final = 2_000
-"""Characters of a result that stays in so many of the newest messages: it was asked for, and to cut it saves little."""
+"""Of so many of the newest messages results are spared: the next turns speak of what was asked for just now."""
 
-_WORTH: Final = 0.8
+_WORTH: Final = 0.7
 """What 1,000 tokens have to be worth to stay. Few hard cuts cost less than many mild ones, and lose less: each has to
 pay for the cache that it rewrites, and until it is made all is there."""
+
+_WORTH_SPARED: Final = 0.1
+"""The same of files at work and of results that just came."""
 
 
 def usual_configuration() -> Configuration:
     """Preset `balanced`, which cuts more where it cuts at all."""
-    balanced = load_preset(DEFAULT_PRESET)
+    return _with_extraction(load_preset(DEFAULT_PRESET), lambda config: replace(config, min_worth=_WORTH))
+
+
+def _with_extraction(configuration: Configuration, change: Callable[[ExtractConfig], ExtractConfig]) -> Configuration:
+    """The configuration with a change to all that asks lines for a worth."""
     passes = tuple(
-        replace(config, extract_config=replace(config.extract_config, min_worth=_WORTH))
+        replace(config, extract_config=change(config.extract_config))
         if config.extract_config is not None and config.extract_config.min_worth is not None
         else config
-        for config in balanced.passes
+        for config in configuration.passes
     )
-    return replace(balanced, passes=passes)
+    return replace(configuration, passes=passes)
 
 
 class Means(Struct, frozen=True):
     """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries.
 
-    So does what was read of files in the newest `keep_reads` messages, as `files_at_work` has it, and what is short
-    and just came.
+    Less is cut of what was read of files in the newest `keep_reads` messages, as `files_at_work` has it, and of results
+    that just came.
     """
 
     configuration: Configuration
@@ -140,25 +146,33 @@ def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, 
     What `has_to_fit` may be nothing but files at work: then none of them has to stay.
     """
     configuration = means.configuration
+    if not has_to_fit and means.keep_reads:
+        spared = (*blocks_at_work(messages, begin, end, means.keep_reads), *_results(messages, begin, end))
+        configuration = _sparing(configuration, spared)
     pins = [Predicates(range=IndexRange(start=end))]
-    if not has_to_fit:
-        pins += pins_of(messages, begin, end, means.keep_reads)
-        pins += _short_results(messages, begin, end) if means.keep_reads else ()
     if begin:
         pins.append(Predicates(range=IndexRange(start=0, end=begin)))
     prelude = replace(configuration.lossless_prelude, keep="earliest")
     return replace(configuration, pins=(*configuration.pins, *pins), lossless_prelude=prelude)
 
 
-def _short_results(messages: Sequence[Message], begin: int, end: int) -> Iterator[Predicates]:
-    found = tuple(
-        f"{message.index}.{number}"
-        for message in messages[max(begin, len(messages) - _JUST_CAME) : end]
-        for number, block in enumerate(message.blocks)
-        if block.kind is BlockKind.TOOL_RESULT and len(block.text) <= _SHORT
-    )
-    if found:
-        yield Predicates(match=found)
+def _sparing(configuration: Configuration, blocks: tuple[str, ...]) -> Configuration:
+    """The configuration that cuts little of some blocks, or nothing where it does not ask lines for a worth."""
+    if not blocks:
+        return configuration
+    less = WorthOf(match=blocks, min_worth=_WORTH_SPARED)
+    found = _with_extraction(configuration, lambda config: replace(config, overrides=(*config.overrides, less)))
+    if found == configuration:
+        return replace(configuration, pins=(*configuration.pins, Predicates(match=blocks)))
+    return found
+
+
+def _results(messages: Sequence[Message], begin: int, end: int) -> Iterator[str]:
+    """The results that just came."""
+    for message in messages[max(begin, len(messages) - _JUST_CAME) : end]:
+        for number, block in enumerate(message.blocks):
+            if block.kind is BlockKind.TOOL_RESULT:
+                yield f"{message.index}.{number}"
 
 
 def _record(message: Message) -> int:

@@ -17,6 +17,9 @@ LEAST_OLDER: Final = 4_000
 SMALL: Final = 8_000
 """Tokens that every window holds: below, nobody asks how large it is."""
 
+LEAST_TURNS: Final = 8
+"""Answers that show what a conversation is about: what is cut before is cut half blind, and nothing brings it back."""
+
 LEAST_SAVED: Final = 1_000
 LEAST_SHARE: Final = 0.05
 """A decision saves at least so many tokens, and at least this part of what it rewrites."""
@@ -110,7 +113,7 @@ class Economic(Struct, frozen=True):
     renews: bool = False
 
     def due(self, moment: Moment) -> str:
-        if moment.older < LEAST_OLDER:
+        if moment.older < LEAST_OLDER or (moment.turns < LEAST_TURNS and not moment.is_cold):
             return ""
         return "the cache is cold" if moment.is_cold else f"it may pay within {self.horizon(moment)} requests"
 

@@ -21,12 +21,13 @@ from msgspec.structs import replace
 from ..core.lazy_text import compact, size_of
 from ..core.markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
+from ..toolcalls.todos import list_in
 from ..toolcalls.tools import arguments_of, string_values, with_values
 from . import states
 from .addresses import Addresses, TextPlace, field_of, tag_of
 from .excerpt import find_above, find_place, readings
 from .lines import Lines
-from .listed import is_said_in, list_in, list_of, text_of
+from .listed import is_said_in, list_of, text_of
 from .reader import Reader
 from .references import ABOVE, ABOVE_WORD, SHORTEST, THIS_CALL, Address, Reference, parse_reference
 from .sources import Allowance, Sources

@@ -16,11 +16,12 @@ from msgspec import Struct
 
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Text, compact
+from ..toolcalls.todos import list_in
 from ..toolcalls.tools import with_values
 from .addresses import Addresses, TextPlace
 from .finders import Category, Finders
 from .lines import Lines, Shape
-from .listed import list_in, list_of
+from .listed import list_of
 from .matching import EqualRun, Hashed, Index, Repeated
 from .pieces import Piece, find_pieces
 from .proof import Positions, verified

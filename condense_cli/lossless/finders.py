@@ -9,11 +9,13 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
+from ..core.kinds import at_hand
 from ..core.transcript import Block
 from ..toolcalls.tools import prints_a_file, reads_a_file, writes_a_file
 from .states import TAGS
 
 
+@at_hand
 class Category(Enum):
     """What a text shows, which decides the finders that may look at it."""
 

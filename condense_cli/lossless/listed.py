@@ -12,17 +12,10 @@ from typing import Any
 
 from ..core import json_text
 from ..core.markers import REFERENCE_PREFIX
-from ..core.transcript import Block, JsonPath
+from ..core.transcript import JsonPath
 from ..toolcalls import todos
 from .addresses import field_of
 from .references import ABOVE, parse_reference
-
-
-def list_in(call: Block) -> tuple[JsonPath, list[Any]] | None:
-    """The list of todos that a call holds, with its path, where a todo could say a reference."""
-    path = todos.path_of(call)
-    value = todos.value_of(call, path) if path else None
-    return (path, value) if isinstance(value, list) and todos.stand_in(value, "") is not None else None
 
 
 def is_said_in(words: str, path: JsonPath) -> bool:

@@ -9,15 +9,17 @@ from msgspec import Struct
 
 from ..core.exchanges import calls_by_id
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
-from ..toolcalls.todos import text_of
+from ..toolcalls.todos import list_in, text_of
 from ..toolcalls.tools import MAIN_ARGUMENTS, arguments_of, string_values
 from .addresses import TextPlace, field_of
 from .finders import Category, Finders
-from .listed import list_in
 from .states import outermost
 
 _SHORTEST: Final = 60
 """A reference has about so many characters: a shorter text has nothing to win, and nothing to offer."""
+
+
+_NAMING: Final = frozenset(MAIN_ARGUMENTS)
 
 
 class Piece(Struct, frozen=True):
@@ -77,7 +79,7 @@ def _values(place: TextPlace, block: Block, finders: Finders) -> Iterator[Piece]
         yield Piece(place, Category.TODOS, compact(text_of(listed[1])), listed[0])
     category = Category.WRITTEN if finders.writes_a_file(block) else Category.ARGUMENT
     values = list(string_values(arguments_of(block)))
-    naming = {path for path, _ in values if any(key in MAIN_ARGUMENTS for key in path)}
+    naming = {path for path, _ in values if not _NAMING.isdisjoint(path)}
     naming = naming or {path for path, _ in values[:1]}  # As `tools.main_argument` has it.
     for path, value in values:
         if listed and path[:1] == listed[0]:

@@ -11,7 +11,6 @@ from ..toolcalls.tools import arguments_of, string_values
 from . import states
 from .addresses import field_of
 from .lines import Lines
-from .listed import list_in
 from .reader import Reader
 
 
@@ -45,7 +44,7 @@ class Sources:
         if self._values is None or self._values[0] is not call:
             self._allowance.covers(size_of(call.content))
             values = {field_of(path): compact(value) for path, value in string_values(arguments_of(call))}
-            if listed := list_in(call):
+            if listed := todos.list_in(call):
                 values[field_of(listed[0])] = compact(todos.text_of(listed[1]))
             self._values = (call, values)
         return self._values[1]

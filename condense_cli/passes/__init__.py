@@ -1,6 +1,6 @@
 """Passes: what a run does to a conversation.
 
-    pipeline.condense     a run, and again on its result where that could find more to do
+    pipeline.condense     a run by the model's tokens, and again on its result where that could find more to do
       course.Course       references, then the passes in their order, then thinking; again where messages went
         Step              one round of a pass: what is selected, how strictly, up to which size
         modes.work_of     the function of its mode: individual, extract or batch
@@ -11,7 +11,7 @@
       Condensation        the result, with a receipt for every block
 
 Why it ends: a pass runs at most so many rounds, and each must change something; a target that is reached ends the rest.
-`in_model_tokens` and `smallest` stand around it: numbers in the model's tokens, results no larger than those of others.
+`smallest` stands around it, where a result is to be no larger than those of other configurations.
 
 Three words are used throughout. *Messages* are what passes see, without references; *written* are the same messages as
 the file will have them, with references, and tokens are counted of those. So what one pass cuts may change how other

@@ -16,8 +16,7 @@ from ..core.transcript import Transcript
 from ..extractive.reasons.reason import ReasonedLine
 from ..lossless.proof import with_blocks
 from ..rules.validity import BOUND_THINKING, Violation, validate
-from .receipts import PROTECTED, Kept, PassReceipt, Receipt
-from .reconcile import as_in_input, places
+from .receipts import PROTECTED, Kept, PassReceipt, Receipt, as_in_input, places
 
 
 class Metrics(Struct, frozen=True):

@@ -28,15 +28,18 @@ from .receipts import (
     REACHED,
     SWITCHED_OFF,
     THINKING,
+    InInput,
     Kept,
     PassReceipt,
     Receipt,
     Status,
+    as_in_input,
     changed,
     kept,
+    places,
     undone,
 )
-from .reconcile import REFER, REPEATED, InInput, as_in_input, places, reconcile, view
+from .reconcile import REFER, REPEATED, reconcile, view
 from .selection import Selected, protect, select
 from .step import Bench, Step
 from .summaries import Outcome, TextTask, refused_by_all
@@ -209,7 +212,7 @@ class Course:
             status=Status.FAILED if refused else Status.COMPLETED,
             reason=refused,
             preserved_turns=selected.preserved_turns,
-            min_worth=extraction.min_worth if extraction else None,
+            min_worth=extraction.min_worth if extraction and not extraction.overrides else None,
         )
 
     def _rounds(self, config: PassConfig, selected: Selected, strictness: float) -> list[Receipt]:

@@ -17,8 +17,7 @@ from ..lossless.proof import Positions, with_blocks
 from .blocks.state import States, TodoList, states_of
 from .joining import Joining
 from .prelude import ReferenceWriter
-from .receipts import Receipt
-from .reconcile import places
+from .receipts import Receipt, places
 from .selection import Protection
 
 Address = tuple[int, int]
@@ -155,11 +154,15 @@ class Draft:
         """The blocks that are written otherwise than they stand here, in order."""
         return sorted(self._written.blocks.items(), key=lambda found: found[0])
 
+    def is_said_by_references(self, position: int, number: int) -> bool:
+        """Whether the input says the block with references."""
+        return self._writer.is_said_by_references(self._block(position, number))
+
     def is_short_by_references(self, position: int, number: int, tokens: int) -> bool:
         """Whether references of the input say the block in at most so many tokens, as it is written now."""
-        block = self._block(position, number)
-        if not self._writer.is_said_by_references(block):
+        if not self.is_said_by_references(position, number):
             return False
+        block = self._block(position, number)
         return self.count.block(self._written.blocks.get((position, number), block)) <= tokens
 
     @property

@@ -106,6 +106,12 @@ def picks_lines(config: PassConfig) -> bool:
     return summarizes_blocks(config) or (config.mode == "extract" and _has_worth(config))
 
 
+def chooses_lines(configuration: Configuration) -> bool:
+    """Whether any of its passes may pick lines of blocks; one without a worth of its own does so for a target."""
+    has_target = target_of(configuration, 0) is not None
+    return any(picks_lines(config) or (has_target and config.mode == "extract") for config in configuration.passes)
+
+
 def cuts_summaries(configuration: Configuration) -> bool:
     """Whether blocks are summarized, and a pass with thresholds follows.
 

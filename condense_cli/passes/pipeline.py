@@ -1,37 +1,105 @@
-"""Running a configuration over a transcript, until a run on the result would change nothing."""
+"""Running a configuration over a transcript, until a run on the result would change nothing.
+
+The passes count in tokens of a vocabulary that is at hand. What a configuration asks for, in the model's tokens, is
+converted before them, by a factor that may come from the transcript's own recorded usage.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.models import Configuration
+from ..config.models import CUT, Configuration
+from ..core.factor import Factor, factor_of
+from ..core.markers import is_marked
+from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from .condensation import Condensation, joined
 from .context import Context
 from .course import Course
-from .limits import cuts_summaries, picks_lines
-from .receipts import Kept
+from .limits import chooses_lines, cuts_summaries, picks_lines
+from .receipts import PRELUDE, UNDONE, Kept, Status
+from .smallest import in_place_of, settled
 
 _ROUNDS: Final = 5
 
+_OF_BLOCKS: Final = "min_tokens"
+"""Key of passes whose numbers are tokens of a single block."""
+
 
 def condense(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
-    """Run the prelude and the passes of a configuration whose numbers, but for thresholds, are tokens as counted.
+    """Run a configuration, or the references of its prelude alone where these leave less.
 
-    A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
+    A pass that cuts what references name brings back their lines. Numbers of the result are tokens as they are counted.
     """
-    course, result = _proven(transcript, configuration, context)
-    if not (context.settles and result.changes and _may_go_on(course, result)):
+    result = _in_model_tokens(transcript, configuration, context)
+    prelude = next((receipt for receipt in result.passes if receipt.id == PRELUDE), None)
+    asked = tuple(config for config in configuration.passes if config.id == CUT)  # Whoever names a cut gets it.
+    if len(asked) == len(configuration.passes) or prelude is None or prelude.status is Status.SKIPPED:
         return result
-    settled = replace(configuration, target_tokens=course.target, target_reduction_percent=None, min_saving=0)
+    if prelude.reason != UNDONE and result.tokens_after <= prelude.tokens_after:
+        return result
+    alone = _in_model_tokens(transcript, replace(configuration, passes=asked), context)
+    if alone.tokens_after >= result.tokens_after:
+        return result
+    alone = in_place_of(result, alone, "references alone are smaller")
+    return settled(alone, configuration, lambda transcript, again: condense(transcript, again, context))
+
+
+def _in_model_tokens(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
+    """Run a configuration by the context's factor from the tokens that are counted to those of the model."""
+    count, factor = context.count, context.factor
+
+    def run(transcript: Transcript, factor: Factor) -> Condensation:
+        ours = _in_our_tokens(configuration, factor)
+        if ours.target_tokens is not None and _is_met(transcript, configuration, count, factor):
+            ours = replace(ours, target_tokens=max(ours.target_tokens, count.transcript(transcript)))
+        result = _until_nothing_more(transcript, ours, replace(context, factor=factor))
+        return replace(result, factor=factor, asked=configuration.target_tokens)
+
+    result = run(transcript, factor)
     for _ in range(_ROUNDS):
-        _, again = _proven(result.transcript, settled, context)
+        # What was recorded of texts that are cut now says nothing any more, so that the factor may be another.
+        now = factor if factor.is_given or not result.changes else factor_of(result.transcript, count)
+        if now.value == factor.value or _is_done(result, configuration, now):
+            break
+        factor = now
+        again = run(result.transcript, factor)
         if not again.changes:
             break
         result = joined(result, again)
     return result
+
+
+def _until_nothing_more(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
+    """Run the prelude and the passes of a configuration whose numbers, but for thresholds, are tokens as counted.
+
+    A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
+    """
+    # One state of the conversation after the other is read, and most of each is as it was.
+    with sharing_lines([configuration], context):
+        return _settled(transcript, configuration, context)
+
+
+def sharing_lines(configurations: Iterable[Configuration], context: Context) -> AbstractContextManager[None]:
+    """Meanwhile what is read for the choice of lines is known to all runs of those configurations on one transcript."""
+    if not any(map(chooses_lines, configurations)):
+        return nullcontext()
+    from ..extractive import known_lines  # With the extraction.
+
+    return known_lines.sharing_lines(context.count)
+
+
+def _settled(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
+    course, result = _proven(transcript, configuration, context)
+    if not (context.settles and result.changes and _may_go_on(course, result)):
+        return result
+    again = replace(configuration, target_tokens=course.target, target_reduction_percent=None)
+    return settled(result, again, lambda transcript, same: _proven(transcript, same, context)[1], _ROUNDS)
 
 
 def _proven(transcript: Transcript, configuration: Configuration, context: Context) -> tuple[Course, Condensation]:
@@ -58,3 +126,51 @@ def _may_go_on(course: Course, result: Condensation) -> bool:
     writer = course.writer
     is_reference_for_summary = writer.is_enabled and cuts_summaries(course.configuration)
     return writer.has_read_references or course.draft.has_restored or is_reference_for_summary
+
+
+def _in_our_tokens(configuration: Configuration, factor: Factor) -> Configuration:
+    """A configuration with every number of tokens as they are counted, but for the thresholds of passes.
+
+    Limits of single blocks go by what is typical of the model, so that a second run has the same ones.
+    """
+    if factor.value == factor.typical == 1:
+        return configuration
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(converted, value))
+        if not isinstance(value, Struct):
+            return value
+        new = {name: converted(getattr(value, name)) for name in value.__struct_fields__}
+        if isinstance(new.get(_OF_BLOCKS), int):
+            new[_OF_BLOCKS] = int(new[_OF_BLOCKS] / factor.typical)
+        return replace(value, **{name: item for name, item in new.items() if item != getattr(value, name)})
+
+    target = configuration.target_tokens
+    return replace(
+        configuration,
+        passes=converted(configuration.passes),
+        pins=converted(configuration.pins),
+        target_tokens=None if target is None else max(1, factor.bare(target)),
+        min_saving=factor.bare(configuration.min_saving),
+    )
+
+
+def _is_met(transcript: Transcript, configuration: Configuration, count: Counter, factor: Factor) -> bool:
+    """Whether a transcript that was condensed before is within the target, as far as that is known.
+
+    Without this a second run would go on cutting where another factor is known after the first.
+    """
+    if not any(is_marked(block.content) for _, block in transcript.blocks()):
+        return False
+    return factor.is_within(count.transcript(transcript), configuration.target_tokens or 0)
+
+
+def _is_done(result: Condensation, configuration: Configuration, factor: Factor) -> bool:
+    """Whether a run on the result would find nothing more to do by this factor."""
+    tokens, target = result.tokens_after, configuration.target_tokens
+    if target is not None and not factor.is_within(tokens, target):
+        return False
+    conditions = [config.execution.condition for config in configuration.passes]
+    thresholds = [condition.token_threshold for condition in conditions if condition]
+    return not any(result.factor.shown(tokens) <= most < factor.shown(tokens) for most in thresholds)

@@ -21,7 +21,6 @@ Predicate = Callable[[Message, Block], bool]
 def compile_predicates(predicates: Predicates, messages: Sequence[Message], count: Counter) -> Predicate:
     """One test that holds where every given predicate holds. Positions refer to `messages`."""
     tests: list[Predicate] = []
-    ages = _ages(messages)
     length = messages[-1].index + 1 if messages else 0
     if predicates.roles is not None:
         roles = frozenset(predicates.roles)
@@ -37,6 +36,7 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         start, end, _ = slice(span.start, span.end).indices(length)
         tests.append(lambda message, block: start <= message.index < end)
     if (age := predicates.age) is not None:
+        ages = _ages(messages)
         oldest = float("inf") if age.max is None else age.max
         tests.append(lambda message, block: age.min <= ages[message.index] <= oldest)
     if (minimum := predicates.min_tokens) is not None:

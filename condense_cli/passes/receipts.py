@@ -9,11 +9,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.kinds import at_hand
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, ContentType, Message
+from ..core.transcript import Block, BlockKey, BlockKind, ContentType, Message
 from ..extractive.reasons.reason import LineReason
 
 
+@at_hand
 class Kept(StrEnum):
     """Why a block stayed as it is, in words that stand alone."""
 
@@ -66,6 +68,7 @@ UNDONE: Final = "undone: the run saved too little"
 """Why a step did nothing."""
 
 
+@at_hand
 class Status(StrEnum):
     COMPLETED = "completed"
     SKIPPED = "skipped"
@@ -168,3 +171,24 @@ def undone(receipt: PassReceipt) -> PassReceipt:
     if not receipt.changes:
         return receipt
     return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason=UNDONE)
+
+
+InInput = Mapping[BlockKey, tuple[int, int]]
+"""Where the input has the blocks: index of the message and position in it. Empty while none has another place."""
+
+
+def places(messages: Iterable[Message]) -> dict[BlockKey, tuple[int, int]]:
+    """Where every block stands."""
+    return {block.key: (message.index, number) for message in messages for number, block in enumerate(message.blocks)}
+
+
+def as_in_input(receipts: Sequence[Receipt], messages: Iterable[Message], in_input: InInput) -> list[Receipt]:
+    """Receipts that name blocks by their places in the messages, with their places in the input."""
+    now = {place: in_input.get(key, place) for key, place in places(messages).items()} if in_input else {}
+    return [at_place(receipt, now.get((receipt.message, receipt.block))) for receipt in receipts]
+
+
+def at_place(receipt: Receipt, place: tuple[int, int] | None) -> Receipt:
+    if place is None or place == (receipt.message, receipt.block):
+        return receipt
+    return replace(receipt, message=place[0], block=place[1])

@@ -6,14 +6,14 @@ cut, older texts can no longer refer to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message
-from .receipts import Kept, Receipt, changed, kept
+from .receipts import InInput, Kept, Receipt, at_place, changed, kept
 
 REFER: Final = "refer"
 """The operation of a block that is written with a reference."""
@@ -33,9 +33,6 @@ class PlacedBlock(NamedTuple):
 View = dict[BlockKey, PlacedBlock]
 """Every block of some messages."""
 
-InInput = Mapping[BlockKey, tuple[int, int]]
-"""Where the input has the blocks: index of the message and position in it. Empty while none has another place."""
-
 
 def view(messages: Sequence[Message]) -> View:
     return {
@@ -43,23 +40,6 @@ def view(messages: Sequence[Message]) -> View:
         for message in messages
         for number, block in enumerate(message.blocks)
     }
-
-
-def places(messages: Iterable[Message]) -> dict[BlockKey, tuple[int, int]]:
-    """Where every block stands."""
-    return {block.key: (message.index, number) for message in messages for number, block in enumerate(message.blocks)}
-
-
-def as_in_input(receipts: Sequence[Receipt], messages: Iterable[Message], in_input: InInput) -> list[Receipt]:
-    """Receipts that name blocks by their places in the messages, with their places in the input."""
-    now = {place: in_input.get(key, place) for key, place in places(messages).items()} if in_input else {}
-    return [_at(receipt, now.get((receipt.message, receipt.block))) for receipt in receipts]
-
-
-def _at(receipt: Receipt, place: tuple[int, int] | None) -> Receipt:
-    if place is None or place == (receipt.message, receipt.block):
-        return receipt
-    return replace(receipt, message=place[0], block=place[1])
 
 
 def reconcile(
@@ -93,9 +73,9 @@ def reconcile(
         if tokens != tokens_after or not new.block.reads_as(old.block) or new.block.kind is not old.block.kind:
             why = receipt.reason if receipt.is_change else reason
             how = operation(place, new.message, new.number)
-            found.append(_at(changed(pass_id, old.message, old.number, how, tokens, tokens_after, why), place))
+            found.append(at_place(changed(pass_id, old.message, old.number, how, tokens, tokens_after, why), place))
         elif receipt.is_change:
-            found.append(_at(kept(pass_id, old.message, old.number, tokens, Kept.REFERENCE), place))
+            found.append(at_place(kept(pass_id, old.message, old.number, tokens, Kept.REFERENCE), place))
         else:
             found.append(replace(receipt, tokens_before=tokens, tokens_after=tokens))
     for place, key in keys.items():
@@ -105,5 +85,5 @@ def reconcile(
         tokens, tokens_after = count.block(old.block), count.block(new.block)
         if tokens != tokens_after or not old.block.reads_as(new.block):
             how = operation(place, new.message, new.number)
-            found.append(_at(changed(pass_id, old.message, old.number, how, tokens, tokens_after, reason), place))
+            found.append(at_place(changed(pass_id, old.message, old.number, how, tokens, tokens_after, reason), place))
     return found

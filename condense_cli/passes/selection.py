@@ -51,9 +51,9 @@ def select(
     selection: Selection, messages: Sequence[Message], count: Counter, selectors: FindSelector = no_selectors
 ) -> Selected:
     turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
-    test = compile_predicates(selection, messages, count)
+    test = compile_predicates(selection, messages, count) if _has_predicates(selection) else _anything
     whole = Predicates(range=selection.range, only_tools=selection.only_tools)
-    takes_in = compile_predicates(whole, messages, count)
+    takes_in = compile_predicates(whole, messages, count) if _has_predicates(whole) else _anything
     if selection.selector is not None:
         test = _both(test, selectors(selection.selector)(tuple(messages), count))
     match selection.type:
@@ -72,6 +72,14 @@ def select(
     first_kept = max(0, len(turns) - wanted)
     end = turns[first_kept] if first_kept < len(turns) else len(messages)
     return Selected(cut_before(messages, end), wanted, test, takes_in, reason)
+
+
+def _has_predicates(given: Predicates) -> bool:
+    return any(getattr(given, name) is not None for name in Predicates.__struct_fields__)
+
+
+def _anything(message: Message, block: Block) -> bool:
+    return True
 
 
 def _both(one: Predicate, other: Predicate) -> Predicate:

@@ -1,42 +1,21 @@
-"""Runs that leave no more than other ways to condense would.
-
-No run leaves more than its references alone: a pass that cuts what references name brings back their lines. And a
-configuration can say that its result is `no_larger_than` those of presets.
-"""
+"""Runs that leave no more than other ways to condense would: a configuration can say `no_larger_than` some presets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
-from ..config.models import CUT, Configuration
+from ..config.models import Configuration
 from ..core.transcript import Transcript
 from .condensation import Condensation, joined
 from .limits import needs_target
-from .receipts import PRELUDE, THINKING, UNDONE, PassReceipt, Status
+from .receipts import THINKING, PassReceipt, Status
 
 Run = Callable[[Transcript, Configuration], Condensation]
 
 _ROUNDS: Final = 10
-
-
-def at_most_references(run: Run, transcript: Transcript, configuration: Configuration) -> Condensation:
-    """A run, or the references of its prelude alone where these leave less."""
-    result = run(transcript, configuration)
-    prelude = next((receipt for receipt in result.passes if receipt.id == PRELUDE), None)
-    asked = tuple(config for config in configuration.passes if config.id == CUT)  # Whoever names a cut gets it.
-    if len(asked) == len(configuration.passes) or prelude is None or prelude.status is Status.SKIPPED:
-        return result
-    if prelude.reason != UNDONE and result.tokens_after <= prelude.tokens_after:
-        return result
-    alone = run(transcript, replace(configuration, passes=asked))
-    if alone.tokens_after >= result.tokens_after:
-        return result
-    alone = _in_place_of(result, alone, "references alone are smaller")
-    return _settled(alone, configuration, partial(at_most_references, run))
 
 
 def no_larger(
@@ -51,13 +30,13 @@ def no_larger(
     def again(transcript: Transcript, configuration: Configuration) -> Condensation:
         return _smallest(offline, transcript, configuration, others, offline)
 
-    return _settled(_smallest(run, transcript, configuration, others, offline), configuration, again)
+    return settled(_smallest(run, transcript, configuration, others, offline), configuration, again)
 
 
-def _settled(result: Condensation, configuration: Configuration, run: Run) -> Condensation:
+def settled(result: Condensation, configuration: Configuration, run: Run, rounds: int = _ROUNDS) -> Condensation:
     """The result, run again until that changes nothing: another way may cut more of what one left."""
     configuration = replace(configuration, min_saving=0)
-    for _ in range(_ROUNDS if result.changes else 0):
+    for _ in range(rounds if result.changes else 0):
         again = run(result.transcript, configuration)
         if not again.changes:
             break
@@ -80,10 +59,10 @@ def _smallest(
         known = {receipt.id for receipt in held.passes}
         skipped = [receipt for receipt in own.passes if receipt.id not in known]
         return replace(held, target=None, asked=None, passes=(*held.passes, *skipped))
-    return _in_place_of(own, least, f"preset {name} is smaller")
+    return in_place_of(own, least, f"preset {name} is smaller")
 
 
-def _in_place_of(result: Condensation, smaller: Condensation, why: str) -> Condensation:
+def in_place_of(result: Condensation, smaller: Condensation, why: str) -> Condensation:
     """The smaller of two results, with a receipt for each pass of the other one."""
     known = {receipt.id for receipt in smaller.passes}
     skipped = [

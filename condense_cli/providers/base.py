@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.checks import Problem, section_warnings
+from ..config.checks import Problem, has_phases, section_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.positions import Positions
@@ -158,9 +158,11 @@ class Provider(Generic[S]):
     def warnings(self, configuration: Configuration) -> list[str]:
         """What is allowed and probably not wanted."""
         found = section_warnings(configuration)
-        for given, what in (configuration.passes, "passes"), (configuration.has_phases, "phases"):
-            if given and not self.runs_passes:
-                found.append(f"The {what} in the configuration are not used by provider {self.id}.")
+        if not self.runs_passes:
+            given = {"passes": configuration.passes, "phases": has_phases(configuration)}
+            found += [
+                f"The {what} in the configuration are not used by provider {self.id}." for what in given if given[what]
+            ]
         for section in _SECTIONS:
             if section != self.section and getattr(configuration, section) is not None:
                 found.append(f"The settings under {section} are not used: the provider is {self.id}.")

@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..config.base import Base
+from ..config.checks import has_phases
 from ..config.models import Configuration, PassConfig, Prelude
 from ..config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 from ..config.positions import Positions
@@ -44,7 +45,7 @@ class Smart(Provider[SmartConfig]):
     runs_passes = True
 
     def compiled(self, configuration: Configuration, settings: SmartConfig) -> Configuration:
-        return phases.compiled(configuration) if configuration.has_phases else configuration
+        return phases.compiled(configuration) if has_phases(configuration) else configuration
 
     def default_configuration(self) -> Configuration:
         return replace(super().default_configuration(), lossy_phase=LossyPhase())

@@ -1,6 +1,7 @@
 """Which of what is asked still stands in a condensed conversation.
 
-A fact or line stands where a line of the condensed conversation is a line of the original as it stood there. A fact
+A fact or line stands where a line of the condensed conversation is a line of the original as it stood there, or
+without the number that a tool put before it. A fact
 also stands in a part of such a line: one that is marked by ellipses, or a beginning or an end of some length. A fact
 that stands nowhere so, but that some text names, such as a ledger or the words of a summary, is `named`; that is
 counted apart.
@@ -173,7 +174,8 @@ class Questions:
 
     @cached_property
     def _lines(self) -> frozenset[str]:
-        return frozenset(line for text in self._texts for line in text.split("\n"))
+        whole = (line for text in self._texts for line in text.split("\n"))
+        return frozenset(chain(whole, self._keys.values()))
 
     @cached_property
     def _sorted(self) -> list[str]:

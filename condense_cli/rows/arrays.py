@@ -47,7 +47,7 @@ def is_array(file: str) -> bool:
     """Whether a file begins as an array does; a pipe begins only once, and holds lines. Raises UnreadableError."""
     if file != STDIO and not is_readable_twice(file):
         return False
-    return begins_as_array(beginning(file)[:1])
+    return begins_as_array(beginning(file))
 
 
 class ArrayRows:
@@ -93,4 +93,4 @@ def is_whole_conversation(element: bytes) -> bool:
         value = json_text.parse(element)
     except (json.JSONDecodeError, ValueError, RecursionError):
         return True
-    return not isinstance(value, dict) or "conversations" in value
+    return "conversations" in value if isinstance(value, dict) else not isinstance(value, list)

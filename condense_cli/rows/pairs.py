@@ -1,4 +1,6 @@
-"""Rows that hold two conversations, the better and the worse one, as sets of preferences do: both are worked on."""
+"""Rows that hold several conversations, as sets of preferences do (the prompt, the better and the worse one): all are
+worked on.
+"""
 
 from __future__ import annotations
 
@@ -11,34 +13,35 @@ from ..core.transcript import Transcript
 from ..errors import UnknownFormatError
 from .row import Column, Row, RowKind, read_row
 
-PAIRS: Final = {"chosen": "rejected", "rejected": "chosen"}
-
+_BESIDE: Final = ("prompt", "chosen", "rejected")
 
 New = bytes | Sequence[bytes] | None
 """The bytes of a conversation in place of one, or of several that each take a row; None where it stays."""
 
 
-def partner_of(column: Column) -> Column | None:
-    """The column of the other conversation, where there may be one."""
-    other = PAIRS.get(column[-1]) if column else None
-    return None if other is None else (*column[:-1], other)
+def partners_of(column: Column) -> tuple[Column, ...]:
+    """The columns of the other conversations, where there may be some."""
+    if not column or column[-1] not in _BESIDE:
+        return ()
+    return tuple((*column[:-1], name) for name in _BESIDE if name != column[-1])
 
 
 def with_conversations(row: bytes, kind: RowKind, place: str, do: Callable[[Transcript], New]) -> bytes:
-    """The row after something was done to its conversation, and to that beside it. Several rows are lines.
+    """The row after something was done to its conversation, and to those beside it. Several rows are lines.
 
     Raises CondenseError, for a row without a conversation too.
     """
     found = read_row(row, kind, place)
     row = _exchanged(row, found, do)
-    other = kind.partner if kind.is_named else partner_of(found.column)
-    if other is None or b"\n" in row:
-        return row
-    try:
-        beside = read_row(row, replace(kind, column=other, is_named=True), place)
-    except UnknownFormatError:  # The other column is no conversation, or not there.
-        return row
-    return _exchanged(row, beside, do)
+    for column in kind.partners if kind.is_named else partners_of(found.column):
+        if b"\n" in row or f'"{column[-1]}"'.encode() not in row:
+            continue
+        try:
+            beside = read_row(row, replace(kind, column=column, is_named=True), place)
+        except UnknownFormatError:  # The other column is no conversation.
+            continue
+        row = _exchanged(row, beside, do)
+    return row
 
 
 def _exchanged(row: bytes, found: Row, do: Callable[[Transcript], New]) -> bytes:

@@ -16,7 +16,7 @@ from ..core import json_text
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..storage.files import input_errors
 from .cells import Cells, first_line, joined, without_nulls
-from .pairs import partner_of
+from .pairs import partners_of
 from .reading import RowLines
 from .row import Column, RowKind, find
 
@@ -44,11 +44,11 @@ class ParquetRows:
                 raise UnreadableError(f"{file} is not a complete Parquet file ({first_line(error)}).") from None
         self._schema: pa.Schema = self._source.schema_arrow
         self._column, format_name = self._conversation_column(kind)
-        partner = None if kind.is_named else partner_of((self._column,))
-        partner = partner if partner is not None and self._holds(partner[0]) else None
-        columns = [self._column, *(partner or ())]
+        beside = () if kind.is_named else partners_of((self._column,))
+        partners = tuple(column for column in beside if self._holds(column[0]))
+        columns = [self._column, *(column[0] for column in partners)]
         self._cells = {name: Cells(self._schema.field(name).type, name, file) for name in columns}
-        self.kind = RowKind((self._column,), format_name or kind.format, is_named=True, partner=partner)
+        self.kind = RowKind((self._column,), format_name or kind.format, is_named=True, partners=partners)
         self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
 
     def batches(self) -> Iterator[RowLines]:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final, TextIO, cast
 
 from msgspec import Struct
 
+from ..core import json_text
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM
 from ..storage.compressed import ZSTD, is_compressed, reading
@@ -82,8 +83,20 @@ def beginning(file: str) -> list[bytes]:
 
 
 def begins_as_array(lines: list[bytes]) -> bool:
-    """Whether a file whose first lines these are is an array of rows, if it holds rows."""
-    return b"".join(lines).removeprefix(BOM).lstrip().startswith(b"[")
+    """Whether a file whose first lines these are is an array of rows, if it holds rows.
+
+    Where the first line is a whole array and the next begins as one, each line is a row.
+    """
+    first, second = [*filter(None, (line.removeprefix(BOM).strip() for line in lines)), b"", b""][:2]
+    return first.startswith(b"[") and not (second.startswith(b"[") and _is_json(first))
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json_text.parse(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _first_lines(stream: BinaryIO) -> list[bytes]:

@@ -1,4 +1,5 @@
-"""One row: a JSON object that holds a whole conversation in one of its columns, beside other columns.
+"""One row: a JSON object that holds a whole conversation in one of its columns, beside other columns; or the
+conversation alone.
 
 The column's value is an array of messages in any format that knows such files; which column that is, and which format,
 is found in the row itself. Everything else of the row, down to the last byte, is none of our business.
@@ -33,11 +34,12 @@ class RowKind(Struct, frozen=True):
     """What the rows of a set are likely to be: tried first in every row, which may be different all the same."""
 
     column: Column = ()
+    """Empty also where rows are lists of messages."""
     format: str | None = None
     is_named: bool = False
     """The user named the column: no other is taken."""
-    partner: Column | None = None
-    """The column of another conversation beside a named one."""
+    partners: tuple[Column, ...] = ()
+    """The columns of other conversations beside a named one."""
 
 
 class Row(Struct, frozen=True):
@@ -115,7 +117,7 @@ def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
 
     None when there is no conversation in the row.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict | list):
         return None
     empty: Column | None = None
     for column in [kind.column] if kind.is_named else _columns(value, kind):
@@ -123,7 +125,7 @@ def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
         if not isinstance(messages, list):
             continue
         if not messages:
-            if empty is None and (column == kind.column or column[-1] in _USUAL):
+            if empty is None and (column in (kind.column, ()) or column[-1] in _USUAL):
                 empty = column
             continue
         format_name = format_of(messages, kind.format)
@@ -151,7 +153,10 @@ def format_of(messages: list[Any], likely: str | None) -> str | None:
     return proved or default
 
 
-def _columns(value: Mapping[str, Any], kind: RowKind) -> Iterator[Column]:
+def _columns(value: Mapping[str, Any] | list[Any], kind: RowKind) -> Iterator[Column]:
+    if isinstance(value, list):  # The conversation itself.
+        yield ()
+        return
     if kind.column:
         yield kind.column
     yield from ((key,) for key in _USUAL if key in value)
@@ -167,15 +172,17 @@ def _at(value: Any, column: Column) -> Any:
     return value
 
 
-def _model(value: Mapping[str, Any]) -> str | None:
+def _model(value: Mapping[str, Any] | list[Any]) -> str | None:
     """The model that a row names, as exported traces and many data sets do."""
+    if isinstance(value, list):
+        return None
     places = (value, *(inner for inner in value.values() if isinstance(inner, dict)))
     return next((place["model"] for place in places if isinstance(place.get("model"), str)), None)
 
 
 def _no_conversation(value: Any, kind: RowKind, name: str) -> UnknownFormatError:
     if not isinstance(value, dict):
-        return UnknownFormatError(f"{name}: not an object, so not a row.")
+        return UnknownFormatError(f"{name}: neither an object nor a list of messages, so not a row.")
     if kind.is_named:
         return UnknownFormatError(f"{name}: its column {'.'.join(kind.column)} holds no messages in a known format.")
     keys = ", ".join(json.dumps(str(key))[:40] for key in list(value)[:6])

@@ -82,7 +82,8 @@ def results_follow_calls(transcript: Transcript) -> Iterator[Violation]:
 
 def one_result_per_call(transcript: Transcript) -> Iterator[Violation]:
     for message in transcript.messages:
-        for answer, times in Counter(_answers(message)).items():
+        answers = _answers(message)
+        for answer, times in Counter(answers).items() if len(answers) > 1 else ():
             if times == 1:
                 continue
             said = (
@@ -286,6 +287,9 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
     ),
 }
 
+_OF_NAMED_KINDS: Final = (server_calls_answered, documents_not_from_assistant, compaction_comes_first)
+"""Rules about blocks that have an `api_type`, as most conversations have none."""
+
 _MENDED_BY_CLAUDE_CODE: Final = (
     texts_not_blank,
     messages_not_empty,
@@ -306,4 +310,6 @@ def validate(transcript: Transcript) -> list[Violation]:
     """Every violation of the rules of the transcript's family, in the order of the rules."""
     tidied = TIDIED_BY_CLIENT.get(transcript.format, frozenset())
     rules = [rule for rule in RULES[transcript.family] if rule.__name__ not in tidied]
+    if not any(block.api_type for _, block in transcript.blocks()):
+        rules = [rule for rule in rules if rule not in _OF_NAMED_KINDS]
     return [violation for rule in rules for violation in rule(transcript)]

@@ -117,3 +117,10 @@ def _filler(value: Any) -> Any:
     if isinstance(value, str):
         return value if _SHORT_WORD.fullmatch(value) or not value else _FILLER
     return [] if isinstance(value, list) else value
+
+
+def list_in(call: Block) -> tuple[JsonPath, list[Any]] | None:
+    """The list of todos that a call holds, with its path, where a todo could say a reference."""
+    path = path_of(call)
+    value = value_of(call, path) if path else None
+    return (path, value) if isinstance(value, list) and stand_in(value, "") is not None else None

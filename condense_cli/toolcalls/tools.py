@@ -56,6 +56,7 @@ _SEARCH_HEADER: Final = lazy_pattern(r":(?:start|end)_line:.*|-{7}")
 
 _FILE_COMMAND: Final = lazy_pattern(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
+_NUMBERING: Final = lazy_pattern(r"\b(?:cat|bat|less)\s+(?:-\w+\s+)*-\w*[nN]|\bnl\s")
 _COMMAND: Final = lazy_pattern(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL
 )
@@ -182,6 +183,11 @@ def patched_paths(call: Block) -> list[str]:
 def prints_a_file(call: Block) -> bool:
     """Whether the call is a command such as `cat` or `sed -n`."""
     return name_of(call) in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
+
+
+def shows_numbered_lines(call: Block) -> bool:
+    """Whether the call shows lines of a file, and numbers before them can only be theirs."""
+    return reads_a_file(call) or writes_a_file(call) or _NUMBERING.search(call.text) is not None
 
 
 def printing_commands(call: Block) -> list[str]:

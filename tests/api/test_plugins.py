@@ -14,7 +14,8 @@ from helpers import Outcome, condense_process
 from plugins import install, install_example
 
 from condense_cli.errors import ExitStatus, UnknownFormatError
-from condense_cli.plugins import Installed, parse
+from condense_cli.formats import parse
+from condense_cli.plugins import Installed
 from condense_cli.providers.registry import BUILT_IN
 
 LOG = "\n".join(f"2026-11-0{n % 9 + 1} 12:00:{n:02} request {n} took {n * 7} ms" for n in range(60))
@@ -336,8 +337,8 @@ def test_an_error_stays_what_it_is_and_its_hint_tells_of_broken_formats(monkeypa
     def fail(*_: object, **__: object) -> None:
         raise Odd
 
-    monkeypatch.setattr("condense_cli.formats.parse", fail)
+    monkeypatch.setattr("condense_cli.formats._read", fail)
     monkeypatch.setattr(Installed, "formats", lambda self: ([], ["One is broken."]))
     with pytest.raises(Odd) as caught:
-        parse(b"{}")
+        parse(b"{}", others=Installed().formats)
     assert (caught.value.message, caught.value.hint) == ("odd", "One is broken.")

@@ -289,9 +289,10 @@ def compiled_text(text: str, **flags: Any) -> str:
 
 
 # The passes that a provider or phases become are a configuration that does the same.
-@pytest.mark.parametrize("name", SECTIONS)
-@pytest.mark.parametrize("path", [real.SAMPLES[-1], *real.largest()], ids=lambda path: path.name[-40:])
-def test_compiled_configurations_do_the_same(name: str, path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "name"), real.spread([*real.SAMPLES, *real.largest()], list(SECTIONS), every_way=False), ids=str
+)
+def test_compiled_configurations_do_the_same(path: Path, name: str) -> None:
     passes = parse_configuration(compiled_text(SECTIONS[name]))
     assert passes.provider == "smart"
     assert passes.passes or passes.lossless_prelude.enabled

@@ -14,12 +14,19 @@ from helpers import condense
 from real import PROJECT, SESSION
 from test_cli import HELP_PAGES
 
+from condense_cli import api
+
 _EXAMPLE = re.compile(r"^ +condense (.+?) \| jq (?:-r )?('[^']+'|\S+)$", re.MULTILINE)
 _FASTER = {"test local": "test offline", "evaluate sessions/": "evaluate sessions/ -p speed --against none"}
 
 
+@pytest.fixture(scope="module")
+def small() -> bytes:
+    return api.dump(api.condense(api.load(SESSION), preset="speed"))
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, small: bytes, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files that the examples name."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -28,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(SESSION, tmp_path / name)
     for name in ("small.jsonl", "after.jsonl"):
-        assert condense("run", SESSION, "-p", "speed", "-o", tmp_path / name, "-q").status == 0
+        (tmp_path / name).write_bytes(small)
     shutil.copy(PROJECT / "presets" / "speed.yaml", tmp_path / "mine.yaml")
     return tmp_path
 

@@ -37,7 +37,7 @@ from condense_cli.report.inspection.facts import CONTENT_TYPES, Inspection, insp
 from condense_cli.report.inspection.parts import CONTENT, DIFFERENCE, ESTIMATES, MARKUP, OVERHEAD
 
 ENCODING = Encoding("o200k_base", exact=True)
-FILES = [*real.SAMPLES, *(path for path in real.every_file() if real.is_readable(path))]
+FILES = real.some(real.readable_files())
 
 
 def inspected(transcript: Transcript, top: int = 10, count: Counter | None = None) -> Inspection:

@@ -13,7 +13,6 @@ from helpers import as_lines, condense, condense_on_terminal
 
 from condense_cli.core.transcript import Source, Transcript
 from condense_cli.errors import ExitStatus
-from condense_cli.formats.claude_code import faults
 from condense_cli.formats.claude_code import links as claude_links
 from condense_cli.report.lists.validation import Validation, check, line_numbers
 from condense_cli.rules.validity import validate
@@ -207,12 +206,13 @@ def test_json_has_the_documented_shape(tmp_path: Path) -> None:
 def test_a_run_warns_of_links_that_are_broken_in_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Off the live conversation, too. It does not refuse the file, and reads the links of a large one once."""
     reads: list[int] = []
+    read = claude_links.read_links
 
     def read_links(source: Source) -> dict[int, claude_links.Links]:
         reads.append(len(source.spans))
-        return claude_links.read_links(source)
+        return read(source)
 
-    monkeypatch.setattr(faults, "read_links", read_links)
+    monkeypatch.setattr(claude_links, "read_links", read_links)
     file = tmp_path / "broken.jsonl"
     aside = [claude_line("user", uuid, "gone", "c", isSidechain=True) for uuid in ("3", "4")]
     live = [claude_line("user", "1", None, "a"), claude_line("assistant", "2", "1", "b")]

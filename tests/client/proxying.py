@@ -23,8 +23,8 @@ from .loopback import Answer, Json, Request, Responder
 SETTINGS: Final = {"policy": "tokens:20000", "keep_recent": 2, "preset": "speed", "patience": 60.0, "ahead": None}
 """A proxy that cuts now and then in conversations as small as these."""
 
-MARKER: Final = "lines #"
-"""Part of what stands where lines were left out."""
+MARKERS: Final = ("lines #", "[condense: summary of ")
+"""Part of what is where lines, or whole messages, were left out: the limit is below what the client sends besides."""
 
 
 def tokens_of(request: Request) -> int:
@@ -88,12 +88,13 @@ def plain(value: Any) -> Any:
 
 
 def is_condensed(messages: Sequence[Json]) -> bool:
-    return any(MARKER in json.dumps(message) for message in messages)
+    return frozen_end(messages) > 0
 
 
 def frozen_end(messages: Sequence[Json]) -> int:
     """How many messages are frozen: up to the last that something was left out of."""
-    return max((number for number, message in enumerate(messages, start=1) if MARKER in json.dumps(message)), default=0)
+    texts = (json.dumps(message) for message in messages)
+    return max((n for n, text in enumerate(texts, start=1) if any(mark in text for mark in MARKERS)), default=0)
 
 
 def breaks(requests: Sequence[Sequence[Json]]) -> int:

@@ -37,12 +37,9 @@ def test_lossless_leaves_the_most_and_max_the_least(data: bytes, model: str | No
     check_order(replace(parse(data), model=model), Counter())
 
 
-# Every file with HYPOTHESIS_PROFILE=thorough, which takes minutes; otherwise one of six.
-FILES_OF_OTHERS = real.readable_files() + real.more_files()
-REAL = [path for path, part in real.spread(FILES_OF_OTHERS, range(6), every_way=False) if part == 0]
-
-
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[-40:])
+@pytest.mark.parametrize(
+    "path", real.some(real.readable_files() + real.more_files(), 24), ids=lambda path: path.name[-40:]
+)
 def test_the_order_holds_on_real_transcripts(path: Path, count: Counter) -> None:
     check_order(real.transcript(path), count)
 

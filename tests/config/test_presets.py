@@ -9,10 +9,12 @@ import known_configurations as known
 import msgspec
 import pytest
 
-from condense_cli.config import packaged, packing
+from condense_cli.config.layers import settle
 from condense_cli.config.loading import load_with_positions, parse_with_positions, read_text
 from condense_cli.config.models import Configuration
-from condense_cli.config.preset_folders import preset_names, presets_folder
+from condense_cli.config.packaged import known as packaged
+from condense_cli.config.packaged import packing
+from condense_cli.config.preset_folders import DEFAULT_PRESET, preset_names, presets_folder
 from condense_cli.config.presets import load_preset
 from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError
@@ -77,12 +79,14 @@ def test_a_path_is_no_preset_name(name: str) -> None:
 
 # A run reads the package's presets as values that were written down; `make docs` writes them anew.
 def test_the_values_written_down_are_those_of_the_files() -> None:
-    assert packaged.FILE.read_text(encoding="utf-8") == packing.written_down()
+    files = packaged.FILE, packaged.TYPED_FILE
+    assert tuple(file.read_text(encoding="utf-8") for file in files) == packing.written_down()
     for path in presets_folder().glob("*.yaml"):
         text = read_text(path)
-        assert packaged.values_in(path, text) == read_yaml(text, path.name)[0]
         # What reads them checks nothing any more.
-        assert load_preset(path.stem) == parse_with_positions(text, path.name).configuration
+        configuration = parse_with_positions(text, path.name).configuration
+        assert packaged.values_in(path, text) == (read_yaml(text, path.name)[0], configuration)
+        assert load_preset(path.stem) == configuration
 
 
 def test_of_a_changed_file_and_of_others_no_values_are_known(tmp_path: Path) -> None:
@@ -98,6 +102,7 @@ def test_a_preset_is_read_once_in_a_process(monkeypatch: pytest.MonkeyPatch, tmp
     own.write_text("min_saving: 1")
     first = {name: load_preset(name) for name in (*preset_names(), str(own))}
     monkeypatch.setattr("msgspec.convert", None)
+    assert settle([]).configuration == first[DEFAULT_PRESET]
     assert all(load_preset(name) is first[name] for name in preset_names())
     monkeypatch.undo()
     own.write_text("min_saving: 2")

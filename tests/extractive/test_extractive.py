@@ -255,7 +255,7 @@ def test_a_summary_takes_lines_from_its_messages_alone() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", real.some(real.all_files()), ids=lambda path: path.name)
 def test_real_conversations_keep_their_budgets(path: Any) -> None:
     messages = real.transcript(path).messages
     survey = Survey(messages, COUNT)
@@ -287,6 +287,11 @@ def test_the_weights_are_those_of_the_features() -> None:
     survey = Survey(anthropic(user("Look."), *read_turn("t0", "a.py", "retry_limit = 17\nretry()")).messages, COUNT)
     assert {len(row) for row in survey.fact_features()} == {len(FACTS)}
     assert {len(row) for row in survey.line_features()} == {len(LINES)}
-    assert survey.weights[: len(survey.facts)] == likelihoods(survey.fact_features(), MODEL.facts)
+    # Added up part by part they may differ in the last digit.
+    assert survey.weights[: len(survey.facts)] == pytest.approx(
+        likelihoods(survey.fact_features(), MODEL.facts), rel=1e-12
+    )
+    lines = [MODEL.line * value for value in likelihoods(survey.line_features(), MODEL.lines)]
+    assert survey.weights[len(survey.facts) :] == pytest.approx(lines, rel=1e-12)
     assert all(0 <= weight <= 1 for weight in survey.weights[: len(survey.facts)])
     assert all(0 <= weight <= MODEL.line for weight in survey.weights[len(survey.facts) :])

@@ -11,16 +11,22 @@ from condense_cli.core.markers import ELLIPSIS
 from condense_cli.extractive.reasons.remaining import lines_of, unit_lines, which_remain
 from condense_cli.extractive.units import LONG_LINE, render, split
 
-LINES = st.one_of(st.sampled_from(["}", "", "x = 1", f"{ELLIPSIS}", "a, " * LONG_LINE, "     1→one"]), TEXTS)
+LINES = st.one_of(st.sampled_from(["}", "", "x = 1", f"{ELLIPSIS}", "a, " * LONG_LINE, "     1→one", "     2→"]), TEXTS)
 
 
-@given(st.lists(LINES, min_size=1, max_size=12).map("\n".join), st.data())
+TEXT = st.lists(LINES, min_size=1, max_size=12).map("\n".join)
+SHOWN = st.lists(LINES, min_size=2, max_size=12).map(
+    lambda lines: "\n".join(f"{n:>6}→{line}" for n, line in enumerate(lines, 8))
+)
+
+
+@given(TEXT | SHOWN, st.data())
 def test_the_lines_that_stay_are_found_again(text: str, data: st.DataObject) -> None:
     units = split(text)
     of_line = unit_lines(units)
     stays = data.draw(st.lists(st.booleans(), min_size=len(lines_of(units)), max_size=len(lines_of(units))))
     kept = [stays[line] for line in of_line]
-    found = which_remain(units, split(render(units, kept)))
+    found = which_remain(units, split(render(units, kept, counts_lines=True)))
     assert found is not None
     if units.gaps:
         assert [*map(bool, found)].count(True) == stays.count(True)

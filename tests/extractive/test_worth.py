@@ -126,26 +126,62 @@ def test_a_pass_for_targets_alone_is_skipped_all_the_same() -> None:
     assert (skipped.status, skipped.reason) == (Status.SKIPPED, "there is no target")
 
 
+# An override asks other blocks for something else; what the first ones say may go, so it does not make theirs go.
+def test_some_blocks_are_asked_for_less() -> None:
+    transcript = debugging()
+    whole = [block.text for _, block in transcript.blocks()]
+    spared = worth(min_worth=20, overrides=[{"tools": {"include": ["Bash"]}, "min_worth": 0.0001}])
+    assert texts(condense(transcript, spared)) == whole
+    hard = worth(
+        min_worth=0.0001, overrides=[{"match": ["2"], "min_worth": 1000000.0}, {"match": ["2"], "min_worth": 0.0001}]
+    )
+    assert [receipt.message for receipt in condense(transcript, hard).changes] == [2]
+
+
+def test_of_two_that_say_the_same_the_one_that_is_asked_for_less_keeps_it() -> None:
+    lines = "\n".join(f"tests/test_rates.py::test_tarif_{n * 37} failed after {n * 11} ms" for n in range(60))
+    transcript = anthropic(
+        user("The import of rates fails. Find out why."),
+        assistant([call("t0", "Bash", command="pytest -q")]),
+        user([result("t0", lines)]),
+        assistant([call("t1", "Read", file_path="log.txt")]),
+        user([result("t1", lines)]),
+        assistant("I look at it next."),
+    )
+    less = {"match": ["4"], "min_worth": 0.0001}
+    condensation = condense(transcript, worth(min_worth=1e6, overrides=[less]))
+    assert [receipt.message for receipt in condensation.changes] == [2]
+
+
 @given(
     data=st.one_of(FILES, REPEATING_FILES),
     model=MODELS,
     least=WORTHS,
     min_tokens=st.sampled_from([0, 40]),
+    for_results=st.none() | WORTHS,
     target=st.none() | st.integers(1, 3_000),
     prelude=st.booleans(),
 )
 def test_laws_hold(
-    data: bytes, model: str | None, least: float, min_tokens: int, target: int | None, prelude: bool
+    data: bytes,
+    model: str | None,
+    least: float,
+    min_tokens: int,
+    for_results: float | None,
+    target: int | None,
+    prelude: bool,
 ) -> None:
     keys = {"lossless_prelude": {"enabled": prelude}} | ({"target_tokens": target} if target else {})
     transcript = replace(parse(data), model=model)
-    laws.check_all(transcript, configuration(worth(min_worth=least, min_tokens=min_tokens), **keys))
+    overrides = [] if for_results is None else [{"roles": ["tool"], "min_worth": for_results}]
+    one = worth(min_worth=least, min_tokens=min_tokens, overrides=overrides)
+    laws.check_all(transcript, configuration(one, **keys))
 
 
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("path", "least"),
-    real.spread(real.all_files(), [0.1, 2.0]),
+    real.spread(real.some(real.all_files()), [0.1, 2.0]),
     ids=lambda value: value.name[-40:] if isinstance(value, Path) else None,
 )
 def test_laws_hold_on_real_transcripts(path: Path, least: float) -> None:

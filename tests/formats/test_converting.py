@@ -101,8 +101,7 @@ def test_condensed_transcripts_are_converted(data: bytes, config: Configuration)
         assert api.convert(condensation, to).data == api.convert(condensation, to).data
 
 
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("path", real.readable_files(), ids=lambda path: path.name[-50:])
+@pytest.mark.parametrize(("path", "to"), real.spread(real.readable_files(), TARGETS), ids=str)
 def test_real_transcripts_are_converted(path: Any, to: str) -> None:
     transcript = real.transcript(path)
     if not transcript.messages:

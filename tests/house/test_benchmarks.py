@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real import PROJECT, SAMPLES
+from real import PROJECT, SAMPLES, SESSION
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
@@ -282,10 +282,11 @@ def rules() -> dict[str, Any]:
 
 
 def test_rules_are_put_into_every_format_and_stay(rules: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    planted = [rules["planted"](path, 2) for path in SAMPLES]
+    samples = [path for path in SAMPLES if path.stat().st_size < 50_000 or path == SESSION]
+    planted = [rules["planted"](path, 2) for path in samples]
     assert {len(session.rules) for session in planted if session} == {5}
     assert {session.transcript.format for session in planted if session} >= {"claude-code", "codex", "pi", "opencode"}
-    rows = rules["main"]([*map(str, SAMPLES), "--presets", "balanced", "--targets", "60"])
+    rows = rules["main"]([*map(str, samples[::2]), "--presets", "balanced", "--targets", "60"])
     assert "with room" in capsys.readouterr().out
     for row in rows:
         assert row.rules > 20

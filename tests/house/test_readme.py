@@ -32,6 +32,23 @@ def test_the_readme_has_examples() -> None:
     assert len(README.split()) < 1_500
 
 
+# Before anything is installed: an environment of an older Python would stay, and pip's own words help nobody.
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_an_older_python_is_refused_at_once(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(PROJECT / name, tmp_path)
+    older = tmp_path / "python"
+    code = "import sys; sys.version_info = (3, 10, 12); exec(sys.argv[1])"
+    older.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{code}" "$2"\n')
+    older.chmod(0o755)
+    done = subprocess.run(
+        ["make", "demo", f"PYTHON={older}"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "Python 3.11 or later" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
 @pytest.mark.parametrize("line", re.findall(r"(?m)^    (condense .*)$", README))
 def test_commands_that_are_not_run_exist_with_their_options(line: str) -> None:
     """What follows two spaces says what a command does; what follows -- is a client's."""

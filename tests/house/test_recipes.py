@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from build import LONG
 from model_server import Exchange, model_server
 from real import PROJECT
@@ -227,3 +229,51 @@ def test_the_step_of_continuous_integration(shell: Shell, tmp_path: Path) -> Non
     assert report["tokens"]["after"] <= 20_000
     assert condense_cli.load(home / "agent-small.jsonl").messages
     assert shell(command.replace("20000", "20")).returncode == 4
+
+
+# As a runner takes the step: inputs become variables, and the shell stops at the first failure.
+def test_the_action_of_a_workflow(shell: Shell, tmp_path: Path) -> None:
+    used, upload = yaml.safe_load(code("In a workflow on GitHub", "yaml"))
+    action = yaml.safe_load((PROJECT / "action.yml").read_text())
+    assert used["with"].keys() <= action["inputs"].keys()
+    context = {
+        f"inputs.{name}": used["with"].get(name, given.get("default")) for name, given in action["inputs"].items()
+    }
+    context["github.action_path"] = str(PROJECT)
+    (step,) = [step for step in action["runs"]["steps"] if "run" in step]
+    variables = [f"{name}={shlex.quote(context[value.strip('${} ')])}" for name, value in step["env"].items()]
+    pip = tmp_path / "bin" / "python"
+    pip.write_text('#!/bin/sh\necho "$@" > installed\n')
+    pip.chmod(0o755)
+    home = tmp_path / "home"
+    for folder in ("sessions", "runs"):
+        (home / folder).mkdir()
+        shutil.copy(SAMPLES / "bugfix-session.jsonl", home / folder / "agent.jsonl")
+    commands = "\n".join(["set -eo pipefail", *variables, step["run"]])
+    done = shell(commands)
+    assert done.returncode == 0, done.stderr
+    assert (home / "installed").read_text() == f"-m pip install --quiet {PROJECT}\n"
+    written = home / upload["with"]["path"]
+    assert {path.relative_to(written).as_posix() for path in written.rglob("[!.]*.jsonl")} == {
+        "runs/agent.jsonl",
+        "sessions/agent.jsonl",
+    }
+    pip.write_text("#!/bin/sh\nexit 9\n")
+    assert shell(commands).returncode == 9
+
+
+def test_configurations_are_checked_before_a_commit(shell: Shell, tmp_path: Path) -> None:
+    (used,) = yaml.safe_load(code("Before each commit: configurations are checked", "yaml"))["repos"]
+    (hook,) = yaml.safe_load((PROJECT / ".pre-commit-hooks.yaml").read_text())
+    assert used["hooks"] == [{"id": hook["id"]}]
+    files = {"condense.yaml": "preset: cost\n", "sub/condense.yml": "preset: cost\n", "other-condense.yaml": "no: 1\n"}
+    (tmp_path / "home" / "sub").mkdir()
+    for name, text in files.items():
+        (tmp_path / "home" / name).write_text(text)
+    staged = [name for name in files if re.search(hook["files"], name)]
+    command = shlex.join([*shlex.split(hook["entry"]), *staged])
+    assert shell(command).returncode == 0
+    (tmp_path / "home" / "sub" / "condense.yml").write_text("preset: cost\nbananas: 3\n")
+    done = shell(command)
+    assert done.returncode == 2
+    assert "sub/condense.yml:2:1: unknown key 'bananas'" in done.stderr

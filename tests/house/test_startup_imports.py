@@ -14,9 +14,11 @@ from typing import Any, Final
 import pytest
 from imported import outcome
 
+from condense_cli.cli.postponed import OF_TYPER
+
 NEVER: Final = frozenset({"anthropic", "openai", "pydantic", "genai_prices", "kingfisher_sdk", "tiktoken"})
 NOT_FOR_HELP: Final = frozenset(
-    {"rich", "splintr", "yaml", "msgspec", "asyncio", "platformdirs", "rapidfuzz", "sqlite3"}
+    {"rich", "splintr", "yaml", "msgspec", "asyncio", "platformdirs", "rapidfuzz", "sqlite3", *OF_TYPER}
 )
 
 
@@ -89,6 +91,18 @@ def test_run_without_a_model_imports_no_client(tmp_path: Path, stand_ins: Path, 
     assert not modules & (NEVER | {"rich", "yaml", "splintr"})
 
 
+# Nor does one with the default preset, whose extraction compares little here: no library for that, no lists of words,
+# nothing to quote commands with.
+def test_a_small_run_with_the_default_preset_imports_little(tmp_path: Path, stand_ins: Path) -> None:
+    path = tmp_path / "small.jsonl"
+    messages = dialogue()
+    messages[2]["content"][0]["content"] = "\n".join(f"all was well so far, as it was {'over ' * n}" for n in range(30))
+    path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+    condensed, modules = outcome(stand_ins, "run", str(path), "-o", "-")
+    assert " lines #" in condensed, "nothing was condensed"
+    assert not modules & (NEVER | {"rich", "yaml", "splintr", "rapidfuzz", "typing_extensions", "shlex", "subprocess"})
+
+
 # `condense check` reads no settings where nobody wrote any, and looks up no window that it is given.
 def test_check_imports_no_yaml_where_there_is_no_file(tmp_path: Path, stand_ins: Path) -> None:
     path = tmp_path / "small.jsonl"
@@ -137,4 +151,4 @@ def test_a_small_run_compiles_no_pattern_that_it_does_not_need(tmp_path: Path) -
     compiled, modules = eval(said.rpartition("COMPILED ")[2])
     assert {module for module, function in compiled if function == "<module>"} == {"condense_cli.core.token_table"}
     assert 10 < len(compiled) < 40
-    assert modules < 420
+    assert modules < 370

@@ -60,7 +60,7 @@ AT_THE_EDGE = {
     "core/token_table.py": {"pathlib", "sys"},
     "config/files.py": {"pathlib"},
     "config/loading.py": {"pathlib"},
-    "config/packaged.py": {"pathlib"},
+    "config/packaged/known.py": {"pathlib"},
     "config/preset_folders.py": {"os", "pathlib"},
     "config/user.py": {"os", "pathlib"},
     "core/user_folders.py": {"os", "platformdirs", "sys"},

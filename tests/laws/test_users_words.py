@@ -287,7 +287,7 @@ def test_one_summary_of_nearly_everything_only_where_single_cuts_do_not_reach_th
 
 
 @pytest.mark.parametrize("preset", WITH_TARGET)
-@settings(phases=[Phase.generate])
+@settings(phases=[Phase.generate], max_examples=settings().max_examples // 2)
 @given(data=st.one_of(FILES, REPEATING_FILES), model=MODELS, share=st.sampled_from([0.1, 0.3, 0.5, 0.8]))
 def test_words_and_newest_turns_go_last(preset: str, data: bytes, model: str | None, share: float) -> None:
     transcript = replace(parse(data), model=model)

@@ -43,7 +43,7 @@ def test_laws_hold_for_any_configuration(
 
 
 @pytest.mark.parametrize("preset", ["max", "balanced", "speed"])
-@NO_SHRINKING
+@settings(NO_SHRINKING, max_examples=settings().max_examples // 2)
 @given(data=IMITATING_FILES, share=st.sampled_from([0.2, 0.5, None]))
 def test_laws_hold_for_presets(preset: str, data: bytes, share: float | None) -> None:
     transcript = parse(data)

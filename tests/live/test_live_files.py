@@ -1,8 +1,7 @@
-"""Live: files at work stay whole; all is condensed anew where that pays soon."""
+"""Live: files at work are spared; all is condensed anew where that pays soon."""
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -12,16 +11,14 @@ from live_replay import Eager, as_sent
 from condense_cli import Configuration, Live, loads
 from condense_cli.live.conversation import KEEP_READS
 from condense_cli.live.decisions import DecisionKind
-from condense_cli.live.files_at_work import pins_of
-from condense_cli.live.freezing import Means, _within
+from condense_cli.live.files_at_work import blocks_at_work
+from condense_cli.live.freezing import Means, _within, freeze, usual_configuration
 
 
 def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[str]:
     transcript = loads(messages, format="anthropic")
     end = len(transcript.messages) if end is None else end
-    found = [pin.match or () for pin in pins_of(transcript.messages, begin, end, turns)]
-    assert len(found) <= 1
-    return [*chain.from_iterable(found)]
+    return [*blocks_at_work(transcript.messages, begin, end, turns)]
 
 
 def test_the_newest_read_of_each_file_that_was_not_edited_and_what_was_edited() -> None:
@@ -34,17 +31,16 @@ def test_the_newest_read_of_each_file_that_was_not_edited_and_what_was_edited() 
         *edit_turn("e", "b.py"),
         assistant("Done."),
     ]
-    assert pinned(messages) == ["6.0", "8.0", "9.0", "10.0"]
-    assert pinned(messages, begin=7) == ["8.0", "9.0", "10.0"]
+    assert pinned(messages) == ["6.0", "8.0", "9.0"]
+    assert pinned(messages, begin=7) == ["8.0", "9.0"]
     assert pinned(messages, end=8) == ["6.0"]
-    assert pinned(messages, turns=4) == ["8.0", "9.0", "10.0"]
-    assert pinned(messages, turns=1) == ["9.0", "10.0"]
-    assert pinned(messages, turns=0) == []
+    assert pinned(messages, turns=4) == ["8.0", "9.0"]
+    assert pinned(messages, turns=1) == ["9.0"]
 
 
 def test_what_was_read_after_an_edit_is_open_again_and_parts_are_apart() -> None:
     messages = [user("Go."), *read_turn("a", "a.py", "a"), *edit_turn("b", "a.py"), *read_turn("c", "a.py", "new")]
-    assert pinned(messages) == ["3.0", "4.0", "6.0"]
+    assert pinned(messages) == ["3.0", "6.0"]
     parts = [
         message
         for n in (1, 200)
@@ -65,7 +61,7 @@ def test_a_file_that_is_written_anew_replaces_what_was_written_into_it() -> None
             user([result(f"w{n}", "Written.")]),
         )
     ]
-    assert pinned([user("Go."), *edit_turn("e", "a.py"), *writes]) == ["5.0", "6.0"]
+    assert pinned([user("Go."), *edit_turn("e", "a.py"), *writes]) == ["5.0"]
 
 
 # A patch may name the file from another folder, and the shell that shows it prints no more than it was asked for.
@@ -81,8 +77,8 @@ def test_what_a_shell_printed_of_files_that_were_touched() -> None:
         *printed("d", "ls"),
         *edit_turn("e", "/repo/src/a.py"),
     ]
-    assert pinned(messages) == ["2.0", "4.0", "9.0", "10.0"]
-    assert pinned(messages, turns=4) == ["2.0", "9.0", "10.0"]
+    assert pinned(messages) == ["2.0", "4.0", "9.0"]
+    assert pinned(messages, turns=4) == ["2.0", "9.0"]
 
 
 # One command after others prints files too; a word of the others names none, and a semicolon may be quoted.
@@ -172,12 +168,32 @@ def test_files_at_work_go_where_nothing_else_would_fit() -> None:
     assert fitted.tokens < 16_000 < fitted.decision.tokens_before
 
 
-# Short results of the newest messages stay, long ones and older ones do not; none where no file is at work.
-def test_short_results_that_just_came_stay() -> None:
+# Little of the results of the newest messages goes, and of files at work; nothing is spared where no file is at work.
+def test_results_that_just_came_are_spared() -> None:
     shorts = [message for n in range(4) for message in read_turn(f"s{n}", f"{n}.py", "x = 1")]
     messages = [user("Go."), *shorts, *runs(0, 1), assistant("Done."), user("Go on.")]
     transcript = loads(messages, format="anthropic")
-    for turns, pins in ((1, ["8.0"]), (0, [])):
-        means = Means(Configuration(), 2, keep_reads=turns)
-        ours = _within(means, transcript.messages, 0, len(messages) - 2, has_to_fit=False).pins
-        assert [*chain.from_iterable(pin.match or () for pin in ours)] == pins
+
+    def spared(configuration: Configuration, turns: int) -> Configuration:
+        means = Means(configuration, 2, keep_reads=turns)
+        return _within(means, transcript.messages, 0, len(messages) - 2, has_to_fit=False)
+
+    for turns, blocks in ((1, [("8.0", "10.0")]), (0, [])):
+        worth = spared(usual_configuration(), turns).passes[-1].extract_config
+        assert worth is not None
+        assert worth.min_worth is not None
+        assert [override.match for override in worth.overrides] == blocks
+        assert all(override.min_worth < worth.min_worth for override in worth.overrides)
+        pins = spared(Configuration(), turns).pins  # It asks no line what it is worth.
+        assert [pin.match for pin in pins if pin.match] == blocks
+
+
+# What was printed just now stays, and is cut once it is old.
+def test_a_result_that_just_came_stays_and_is_cut_later() -> None:
+    means = Means(usual_configuration(), 2, keep_reads=60)
+    last = [assistant("Done."), user("Go on.")]
+    now = freeze([user("Go."), *runs(0, 1), *last], 0, means, format_name="anthropic", model=None)
+    assert now == "nothing would get smaller"
+    later = freeze([user("Go."), *runs(0, 4), *last], 0, means, format_name="anthropic", model=None)
+    assert not isinstance(later, str)
+    assert len(as_sent(later.output[2:3])) < len(as_sent(runs(0, 1)[1:])) / 2

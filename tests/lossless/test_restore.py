@@ -130,8 +130,7 @@ def test_flags_hold_for_the_prelude(flags: list[str]) -> None:
 
 
 # Every real transcript that can be written comes back as it was, with and without the parameters of calls.
-@pytest.mark.parametrize("has_parameters", [False, True])
-@pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name[-40:])
+@pytest.mark.parametrize(("path", "has_parameters"), real.spread(real.all_files(), [False, True]), ids=str)
 def test_real_transcripts_come_back(path: Path, has_parameters: bool, count: Counter) -> None:
     transcript = real.transcript(path)
     if not format_named(transcript.format).is_writable:

@@ -211,12 +211,25 @@ def langchain(messages: Messages) -> Messages:
     return written
 
 
+def session_trace(messages: Messages) -> Iterator[Json]:
+    """A session as the Hub of Hugging Face takes it from any agent."""
+    yield {"type": "session", "harness": "my-agent", "id": "s", "name": "Work"}
+    for message in messages:
+        made: Json = {"role": message["role"], "content": text_of(message), "timestamp": 5}
+        if message["role"] == "tool":
+            made["toolCallId"] = message["tool_call_id"]
+        elif message.get("tool_calls"):
+            made |= {"toolCalls": message["tool_calls"], "model": "gpt-5.1"}
+        yield {"type": "message", "message": made}
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
     "langchain": lines(langchain),
     "google-adk": one(google_adk),
     "atif": one(atif),
     "qwen-code": lines(qwen_code),
+    "session-trace": lines(session_trace),
     "openai-chat, calls as parts": one(with_parts),
     "openai-chat, AI SDK": one(ai_sdk),
 }

@@ -105,6 +105,7 @@ def test_what_stands_verbatim_is_not_named_as_well() -> None:
 def test_a_line_counts_without_its_number() -> None:
     gap = str(Gap("406167", 1))
     assert _recall(f"{gap}\n    13→    return max_size\n{gap}") == Recall(Score(4, 1), Score(2, 1), Score(1, 1))
+    assert _recall(f"{gap}\n    return max_size\n{gap}") == Recall(Score(4, 1), Score(2, 1), Score(1, 1))
     assert _recall("    77→    return max_size").edits == Score(2, 0)
 
 

@@ -60,6 +60,20 @@ def test_lines(tmp_path: Path) -> None:
     check(read(path))
 
 
+# The prompt may be a conversation of its own, and what was chosen go on from there.
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_after_a_prompt(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows.{suffix}"
+    made = [{"prompt": said(3, "And now?")} | row for row in rows()]
+    if suffix == "jsonl":
+        write_lines(path, made)
+    else:
+        pa.parquet.write_table(pa.Table.from_pylist(made), path)
+    assert run(path)["changed"] == 4
+    check(read(path))
+    assert all(len(json.dumps(row["prompt"])) < len(json.dumps(made[0]["prompt"])) for row in read(path))
+
+
 @pytest.mark.parametrize("as_text", [False, True])
 def test_parquet(as_text: bool, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"

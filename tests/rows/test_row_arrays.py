@@ -56,3 +56,26 @@ def test_restore_writes_an_array(tmp_path: Path) -> None:
     assert condense("run", path, "--preset", "lossless", "-o", out).status == ExitStatus.DONE
     assert condense("restore", out, "-o", back).status == ExitStatus.DONE
     assert json.loads(back.read_text()) == rows
+
+
+# A conversation needs no object around it: in an array of one or more, and on lines of their own.
+@pytest.mark.parametrize("number", [1, 3])
+def test_conversations_are_bare_lists(number: int, tmp_path: Path) -> None:
+    path, out = write(tmp_path / "rows.json", [WORK] * number), tmp_path / "out.json"
+    assert condense("run", path, *CONFIGURED, "-o", out).status == ExitStatus.DONE
+    after = json.loads(out.read_text())
+    assert [len(messages) for messages in after] == [len(WORK)] * number
+    assert len(out.read_bytes()) < 0.5 * len(path.read_bytes())
+    back = tmp_path / "back.json"
+    assert condense("restore", out, "-o", back).status == ExitStatus.DONE
+
+
+def test_bare_lists_on_lines(tmp_path: Path) -> None:
+    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    path.write_text(f"{json.dumps(WORK)}\n[]\n{json.dumps(WORK)}\n[1]\n")
+    done = condense("run", path, *CONFIGURED, "-o", out)
+    assert done.status == ExitStatus.INPUT
+    assert f"{path}:4: " in done.text
+    before, after = path.read_text().splitlines(), out.read_text().splitlines()
+    assert after[1::2] == before[1::2]
+    assert all(len(line) < 0.5 * len(before[0]) for line in after[::2])

@@ -224,8 +224,8 @@ def test_the_model_of_a_row_is_the_one_it_names() -> None:
 
 BAD: dict[bytes, str] = {
     b'{"messages": [': "not JSON",
-    b"[1, 2]": "not an object",
-    b'"text"': "not an object",
+    b"[1, 2]": "neither an object nor a list of messages",
+    b'"text"': "neither an object",
     b'{"question": "?"}': 'none of its columns holds messages in a known format (columns: "question")',
     b'{"messages": [{"role": "wizard", "content": "x"}]}': "none of its columns",
     b'{"messages": ["x"]}': "none of its columns",

@@ -152,7 +152,7 @@ def condense(
     *arguments: str | Path, stdin: bytes = b"", env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> Outcome:
     """Run `condense` inside the process of the tests, with streams that are no terminal. Much faster than a process."""
-    from condense_cli.cli.app import app
+    from condense_cli.cli.table import app
 
     out, err = io.BytesIO(), io.BytesIO()
     stdout = io.TextIOWrapper(out, "utf-8", write_through=True)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from helpers import as_lines
 
-from condense_cli.cli.app import app
+from condense_cli.cli.table import app
 
 FILE: Final = "5f0c9a1e-0000-4000-8000-000000000001.jsonl"
 GREW: Final = b'{"type": "mode", "mode": "normal"}\n'

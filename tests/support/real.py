@@ -46,6 +46,7 @@ OF_FORMAT = {
     "langchain": [],
     "google-adk": [],
     "atif": [],
+    "session-trace": [],
     "qwen-code": [],
     "swe-agent": ["swe-agent/*.traj"],
     "mini-swe-agent": ["mini-swe-agent/*.json"],
@@ -142,6 +143,13 @@ def readable_files() -> list[Path]:
 def more_files() -> list[Path]:
     """Those of newer clients and models in a format that is known."""
     return [path for path in sorted(MORE.glob("*/*")) if path.is_file() and is_readable(path)]
+
+
+def some(files: list[Path], one_of: int = 4) -> list[Path]:
+    """The largest file of each format and one of so many others, for what no law is; thoroughly, all of them."""
+    whole = set(largest())
+    others = [file for file in files if file not in whole]
+    return files if IS_THOROUGH else [*(file for file in files if file in whole), *others[::one_of]]
 
 
 def spread(files: list[Path], ways: Sequence[T], *, every_way: bool = True) -> list[tuple[Path, T]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import typer
 
 from ...errors import ExitStatus, UsageError
 from ...report.text.visible import visible
 from ..console import console, exits, write_text
+from ..grouped import grouped
 from ..help_pages import InGroups
 from ..options import (
     AllowCount,
@@ -28,6 +29,9 @@ from ..options import (
 from ..reading import input_file, name_of, read_transcript
 from ..running.needing import Above, ContextWindow, Threshold, check_thresholds
 from ..running.settings import settings_if_any
+
+if TYPE_CHECKING:
+    from ...providers.window import WindowFlags
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -50,10 +54,10 @@ class Command(InGroups):
     }
 
 
-def check(
-    file: File = None,
-    session: Session = None,
-    model: Model = None,
+class Continuing(NamedTuple):
+    """The model that continues, what fills its window besides, and when that is too full."""
+
+    model: Model = None
     profile: Annotated[
         str | None,
         typer.Option(
@@ -63,15 +67,38 @@ def check(
             help="Profile of the model that continues; --count exact calls it, nothing else does.  "
             "[default: the one with that model]",
         ),
-    ] = None,
-    context_window: ContextWindow = None,
-    threshold: Threshold = None,
-    above: Above = None,
-    overhead_tokens: OverheadTokens = None,
-    counter: CounterOption = None,
-    count_as: CountAs = None,
-    allow_calls: AllowCount = False,
-    redact: Redact = False,
+    ] = None
+    context_window: ContextWindow = None
+    threshold: Threshold = None
+    above: Above = None
+    overhead_tokens: OverheadTokens = None
+
+    def window_flags(self) -> WindowFlags:
+        """Raises UsageError where two of them say the same, or a threshold is no number."""
+        check_thresholds(self.threshold, self.above, if_needed=True)
+        if self.profile is not None and self.model is not None:
+            raise UsageError("--profile and --model both name the model.", "Use one of them.")
+        from ...providers.window import WindowFlags
+
+        return WindowFlags(self.profile, self.context_window, self.threshold, self.above)
+
+
+class CountOfCheck(NamedTuple):
+    """In whose tokens it is counted, and whether the call of `exact` is permitted."""
+
+    counter: CounterOption = None
+    count_as: CountAs = None
+    allow_calls: AllowCount = False
+    redact: Redact = False
+
+
+@grouped
+def check(
+    *,
+    file: File = None,
+    session: Session = None,
+    continuing: Continuing,
+    counting: CountOfCheck,
     no_config: NoConfig = False,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; only the exit status tells.")] = False,
@@ -85,9 +112,7 @@ def check(
     precedence over our own count. Nothing is written.
     """
     with exits():
-        check_thresholds(threshold, above, if_needed=True)
-        if profile is not None and model is not None:
-            raise UsageError("--profile and --model both name the model.", "Use one of them.")
+        asked = continuing.window_flags()
         from datetime import UTC, datetime
 
         from msgspec.structs import replace
@@ -98,24 +123,25 @@ def check(
         from ...money.prices import price_of
         from ...money.windows import signs_of
         from ...providers.decision import DecisionReason, decide
-        from ...providers.window import WindowFlags, window_of
+        from ...providers.window import window_of
         from ...report.costs.usage import beside_messages, overhead_of
         from ...report.lists import check as facts
         from ...report.run.facts import estimated_tokens, to_json
         from ..running.counting import count_asked, factor_for
 
         settings = settings_if_any(no_config=no_config)
-        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
+        how, calls = count_asked(
+            counting.count_as, settings, continuing.profile, counting.allow_calls, redact=counting.redact
+        )
         configuration = settings.configuration if settings else Configuration()
         file = input_file(file, session)
         transcript = read_transcript(file, format_name, lenient)
-        transcript = replace(transcript, model=model or transcript.model)
-        asked = WindowFlags(profile, context_window, threshold, above)
+        transcript = replace(transcript, model=continuing.model or transcript.model)
         window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))
         transcript = replace(transcript, model=window.model)  # It is the one that counts.
-        count = Counter.of(transcript, counter or configuration.counter)
+        count = Counter.of(transcript, counting.counter or configuration.counter)
         factor = factor_for(how, transcript, count, calls)
-        beside, how_known = beside_messages(transcript, count, factor, overhead_tokens)
+        beside, how_known = beside_messages(transcript, count, factor, continuing.overhead_tokens)
         tokens = factor.shown(count.transcript(transcript))
         decision = decide(window.sizes(tokens, beside, configuration, how_known))
         if decision.reason is DecisionReason.UNKNOWN_WINDOW:
@@ -124,7 +150,7 @@ def check(
             decision,
             window,
             source=name_of(file),
-            overhead=overhead_of(transcript, count, factor, overhead_tokens),
+            overhead=overhead_of(transcript, count, factor, continuing.overhead_tokens),
             origin=lambda key: (settings and settings.origin((key,))) or "default",
             encoding=encoding_for(transcript.model, count.counter),
             factor=factor,

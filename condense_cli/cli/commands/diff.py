@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import typer
 
@@ -40,15 +40,15 @@ _SHOWN_LINES = 3
 """Lines of each run of changed lines that are shown where nobody asks for more."""
 
 
-@grouped
-def diff(
-    *,
+class Counterparts(NamedTuple):
+    """Transcript A, and what it is compared with."""
+
     before: Annotated[
         str | None, typer.Argument(metavar="[A]", help="The older transcript; - reads standard input.")
-    ] = None,
-    after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
-    session: Session = None,
-    preset: Annotated[str | None, preset_option("Compare A with the result of this preset.")] = None,
+    ] = None
+    after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None
+    session: Session = None
+    preset: Annotated[str | None, preset_option(help="Compare A with the result of this preset.")] = None
     provider: Annotated[
         str | None,
         typer.Option(
@@ -57,14 +57,46 @@ def diff(
             autocompletion=complete_provider,
             help="Compare A with the result of this provider.",
         ),
-    ] = None,
-    assignments: Assignments = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Only the summary.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the difference as JSON.")] = False,
-    lines: Annotated[
-        int, typer.Option("--lines", metavar="N", min=0, help="Changed lines to show at each place.")
-    ] = _SHOWN_LINES,
-    all_lines: Annotated[bool, typer.Option("--all-lines", "-v", help="Show every line.")] = False,
+    ] = None
+    assignments: Assignments = None
+
+    def settled(self) -> Counterparts:
+        """The same, where the only transcript beside a session is B. Raises UsageError unless A has one counterpart."""
+        before, after, session, preset, provider, assignments = self
+        if session is not None and after is None:
+            before, after = None, before
+        given = [each for each in (after, preset, provider) if each is not None]
+        if len(given) > 1:
+            raise UsageError("diff compares with one of: a second transcript, --preset, --provider.")
+        if not given:
+            raise UsageError(
+                "diff needs a second transcript, a preset or a provider.", "For example: condense diff A --preset speed"
+            )
+        if assignments and provider is None:
+            raise UsageError(
+                "--set needs --provider.", "For example --provider truncation --set max_tool_result_lines=20."
+            )
+        if before == after == "-":
+            raise UsageError("Only one of the two transcripts can come from standard input.")
+        return self._replace(before=before, after=after)
+
+
+class ShownDifference(NamedTuple):
+    """How much of the difference is shown, and how."""
+
+    stat: Annotated[bool, typer.Option("--stat", help="Only the summary.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print the difference as JSON.")] = False
+    lines: Annotated[int, typer.Option("--lines", metavar="N", min=0, help="Changed lines to show at each place.")] = (
+        _SHOWN_LINES
+    )
+    all_lines: Annotated[bool, typer.Option("--all-lines", "-v", help="Show every line.")] = False
+
+
+@grouped
+def diff(
+    *,
+    compared: Counterparts,
+    showing: ShownDifference,
     format_name: Annotated[
         str | None,
         typer.Option(
@@ -83,23 +115,8 @@ def diff(
     Unchanged lines are grey, removed lines start with -, new lines with +.
     """
     with exits():
-        if session is not None and after is None:
-            before, after = None, before
-        given = [each for each in (after, preset, provider) if each is not None]
-        if len(given) > 1:
-            raise UsageError("diff compares with one of: a second transcript, --preset, --provider.")
-        if not given:
-            raise UsageError(
-                "diff needs a second transcript, a preset or a provider.", "For example: condense diff A --preset speed"
-            )
-        if assignments and provider is None:
-            raise UsageError(
-                "--set needs --provider.", "For example --provider truncation --set max_tool_result_lines=20."
-            )
-        if before == after == "-":
-            raise UsageError("Only one of the two transcripts can come from standard input.")
-
-        before = input_file(before, session)
+        compared = compared.settled()
+        before = input_file(compared.before, compared.session)
         from ... import api
         from ...core.tokens import Counter
         from ...passes.explained import explained
@@ -114,30 +131,31 @@ def diff(
         count = Counter.of(old, counter_of(counting.counter, settings))
         factor = factor_for(how, old, count, calls)
         result = None
-        if after is not None:
-            new = read_transcript(after, format_name, lenient)
+        if compared.after is not None:
+            new = read_transcript(compared.after, format_name, lenient)
         else:
             registry = registry_of_user()
-            if provider is not None:
-                configuration = provider_with(provider, assignments, registry)
+            if compared.provider is not None:
+                configuration = provider_with(compared.provider, compared.assignments, registry)
             else:
-                configuration = checked(presets_here().named(str(preset)), registry)
+                configuration = checked(presets_here().named(str(compared.preset)), registry)
             result = api.condense(old, configuration, counter=count, registry=registry, factor=factor, proves=False)
             say_error(result)
             new = result.transcript
         difference = api.diff(old, new, count, factor)
-        if not stat and result is not None:
+        if not showing.stat and result is not None:
             difference = with_reasons(difference, explained(result, count))
-        elif not stat:
+        elif not showing.stat:
             difference = between(difference, old, new, count)
-        if json:
+        if showing.json:
             from ...report.difference.as_json import as_report
 
-            write_text(facts.to_json(as_report(difference, with_lines=not stat)))
+            write_text(facts.to_json(as_report(difference, with_lines=not showing.stat)))
             return
         screen = console()
         screen.print(terminal.render_diff_line(difference), soft_wrap=not screen.is_terminal)
-        if not stat and difference.blocks:
+        if not showing.stat and difference.blocks:
             screen.print()
-            for part in terminal.render_blocks(list(difference.blocks), None if all_lines else lines, screen.width):
+            lines = None if showing.all_lines else showing.lines
+            for part in terminal.render_blocks(list(difference.blocks), lines, screen.width):
                 screen.print(part)

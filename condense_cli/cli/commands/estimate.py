@@ -82,7 +82,7 @@ class Comparing(NamedTuple):
         list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, by name or path.  [default: all]")
     ] = None
     session: Session = None
-    preset: Annotated[list[str] | None, preset_option("Preset to compare; may be repeated.")] = None
+    preset: Annotated[list[str] | None, preset_option(help="Preset to compare; may be repeated.")] = None
     provider: Annotated[
         list[str] | None,
         typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple
 
 import typer
 
@@ -54,6 +54,18 @@ _OF_MODELS: Final = "max"
 """The preset where models write: it has one summary written for each cut."""
 
 
+class EvaluateReading(NamedTuple):
+    """How transcripts are read and counted, and by how many processes."""
+
+    format_name: FormatOption = None
+    lenient: LenientReading = False
+    counter: CounterOption = None
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel processes.  [default: one per processor]"),
+    ] = None
+
+
 @grouped
 def evaluate(
     *,
@@ -65,7 +77,6 @@ def evaluate(
     condensing: MeasuredWays,
     cutting: Cutting,
     printing: Printing,
-    counter: CounterOption = None,
     recorded: Annotated[
         bool,
         typer.Option(
@@ -73,13 +84,8 @@ def evaluate(
         ),
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="With --recorded: every session on this machine.")] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel processes.  [default: one per processor]"),
-    ] = None,
     calling: Calling,
-    format_name: FormatOption = None,
-    lenient: LenientReading = False,
+    reading: EvaluateReading,
 ) -> None:
     """Measure how much of what later work needed is still there.
 
@@ -103,7 +109,7 @@ def evaluate(
             redact=calling.redact,
         ).calls()
         with_models = bool(calling.profile or calling.prompt or calling.allow_calls)
-        _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
+        _check_calls(calls, with_models=with_models, recorded=recorded, jobs=reading.jobs)
         if recorded:
             given = {f"--{name.replace('_', '-')}": value for name, value in cutting.given().items()}
             evaluate_recorded.check_without_effect({**given, "--plot": printing.plot is not None})
@@ -136,13 +142,13 @@ def evaluate(
             () if models and cutting.budgets is None else _shares("--budgets", cutting.budgets or BUDGETS),
             _shares("--cuts", cutting.cuts),
             cutting.min_tokens,
-            format_name,
-            lenient,
-            counter_of(counter, settings_if_any()),
+            reading.format_name,
+            reading.lenient,
+            counter_of(reading.counter, settings_if_any()),
             tuple(name for name in measures if name in WITNESSES),
         )
         # Standard input cannot be read in another process.
-        processes = 1 if "-" in names else jobs or usable_processors()
+        processes = 1 if "-" in names else reading.jobs or usable_processors()
         if recorded:
             raise SystemExit(int(evaluate_recorded.run(names, plan, jobs=processes, printing=printing)))
         ways = [*(models.names if models else ()), *(way.name for way in plan.ways)]

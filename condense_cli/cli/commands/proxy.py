@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...errors import CondenseError, UsageError
+from ...errors import UsageError
 from ...sessions.machine import cache_folder
 from ..console import exits, say
 from ..options import preset_option
@@ -49,7 +49,7 @@ def proxy(
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Change nothing; report what would be saved.")] = False,
     preset: Annotated[
-        str | None, preset_option("Preset to condense with.  [default: balanced, which cuts more per step here]")
+        str | None, preset_option(help="Preset to condense with.  [default: balanced, which cuts more per step here]")
     ] = None,
     policy: Annotated[
         str,
@@ -98,7 +98,7 @@ def proxy(
         try:
             from ...proxy import server
         except ModuleNotFoundError as error:
-            raise CondenseError(
+            raise UsageError(
                 f"The proxy needs the package {error.name}, which is not installed.",
                 "pip install 'condense-cli[proxy]'",
             ) from None

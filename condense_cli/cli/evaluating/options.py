@@ -48,7 +48,7 @@ class MeasuredWays(NamedTuple):
 
     preset: Annotated[
         list[str] | None,
-        preset_option("A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]"),
+        preset_option(help="A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]"),
     ] = None
     provider: Annotated[
         list[str] | None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ...core.markers import ELLIPSIS, Gap
 from ..units import Units
 
@@ -23,13 +25,13 @@ def which_remain(before: Units, after: Units) -> list[bool] | None:
 
     None where that is no cut version of the text.
     """
-    old = lines_of(before)
+    old, bare = lines_of(before), lines_of(replace(before, texts=before.bodies))
     remain = [False] * len(old)
     position = 0
     for (start, _), line in zip(_bounds(after), lines_of(after), strict=True):
         if not before.gaps:  # Equal lines are told apart by how many are missing before them.
             position += after.gaps.get(start, Gap("")).lines
-        while position < len(old) and not _is_rest_of(line, old[position]):
+        while position < len(old) and not (_is_rest_of(line, old[position]) or line == bare[position]):
             position += 1
         if position >= len(old):
             return None

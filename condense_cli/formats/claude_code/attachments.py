@@ -126,13 +126,15 @@ def _numbered(text: str, first: Any) -> str:
 
 
 class Noted:
-    """What the attachments of a session note, besides the texts that they send."""
+    """What the attachments of a session note, besides the texts that they send.
 
-    def __init__(self) -> None:
+    `unknown` tells how many there are of each kind that is not in the table and comes without its words.
+    """
+
+    def __init__(self, unknown: Tally[str]) -> None:
+        self.unknown = unknown
         self.cuts: dict[int, Mapping[str, Any]] = {}
         """Attachments of the kinds in `cut`, by their records."""
-        self.unknown: Tally[str] = Tally()
-        """Kinds that are not in the table and come without their words: how many there are of each."""
         self._overhead: dict[int, Mapping[str, Any]] = {}
         self._of_system: set[int] = set()
 

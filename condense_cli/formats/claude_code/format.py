@@ -6,6 +6,7 @@ the file (sidechains, older branches, what lies before the last compact boundary
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,7 +24,6 @@ from . import (
     compaction,
     cut,
     display,
-    faults,
     links,
     retracted,
     sizes,
@@ -32,7 +32,7 @@ from . import (
 from .boundary import preserved
 from .chain import live_chain
 from .ending import NOTHING_NAMED
-from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
+from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE
 from .tree import Node
 from .turns import SentConversation, TurnLine, conversation
 from .usage import first_request, note_signs, usages
@@ -66,7 +66,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     facts: dict[int, dict[str, Any]] = {}
     taken_back: set[str] = set()
     signs = SignsReader()
-    noted = attachments.Noted()
+    unknown = Tally[str]()
+    noted = None
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
@@ -75,11 +76,12 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             ending = ending.after(value)
         if not is_tree:
             if isinstance(value.get("type"), str) and value["type"] not in BESIDE_TREE | TREE:
-                noted.unknown[f"record {value['type']}"] += 1
+                unknown[f"record {value['type']}"] += 1
             continue
         blocks[record] = tuple(as_lazy(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "attachment":
+            noted = noted or attachments.Noted(unknown)
             noted.take(value, record, is_sent=bool(blocks[record]))
         if value.get("subtype") == retracted.SUBTYPE:
             taken_back |= retracted.uuids(value)
@@ -90,16 +92,19 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         note_signs(signs, value, facts.get(record))
     chain = live_chain(nodes, ending)
     beside = [node for node in nodes if chain and node.is_sidechain == chain[0].is_sidechain]
-    blocks |= noted.as_sent([node.record for node in beside], blocks)
+    prompt, cuts = "", None
+    if noted is not None:
+        records = [node.record for node in beside]
+        blocks |= noted.as_sent(records, blocks)
+        prompt, cuts = noted.prompt(records), noted.cuts
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
         TurnLine(node, blocks[node.record], facts.get(node.record, {}).get("model"))
         for node in (retracted.without(chain, taken_back) if taken_back else chain)
     ]
-    sent = conversation(cut.as_cut(lines, noted.cuts) if noted.cuts else lines, model)
+    sent = conversation(cut.as_cut(lines, cuts) if cuts else lines, model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
     is_cut_off = any(node.is_boundary for node in chain)
-    prompt = noted.prompt(node.record for node in beside)
     return Transcript(
         "claude-code",
         Family.ANTHROPIC,
@@ -112,7 +117,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         usages=tuple(usages(sent.turns, chain, facts)),
         first_request=first_request(beside, blocks, facts) if is_cut_off else None,
         window_signs=signs.found,
-        unknown=tuple(sorted(noted.unknown.items())),
+        unknown=tuple(sorted(unknown.items())),
         warnings=_warnings(nodes, chain, sent),
     )
 
@@ -155,6 +160,9 @@ def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
     message = value.get("message")
     reply = message.get("id") if value["type"] == "assistant" and isinstance(message, dict) else None
     parent = value.get("parentUuid")
+    is_boundary = value.get("subtype") == "compact_boundary"
+    answers = tuple(dict.fromkeys(block.answers for block in blocks if block.answers))
+    is_said = value["type"] == "user" and value.get("isMeta") is True and not answers
     return Node(
         record,
         value["uuid"],
@@ -162,12 +170,13 @@ def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
         value["type"],
         str(value.get("timestamp") or ""),
         is_sidechain=value.get("isSidechain") is True,
-        is_boundary=value.get("subtype") == "compact_boundary",
+        is_boundary=is_boundary,
         reply_id=reply if isinstance(reply, str) else None,
         calls=tuple(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id),
-        answers=tuple(dict.fromkeys(block.answers for block in blocks if block.answers)),
+        answers=answers,
         preserved=preserved(value["compactMetadata"]) if "compactMetadata" in value else None,
-        is_meta=value.get("isMeta") is True,
+        is_message=value["type"] in ("user", "assistant"),
+        decorates=is_said or (value["type"] in ("attachment", "system") and not is_boundary),
     )
 
 
@@ -175,20 +184,38 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
     message = value.get("message")
     if value["type"] == "attachment":
         yield from attachments.blocks(value, record)
-    elif is_printed(value):
+    elif _is_printed(value):
         place = Place(record, ("content",))
         yield Block(BlockKind.TEXT, place, ("content",), content=value["content"], injected=True)
     elif value["type"] in ("user", "assistant") and isinstance(message, dict):
-        if is_only_shown(value, message):
+        if _is_only_shown(value, message):
             return
         is_user = value["type"] == "user"
         is_summary = is_user and value.get("isCompactSummary") is True
         is_injected = is_user and (value.get("isMeta") is True or is_summary)
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
-            if block.kind is BlockKind.TEXT and is_notice(value):
+            if block.kind is BlockKind.TEXT and _is_notice(value):
                 block = replace(block, estimate=NOTICE_WORDS)
             is_part = is_summary and block.kind is BlockKind.TEXT
             yield replace(block, injected=True, summarizes=is_part) if is_injected else block
+
+
+def _is_notice(value: dict[str, Any]) -> bool:
+    """Whether a message of the user tells that a task in the background has ended."""
+    origin = value.get("origin")
+    return isinstance(origin, dict) and origin.get("kind") == "task-notification"
+
+
+def _is_printed(value: dict[str, Any]) -> bool:
+    """Whether a record tells what a command of the client printed: no other system record is sent."""
+    is_said = value.get("type") == "system" and isinstance(value.get("content"), str)
+    return is_said and value.get("subtype") == "local_command" and value.get("isDisplayOnly") is not True
+
+
+def _is_only_shown(value: dict[str, Any], message: dict[str, Any]) -> bool:
+    """Whether a message is shown to the user and never sent: the client's own notice of an error, or a stand-in."""
+    is_notice = value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>"
+    return is_notice or value.get("isVirtual") is True
 
 
 def _last_model(facts: list[dict[str, Any]]) -> str | None:
@@ -213,7 +240,7 @@ FORMAT = Format(
     read,
     complete=complete,
     again=links.written_again,
-    rules=faults.RULES,
+    rules=(links.links_are_whole,),
     sizes=sizes.sizes,
     compaction=compaction.write,
     summary_role=Role.USER,

@@ -8,8 +8,7 @@ are. The rules are those of version 2.1.330, as `tests/client` holds them agains
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -176,21 +175,3 @@ SENT: Final = {
 
 NOTICE_WORDS: Final = 103
 """Tokens of what the client says around the notice of a task in the background: that no user wrote it."""
-
-
-def is_notice(value: Mapping[str, Any]) -> bool:
-    """Whether a message of the user tells that a task in the background has ended."""
-    origin = value.get("origin")
-    return isinstance(origin, dict) and origin.get("kind") == "task-notification"
-
-
-def is_printed(value: Mapping[str, Any]) -> bool:
-    """Whether a record tells what a command of the client printed: no other system record is sent."""
-    is_said = value.get("type") == "system" and isinstance(value.get("content"), str)
-    return is_said and value.get("subtype") == "local_command" and value.get("isDisplayOnly") is not True
-
-
-def is_only_shown(value: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    """Whether a message is shown to the user and never sent: the client's own notice of an error, or a stand-in."""
-    is_notice = value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>"
-    return is_notice or value.get("isVirtual") is True

@@ -22,6 +22,7 @@ class Node(Struct, frozen=True):
 
     `time` is an ISO time stamp, empty where the record has none. `reply_id` is the API message of an
     assistant line; `calls` and `answers` are tool ids; `preserved` is what a compact boundary keeps.
+    What `decorates` goes along with a message: an attachment, a notice, or what the client says in the user's name.
     """
 
     record: int
@@ -35,17 +36,8 @@ class Node(Struct, frozen=True):
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     preserved: Preserved | None = None
-    is_meta: bool = False
-
-    @property
-    def decorates(self) -> bool:
-        """Whether it goes along with a message: an attachment, a notice, or what the client says in the user's name."""
-        is_said = self.kind == "user" and self.is_meta and not self.answers
-        return is_said or (self.kind in ("attachment", "system") and not self.is_boundary)
-
-    @property
-    def is_message(self) -> bool:
-        return self.kind in ("user", "assistant")
+    is_message: bool = False
+    decorates: bool = False
 
 
 Tree = dict[str, Node]

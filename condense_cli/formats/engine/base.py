@@ -10,11 +10,13 @@ from msgspec import Struct
 
 from ...core import json_text
 from ...core.json_text import Style, decode, splice
+from ...core.kinds import at_hand
 from ...core.transcript import Family, JsonPath, Place, Role, Source, Transcript
 from ...errors import UnknownFormatError
 from .container import Document, json_kind
 
 
+@at_hand
 class Evidence(IntEnum):
     """What one record says about the format of its file."""
 

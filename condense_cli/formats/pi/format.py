@@ -42,7 +42,9 @@ def evidence(value: Any) -> Evidence:
     if not isinstance(value.get("timestamp"), str):
         return Evidence.NO
     if value.get("type") == "session":
-        return Evidence.YES if isinstance(value.get("id"), str) and "cwd" in value else Evidence.NO
+        # Session traces, which name the agent, have such a header as well, but no version of pi's format.
+        is_own = "harness" not in value or isinstance(value.get("version"), int)
+        return Evidence.YES if isinstance(value.get("id"), str) and "cwd" in value and is_own else Evidence.NO
     return Evidence.MAYBE if value.get("type") in tuple(_TYPES) else Evidence.NO
 
 

@@ -9,22 +9,29 @@ The user's own words are cut last, once all else is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
 from ...config.models import ExtractConfig
+from ...core.transcript import Text
 from ..blocks.cutting import LEAST_SAVED
 from ..draft import Draft
+from ..predicates import compile_predicates
 from ..receipts import Kept, Receipt
 from ..step import Bench, Step
 from .approach import approach
-from .head_summary import HeadSummary
 from .shortening import Shortening
 
 if TYPE_CHECKING:
+    from ...extractive.parts import Key
+    from ...extractive.survey import Survey
     from .division import Division
+    from .head_summary import HeadSummary
+
+    Worths = Callable[[Key], float]
 
 _LEAST: Final = 6
 """Fewer tokens than any marker has."""
@@ -50,7 +57,7 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
         if bench.free(target) >= 0:
             return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
-        _leave_out_the_rest(draft, shortening, extraction.min_worth, settles=bench.settles)
+        _leave_out_the_rest(draft, shortening, _worths(draft, extraction), settles=bench.settles)
         if target is None:
             return shortening.receipts(Kept.NEEDED)
         draft.write()
@@ -61,7 +68,7 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
     elif target is None:
         shortening.leave()
         return shortening.receipts(Kept.NEEDED)
-    head = HeadSummary(step, renews=bench.is_up_to_date) if extraction.may_summarize else None
+    head = _head_summary(bench, step) if extraction.may_summarize else None
     is_left = _is_left(extraction)
     if is_left and not _is_in_reach(draft, shortening, target, head):
         shortening.leave()
@@ -85,26 +92,60 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
 
 
-def _leave_out_the_rest(draft: Draft, shortening: Shortening, min_worth: float, *, settles: bool) -> None:
+def _worths(draft: Draft, extraction: ExtractConfig) -> Worths:
+    tests = [
+        (compile_predicates(override, draft.messages, draft.count), override.min_worth)
+        for override in extraction.overrides
+    ]
+    usual = extraction.min_worth or 0.0
+
+    def worth(key: Key) -> float:
+        message = draft.messages[key[0]]
+        return next((least for test, least in tests if test(message, message.blocks[key[1]])), usual)
+
+    return worth
+
+
+def _head_summary(bench: Bench, step: Step) -> HeadSummary:
+    from .head_summary import HeadSummary  # With the ledger: most runs have no target.
+
+    return HeadSummary(step, renews=bench.is_up_to_date)
+
+
+def _leave_out_the_rest(draft: Draft, shortening: Shortening, worths: Worths, *, settles: bool) -> None:
     """Cut the lines that are worth less, until no more are where it `settles`; texts that were cut already stay.
 
-    `min_worth` is that of 1,000 tokens, in facts and lines that later work is expected to need.
+    `worths` tells what 1,000 tokens have to be worth, in facts and lines that later work is expected to need.
     """
     # With the extraction: it is imported where something is to be shortened.
-    from ...extractive.shared_budget import SharedBudget
-    from ...extractive.shorten import Priced
     from ...extractive.survey import Survey
 
-    known = None
     goes_on = True
     # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
     while goes_on:
-        survey = Survey(draft.messages, draft.count, known=known)
-        keys = [key for placed in shortening.keys.values() for key in placed if not survey.gaps[key]]
-        shared = SharedBudget(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
-        goes_on = shortening.put(shared.value_at_least(min_worth / 1_000), LEAST_SAVED) and settles
-        known = survey.known
-        del survey, shared  # All that is held of them but for that, before the next takes as much.
+        survey = Survey(draft.messages, draft.count)
+        goes_on = shortening.put(_texts_worth_it(survey, shortening, worths), LEAST_SAVED) and settles
+        del survey  # All that is held of it, before the next takes as much.
+
+
+def _texts_worth_it(survey: Survey, shortening: Shortening, worths: Worths) -> dict[Key, Text]:
+    """The texts that were not cut yet without their lines that are worth less."""
+    from ...extractive.shared_budget import SharedBudget
+    from ...extractive.shorten import Priced
+
+    priced = Priced(survey)
+    keys_of: dict[float, set[Key]] = {}
+    for key in (key for placed in shortening.keys.values() for key in placed if not survey.gaps[key]):
+        keys_of.setdefault(worths(key), set()).add(key)
+    texts: dict[Key, Text] = {}
+    gone: set[Key] = set()
+    # Where less is asked for, a line stays also for what others say that may go.
+    for least in sorted(keys_of, reverse=True):
+        keys = keys_of[least]
+        shared = SharedBudget(priced, keys, fixed=shortening.fixed, least_saved=LEAST_SAVED, unsaid=gone)
+        texts |= shared.value_at_least(least / 1_000, shortening.is_numbered)
+        gone |= keys
+    return texts
 
 
 def _is_left(extraction: ExtractConfig) -> bool:

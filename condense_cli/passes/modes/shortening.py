@@ -34,7 +34,9 @@ class Shortening:
     """
 
     def __init__(self, draft: Draft, step: Step, *, most_words: int | None = None) -> None:
-        from ...extractive.pasted import own_units  # With the extraction: only where something may be shortened.
+        # With the extraction: only where something may be shortened.
+        from ...extractive.known_lines import known_to
+        from ...extractive.pasted import own_units
 
         self._draft, self._id, self._why, self._selected = draft, step.config.id, step.why(), step.selected
         self._untouched = draft.saved()
@@ -44,7 +46,7 @@ class Shortening:
         self._stay: list[Receipt] = []
         self.keys: dict[Address, list[Key]] = {}
         self.fixed: dict[Key, tuple[int, ...]] = {}
-        own = {} if most_words == 0 else own_units(draft.messages)
+        own = {} if most_words == 0 else own_units(draft.messages, known_to(draft.count).without)
         extraction = step.config.extract_config or ExtractConfig()
         for position, message in enumerate(draft.messages):
             for number, block in enumerate(message.blocks):
@@ -92,6 +94,10 @@ class Shortening:
         """Tokens of the turns that stay because they are new, without what stays only because they answer it."""
         turns = [message for message in self._before.messages if not message.is_only_thinking]
         return sum(map(self._draft.count.message, turns[max(0, len(turns) - self.recent_turns) :]))
+
+    def is_numbered(self, key: Key) -> bool:
+        """Whether numbers of lines stay: what is given with references was condensed before, by rules of its time."""
+        return self._draft.is_said_by_references(*key[:2])
 
     def put(self, texts: Mapping[Key, Text], least_saved: int = 0) -> bool:
         """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere.

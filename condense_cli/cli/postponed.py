@@ -1,0 +1,50 @@
+"""Modules that libraries import and a command hardly ever needs: each is imported once something of it is used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+OF_TYPER: Final = ("bz2", "ipaddress", "linecache", "lzma", "shellingham", "subprocess", "tokenize")
+"""What Typer imports, and what of the standard library it takes along: an eighth of the time until a help page."""
+
+OF_MSGSPEC: Final = ("typing_extensions",)
+"""What it takes from there is in `typing`, where it looks next. To import it takes a fifteenth of a small run."""
+
+
+class _Postponed(ModuleType):
+    """Stands for a module that was not imported yet, and gives what that one has."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
+@contextmanager
+def postponed(names: tuple[str, ...]) -> Iterator[None]:
+    """Whoever imports one of these modules meanwhile gets a stand-in; everybody after that gets the module."""
+    stand_ins = {name: _Postponed(name) for name in names if name not in sys.modules}
+    sys.modules.update(stand_ins)
+    try:
+        yield
+    finally:
+        for name, stand_in in stand_ins.items():
+            if sys.modules.get(name) is stand_in:
+                del sys.modules[name]
+
+
+@contextmanager
+def absent(names: tuple[str, ...]) -> Iterator[None]:
+    """Meanwhile these modules cannot be imported: for who tries, and does as well without."""
+    missing = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(missing))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in missing:
+            del sys.modules[name]

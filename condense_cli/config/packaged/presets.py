@@ -1,0 +1,228 @@
+"""The configurations of the package's presets. Written by `packing.py`; do not edit."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..models import (
+    BatchConfig,
+    Condition,
+    Configuration,
+    ContentOperation,
+    ContentTypeOperations,
+    Execution,
+    ExtractConfig,
+    IndividualConfig,
+    OperationParams,
+    PassConfig,
+    Prelude,
+    Selection,
+    SummarizationConfig,
+    SummarizeParams,
+    TruncateParams,
+)
+
+PRESETS: Final[dict[str, Configuration]] = {
+    "balanced.yaml": Configuration(
+        name="balanced",
+        description="Keeps the lines of old results, parameters and texts that later work needs.",
+        lossless_prelude=Prelude(),
+        passes=(
+            PassConfig(
+                id="to-target",
+                name="Lines that later work needs",
+                selection=Selection(type="preserve_recent", keep_recent_count=6),
+                mode="extract",
+                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="to-target-newer",
+                name="Lines of newer turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=1),
+                mode="extract",
+                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="to-target-all",
+                name="Lines of all turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=0),
+                mode="extract",
+                extract_config=ExtractConfig(may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="worth",
+                name="Lines worth their tokens",
+                selection=Selection(type="preserve_recent", keep_recent_count=5),
+                mode="extract",
+                extract_config=ExtractConfig(min_tokens=100, min_worth=0.14),
+            ),
+        ),
+    ),
+    "cost.yaml": Configuration(
+        name="cost",
+        description="Cuts old tool results to five lines and removes old parameters; above 60,000 tokens, one summary of the middle.",
+        lossless_prelude=Prelude(),
+        passes=(
+            PassConfig(
+                id="to-target",
+                name="Lines that later work needs",
+                selection=Selection(type="preserve_recent", keep_recent_count=6),
+                mode="extract",
+                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="to-target-newer",
+                name="Lines of newer turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=1),
+                mode="extract",
+                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="to-target-all",
+                name="Lines of all turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=0),
+                mode="extract",
+                extract_config=ExtractConfig(may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="mechanical",
+                name="Free truncation",
+                selection=Selection(type="preserve_recent", keep_recent_count=5),
+                individual_config=IndividualConfig(
+                    defaults=ContentTypeOperations(
+                        tool_parameters=ContentOperation(operation="suppress"),
+                        tool_results=ContentOperation(
+                            operation="truncate",
+                            params=OperationParams(truncate=TruncateParams(max_lines=5)),
+                        ),
+                    ),
+                ),
+            ),
+            PassConfig(
+                id="fallback-llm",
+                name="One summary of the middle",
+                selection=Selection(type="preserve_percent", keep_percentage=30.0),
+                mode="batch",
+                batch_config=BatchConfig(
+                    operation="summarize",
+                    summarization_config=SummarizationConfig(api_profile="gpt-4o-mini"),
+                ),
+                execution=Execution(type="conditional", condition=Condition(token_threshold=60000)),
+            ),
+        ),
+    ),
+    "lossless.yaml": Configuration(
+        name="lossless",
+        description="Replaces repeated text with references and removes nothing.",
+        lossless_prelude=Prelude(),
+    ),
+    "max.yaml": Configuration(
+        name="max",
+        description="Replaces all but the newest turns with one summary; the smallest result.",
+        lossless_prelude=Prelude(),
+        passes=(
+            PassConfig(
+                id="one-summary",
+                name="One summary of all but the newest turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=6),
+                mode="batch",
+                batch_config=BatchConfig(
+                    operation="summarize",
+                    summarization_config=SummarizationConfig(keep_first=0, keep_last=0),
+                ),
+            ),
+            PassConfig(
+                id="to-target-newer",
+                name="Lines of newer turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=1),
+                mode="extract",
+                extract_config=ExtractConfig(out_of_reach="leave"),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="to-target-all",
+                name="Lines of all turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=0),
+                mode="extract",
+                extract_config=ExtractConfig(may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+        ),
+        no_larger_than=("balanced", "cost", "quality", "speed"),
+    ),
+    "quality.yaml": Configuration(
+        name="quality",
+        description="Summarizes old tool results one by one and keeps everything said and called. Best with a model.",
+        lossless_prelude=Prelude(),
+        passes=(
+            PassConfig(
+                id="quality-pass",
+                name="Summaries of old results",
+                selection=Selection(type="preserve_recent", keep_recent_count=10),
+                individual_config=IndividualConfig(
+                    defaults=ContentTypeOperations(
+                        tool_results=ContentOperation(
+                            operation="summarize",
+                            params=OperationParams(
+                                summarize=SummarizeParams(api_profile="gpt-4o-mini", max_tokens=150),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    "speed.yaml": Configuration(
+        name="speed",
+        description="Cuts old tool results to three lines and removes old parameters.",
+        lossless_prelude=Prelude(),
+        passes=(
+            PassConfig(
+                id="to-target",
+                name="Lines that later work needs",
+                selection=Selection(type="preserve_recent", keep_recent_count=6),
+                mode="extract",
+                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="to-target-newer",
+                name="Lines of newer turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=1),
+                mode="extract",
+                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="to-target-all",
+                name="Lines of all turns",
+                selection=Selection(type="preserve_recent", keep_recent_count=0),
+                mode="extract",
+                extract_config=ExtractConfig(may_summarize=True),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(
+                id="speed-pass",
+                name="Aggressive truncation",
+                selection=Selection(type="preserve_recent", keep_recent_count=5),
+                individual_config=IndividualConfig(
+                    defaults=ContentTypeOperations(
+                        tool_parameters=ContentOperation(operation="suppress"),
+                        tool_results=ContentOperation(
+                            operation="truncate",
+                            params=OperationParams(truncate=TruncateParams(max_lines=3)),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,69 @@
+"""The way through the house: how many files the main job goes through, and whether it asks what it need not know."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import condense_cli
+from condense_cli.config.preset_folders import presets_folder
+
+_MOST_OPTIONS: Final = 10
+"""Parameters of a command: more are hard to follow, and go in groups."""
+
+MOST: Final = 110
+"""Files of which some function runs. Fewer is better; a file more needs a reason."""
+
+NOT_ASKED: Final = {
+    "formats/claude_code/attachments.py",
+    "lossless/listed.py",
+    "passes/predicates.py",
+    "rules/blocks.py",
+}
+"""The sample has none of what these are about."""
+
+_TRACED: Final = """
+import sys
+from pathlib import Path
+found = set()
+def entered(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code.co_name != "<module>" and code.co_flags & 1:
+        found.add(code.co_filename)
+sys.argv = ["condense", *sys.argv[1:]]
+sys.setprofile(entered)
+import condense_cli
+from condense_cli.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+sys.setprofile(None)
+package = Path(condense_cli.__file__).parent
+own = [Path(name).relative_to(package).as_posix() for name in found if package in Path(name).parents]
+print("FILES", *sorted(own), sep="\\n")
+"""
+
+
+def test_the_main_job_goes_through_few_files(tmp_path: Path) -> None:
+    sample = presets_folder().parent / "sample_transcripts" / "bugfix-session.jsonl"
+    command = ["run", str(sample), "--preset", "speed", "-o", str(tmp_path / "small.jsonl")]
+    done = subprocess.run(
+        [sys.executable, "-c", _TRACED, *command], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    files = done.stdout.partition("FILES\n")[2].split()
+    assert (tmp_path / "small.jsonl").exists()
+    assert len(files) <= MOST, files
+    assert not NOT_ASKED & {*files}
+
+
+def test_options_travel_in_groups() -> None:
+    taken = {}
+    for file in sorted((Path(condense_cli.__file__).parent / "cli/commands").glob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                taken[f"{file.stem}.{node.name}"] = len(node.args.args) + len(node.args.kwonlyargs)
+    assert [name for name, count in taken.items() if count > _MOST_OPTIONS] == []
