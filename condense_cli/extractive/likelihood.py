@@ -68,7 +68,7 @@ def odds(weights: Iterable[float]) -> Taking[float]:
     return taken
 
 
-def likelihood(odds: float) -> float:
+def probability(odds: float) -> float:
     """The number from 0 to 1 for the logarithm of odds."""
     return 1.0 / (1.0 + exp(-odds))
 
@@ -76,4 +76,4 @@ def likelihood(odds: float) -> float:
 def likelihoods(rows: Iterable[Sequence[float]], weights: Sequence[float]) -> list[float]:
     """A number from 0 to 1 for each row of features; the rows have as many as there are weights."""
     of_row = odds(weights)(len(weights))
-    return [likelihood(of_row(tuple(row))) for row in rows]
+    return [probability(of_row(tuple(row))) for row in rows]

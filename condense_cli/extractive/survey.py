@@ -13,12 +13,13 @@ from ..core.markers import Gap
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..toolcalls.tools import command_lines, writes_a_file
+from . import likelihood
 from .coverage import Coverage
 from .editable import OF_SHAPE, OF_SURROUNDINGS, OF_TEXT, EditableText, of_shape, of_text
 from .headings import Headings
 from .kinds import Kind
 from .known_lines import KnownLines, ReadText, known_to
-from .likelihood import MODEL, Features, Model, Row, RowParts, Taking, as_they_are, likelihood, odds
+from .likelihood import Features, Model, Row, RowParts, Taking, as_they_are, odds, probability
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .parts import Key, Part, parts_of
 from .pasted import Address, own_units
@@ -62,7 +63,7 @@ class Survey:
         model: Model | None = None,
         known: KnownLines | None = None,
     ) -> None:
-        model = model or MODEL
+        model = model or likelihood.MODEL
         self.messages = messages
         self.count = count
         self.known = known or known_to(count)
@@ -84,9 +85,9 @@ class Survey:
         self.facts: list[str] = [*self.known.names]
         self.weights: list[float] = [0.0] * len(self.facts)
         for fact, found in zip(self._mentions.mentioned(), self._fact_rows(odds(model.facts)), strict=True):
-            self.weights[fact] = likelihood(found)
+            self.weights[fact] = probability(found)
         self._lines = editable_lines(self.parts.values(), self._telling, self.positions)
-        self._number_lines([model.line * likelihood(found) for found in self._line_rows(odds(model.lines))])
+        self._number_lines([model.line * probability(found) for found in self._line_rows(odds(model.lines))])
 
     @cached_property
     def lines(self) -> dict[str, Line]:

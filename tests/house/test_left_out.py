@@ -7,10 +7,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from real import PROJECT
+from real import PROJECT, SESSION
 
+from condense_cli import api
+from condense_cli.core.tokens import Counter
 from condense_cli.extractive import likelihood
 from condense_cli.extractive.likelihood import MODEL, Model
+from condense_cli.extractive.survey import Survey
 
 
 @pytest.fixture
@@ -39,6 +42,14 @@ def test_a_session_gets_the_weights_of_the_fold_that_leaves_its_project_out(left
         "unknown.jsonl": MODEL,
     }
     assert likelihood.MODEL is MODEL
+
+
+# Where the survey kept weights of its own, all figures of projects left out would be too good.
+def test_a_survey_works_with_them(left_out: ModuleType) -> None:
+    messages = api.load(SESSION).messages
+    with left_out.using(_model(-1.0)):
+        assert max(Survey(messages, Counter()).weights) < 0.1
+    assert max(Survey(messages, Counter()).weights) > 0.1
 
 
 def test_the_usual_weights_come_back_after_an_error(left_out: ModuleType) -> None:
