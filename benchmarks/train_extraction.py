@@ -2,6 +2,7 @@
 
     python benchmarks/train_extraction.py SESSION...
     python benchmarks/train_extraction.py SESSION... --also OTHER... --write
+    python benchmarks/train_extraction.py SESSION... --as-fitted --write     the weights stay; their figures are new
 
 Needs numpy, which the product does not. Each session is cut at four places. Two logistic models learn from what is
 known before a cut which facts the assistant writes after it, and which lines its edits have to match there
@@ -40,7 +41,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.extractive import editable, mentions, weights
-from condense_cli.extractive.likelihood import Model, likelihoods
+from condense_cli.extractive.likelihood import MODEL, Model, likelihoods
 from condense_cli.extractive.survey import Survey
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
 from condense_cli.quality.evaluation import CUTS
@@ -300,6 +301,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("paths", nargs="+", type=Path, metavar="SESSION")
     parser.add_argument("--also", nargs="+", type=Path, default=[], metavar="SESSION", help="fitted to, not measured")
+    parser.add_argument("--as-fitted", action="store_true", help="measure the weights that are there")
     parser.add_argument("--write", action="store_true", help=f"write {FILE.name} anew")
     options = parser.parse_args(arguments)
     examples: list[Example] = []
@@ -317,12 +319,12 @@ def main(arguments: list[str] | None = None) -> None:
         if path in options.paths:
             tested += [example for example in found if example.case.at in CUTS]
     print(f"{sessions} sessions, {len(examples)} cuts; files that cannot be read: {unread}")
-    folds = fitted_folds(examples)
+    folds = left_out.folds() if options.as_fitted else fitted_folds(examples)
     held = held_out(folds, tested)
     print(*lines_of(held), sep="\n")
     if options.write:
         left_out.write(folds)
-        FILE.write_text(written(fitted(examples), sessions, held))
+        FILE.write_text(written(MODEL if options.as_fitted else fitted(examples), sessions, held))
         print(f"Written: {FILE}")
 
 
