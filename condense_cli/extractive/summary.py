@@ -106,7 +106,7 @@ class Sections:
         missing = f"{plural(left_out, 'text is', 'texts are')} left out whole." if left_out else ""
         messages = plural(self._messages, "message")
         if not sections:
-            return f"No lines of {messages} stand here. {missing}".rstrip()
+            return f"No lines of {messages} were picked. {missing}".rstrip()
         opening = f"Lines picked from {messages}, as they stood. {missing}".rstrip()
         return "\n".join([opening, "", *("\n".join(section.lines) for section in sections)])
 

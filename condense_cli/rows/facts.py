@@ -192,8 +192,9 @@ def _counts(report: SetReport) -> str:
 
 def money(report: SetReport) -> list[str]:
     """What it costs to read everything once, a line per model whose price is known."""
+    reading = "Reading every {} once with {}" if len(report.reading) == 1 else "Reading the {}s of {} once"
     return [
-        f"Reading every {report.piece} once with {entry.model}: {dollars(entry.before)} → {dollars(entry.after)}"
+        f"{reading.format(report.piece, entry.model)}: {dollars(entry.before)} → {dollars(entry.after)}"
         for entry in report.reading
         if entry.before is not None
     ]
@@ -202,6 +203,7 @@ def money(report: SetReport) -> list[str]:
 def prices_of(report: SetReport) -> list[str]:
     """What the money was computed from, and what none could be known for."""
     found = [] if report.prices is None else [f"Prices: {report.prices}"]
+    missing = "Not in these costs" if found else "Cost of reading unknown"
     for entry in report.reading:
         if entry.before is None and entry.tokens_before:
             of = (
@@ -209,7 +211,7 @@ def prices_of(report: SetReport) -> list[str]:
                 if entry.model
                 else f"of {report.piece}s that name no model; --model does"
             )
-            found.append(f"Not in these costs: {entry.tokens_before:,} tokens {of}")
+            found.append(f"{missing}: {entry.tokens_before:,} tokens {of}")
     return found
 
 

@@ -19,7 +19,7 @@ def test_inspect_answers_in_a_screen(columns: int) -> None:
     assert lines[0] == "38,534 tokens in 160 messages"
     assert len(lines) <= 32
     assert max(map(len, lines)) <= columns
-    assert "repeat earlier text; replacing them with references would save" in " ".join(answer.split())
+    assert "repeat earlier text; references would save up to" in " ".join(answer.split())
     assert "--all shows" in answer
     whole = condense_on_terminal("inspect", real.SESSION, "--all", columns=columns).plain
     assert len(whole.splitlines()) > 60

@@ -210,6 +210,20 @@ def test_a_missing_value_is_said_in_the_words_of_json(tmp_path: Path) -> None:
         assert not any(word in message for word in ("NoneType", " a int", " a list", " a str"))
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b'{"a": 1}', 'It is one JSON value with the keys "a".'),
+        (b"null", "It is one JSON value, null."),
+        (b"[]", "It is an empty JSON array."),
+        (b'{"messages": []}', "It is a JSON object without messages."),
+        (b'[{"role": "user"}]', 'It is a JSON array whose first record has the keys "role".'),
+    ],
+)
+def test_only_what_has_records_is_said_to_have_some(data: bytes, said: str) -> None:
+    assert said in condense("run", "-", "--dry-run", stdin=data).message
+
+
 # --- Lines that are not JSON, and --lenient ---------------------------------------------------------------------------
 
 

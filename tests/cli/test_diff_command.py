@@ -91,6 +91,11 @@ def test_diff_finds_nothing_between_equal_transcripts(file: Path, tmp_path: Path
         assert done.text.startswith("No difference")
 
 
+def test_no_difference_in_a_single_message(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text('[{"role": "user", "content": "Hi."}]')
+    assert condense("diff", "one.json", "one.json", cwd=tmp_path).text.startswith("No difference in 1 message, ")
+
+
 def test_diff_shows_added_and_removed_messages(file: Path, tmp_path: Path) -> None:
     """A message that only one of the two holds is shown as such, in both directions."""
     (tmp_path / "more.jsonl").write_bytes(DATA + as_lines([{"role": "user", "content": "One more thing."}]))

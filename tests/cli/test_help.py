@@ -12,6 +12,7 @@ from condense_cli.cli.help_pages import instead_of
 from condense_cli.cli.running.options import HELP_GROUPS, RunOptions
 from condense_cli.cli.table import COMMANDS, GROUPS
 from condense_cli.errors import ExitStatus
+from condense_cli.sessions.choices import Client
 
 OLD_NAMES = {"keep_recent", "only_tools", "except_tools", "range", "pin"}
 """Other names for --keep: they work, and are in no help page."""
@@ -45,6 +46,12 @@ def test_old_names_still_work(name: str, file: Path) -> None:
     assert (
         condense("run", file, "-p", "speed", f"--{name.replace('_', '-')}", value, "--json").status == ExitStatus.DONE
     )
+
+
+def test_the_help_of_sessions_names_every_client() -> None:
+    text = " ".join(condense("sessions", "--help").text.split())
+    assert f"one client: {', '.join(Client)}." in text
+    assert "Cline, opencode, pi" in text
 
 
 def test_commands_are_in_groups_that_tell_whom_they_are_for() -> None:

@@ -25,6 +25,11 @@ def test_undo_brings_back_the_file(file: Path) -> None:
     assert f"({len(DATA):,} bytes)" in done.text
 
 
+def test_undo_does_not_offer_standard_input() -> None:
+    done = condense("undo")
+    assert (done.status, "standard input" in done.message) == (ExitStatus.USAGE, False)
+
+
 def test_undo_goes_back_step_by_step(file: Path) -> None:
     in_place(file, "--keep-recent", "12")
     between = file.read_bytes()

@@ -290,7 +290,7 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
     assert found["lossless"]["tokens"] == saved > 0
     shown = condense("inspect", small).text
     assert f"\n1 reference saves {saved:,} tokens already.\n" in shown
-    assert f"\nRewriting them would save {saved:,} tokens (" in shown
+    assert f"\nRewriting them would save up to {saved:,} tokens (" in shown
     assert condense("inspect", wrong, "--json").json["repeats"]["references"] == {
         "resolved": 0,
         "unresolved": 1,
@@ -306,7 +306,7 @@ def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
     lines = condense_on_terminal("inspect", file, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
     start = next(number for number, line in enumerate(lines) if line.endswith("repeat earlier text"))
-    assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']}%)")
+    assert lines[start + 2].startswith(f"References would save up to {found['tokens']:,} tokens ({found['percent']}%)")
     rows = [line.split() for line in lines[start + 4 : start + 8]]
     assert [(row[0], row[1]) for row in rows[:3]] == [(s["name"], f"{s['tokens']:,}") for s in found["finders"]]
     assert " ".join(rows[3][:4]) == f"tool_parameters, in addition {found['tool_parameters']['tokens']:,}"

@@ -216,6 +216,10 @@ def test_a_budget_is_in_the_models_own_tokens() -> None:
     assert found.recap.tokens < found.tokens <= 1_200
 
 
+def test_nothing_to_pick_is_said_plainly() -> None:
+    assert "No lines of 1 message were picked." in told([user("Hi.")]).recap.text
+
+
 def test_too_small_a_budget_is_refused() -> None:
     with pytest.raises(UsageError, match="too few for a recap"):
         told(tokens=100)

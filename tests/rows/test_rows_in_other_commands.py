@@ -84,6 +84,8 @@ def test_estimate_compares_presets_on_all_rows(rows_file: Path) -> None:
     assert "read once" in done.text
     assert max(map(len, done.text.partition("\n\n")[2].partition("\n\n")[0].splitlines())) <= 80
     assert "--model" in condense("estimate", rows_file, "speed").text
+    single = condense("estimate", "-", "speed", "-f", "rows", stdin=DATA.splitlines()[0]).text
+    assert single.startswith("standard input: 1 row, ")
 
 
 @pytest.mark.parametrize(

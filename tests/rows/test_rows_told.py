@@ -36,11 +36,17 @@ HOW = ("--target-tokens", "2000", "-j", "1")
 
 def test_costs(rows: Path) -> None:
     text = condense("run", rows, *HOW, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
-    assert re.search(r"Reading every row once with gpt-5\.1: \$[\d.]+ → \$[\d.]+", text)
+    assert re.search(r"Reading the rows of gpt-5\.1 once: \$[\d.]+ → \$[\d.]+", text)
     assert "Prices: " in text
     assert re.search(r"Not in these costs: [\d,]+ tokens of nobody-knows, whose price is not known", text)
     assert re.search(r"Not in these costs: [\d,]+ tokens of rows that name no model", text)
     assert "rows a second" not in text
+
+
+def test_costs_where_no_price_is_known(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps({'messages': said(1)})}\n" * 2)
+    text = condense("run", tmp_path / "rows.jsonl", *HOW, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
+    assert re.search(r"^Cost of reading unknown: [\d,]+ tokens of rows that name no model", text, re.MULTILINE)
 
 
 def test_details_name_the_rows_that_lost_the_most(rows: Path) -> None:

@@ -104,7 +104,7 @@ def diff(
             "-f",
             metavar="NAME",
             autocompletion=complete_format,
-            help="Format of both.  [default: recognised]",
+            help="Format of both.  [default: recognized]",
         ),
     ] = None,
     counting: CountOptions,

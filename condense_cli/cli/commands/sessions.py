@@ -39,7 +39,7 @@ def sessions(
     here: Annotated[bool, typer.Option("--here", help="Only sessions of the current project.")] = False,
     client: Annotated[
         Client | None,
-        typer.Option("--client", metavar="NAME", help="Only sessions of claude-code, codex, roo or cline."),
+        typer.Option("--client", metavar="NAME", help=f"Only sessions of one client: {', '.join(Client)}."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many to list; 0 lists all.")] = 20,
     sort: Annotated[
@@ -51,9 +51,9 @@ def sessions(
 ) -> None:
     """List the agent sessions on this machine.
 
-    Covers Claude Code, Codex, Roo Code, Cline, pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI. Tokens are those
-    that the client would send now, as in condense inspect. Nothing is changed; counts are cached in your cache folder.
-    Other commands take --session ID or --session latest in place of a file.
+    Covers Claude Code, Codex, Roo Code, Cline, opencode, pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI. Tokens
+    are those that the client would send now, as in condense inspect. Nothing is changed; counts are cached in your
+    cache folder. Other commands take --session ID or --session latest in place of a file.
     """
     with exits():
         if here and project is not None:

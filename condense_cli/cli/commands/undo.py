@@ -50,6 +50,8 @@ def undo(
     with exits():
         if list_ and (backup is not None or force):
             raise UsageError("--list cannot be used with --backup or --force.")
+        if file is None and session is None:
+            raise UsageError("No file given.", "Name the FILE that was condensed in place, or use --session.")
         from datetime import UTC, datetime
 
         from ...storage import backups

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...core.plurals import plural
 from ...report.costs.text import dollars
 from ...report.run import facts as report_facts
 from ...report.text.tokens import of_several
@@ -86,7 +87,7 @@ def _show(name: str, reports: Sequence[facts.SetReport]) -> None:
 
     screen = console()
     first = reports[0]
-    screen.print(visible(f"{name}: {first.rows.total:,} rows, {first.tokens.before:,} tokens"), style="bold")
+    screen.print(visible(f"{name}: {plural(first.rows.total, 'row')}, {first.tokens.before:,} tokens"), style="bold")
     screen.print()
     rows = [
         [

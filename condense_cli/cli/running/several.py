@@ -55,7 +55,7 @@ def _check_several(reading: Reading, writing: Writing, showing: Showing) -> None
         several = f"{', '.join(files[:2])}{'' if len(files) == 2 else ', …'} are {len(files)} transcripts"
     if refused is not None:
         hint = "--out-dir DIR takes them all." if refused in places else f"Leave {refused} out, or name one transcript."
-        raise UsageError(f"{several}, and {refused} works on one.", hint)
+        raise UsageError(f"{several}, and {refused} works on one transcript.", hint)
     if out_dir is None and not dry_run:
         raise UsageError(f"{several}. Say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
 

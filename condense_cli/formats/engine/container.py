@@ -260,19 +260,19 @@ def _not_json(
 
 def describe(values: list[Any], source: Source) -> str:
     """What was seen in a file, for the error that says it is not known."""
+    is_single = source.container is Container.LINES and len(source.spans) == 1
+    if not values:
+        return "an empty JSON array" if source.container is Container.ARRAY else "a JSON object without messages"
     if source.container is Container.LINES:
-        shape = "JSON lines" if len(source.spans) > 1 else "one JSON value"
+        shape = "one JSON value" if is_single else "JSON lines"
     else:
         shape = "a JSON array" if source.container is Container.ARRAY else "a JSON object with messages"
-    if not values:
-        return f"{shape} with nothing in it"
     first = values[0]
-    if isinstance(first, dict):
-        if not first:
-            return f"{shape} whose first record is an empty object"
+    if isinstance(first, dict) and first:
         keys = ", ".join(json.dumps(str(key))[:40] for key in list(first)[:8])
-        return f"{shape} whose first record has the keys {keys}"
-    return f"{shape} whose first record is {json_kind(first)}"
+        return f"{shape} {'with' if is_single else 'whose first record has'} the keys {keys}"
+    kind = "an empty object" if first == {} else json_kind(first)
+    return f"{shape}, {kind}" if is_single else f"{shape} whose first record is {kind}"
 
 
 def json_kind(value: Any) -> str:

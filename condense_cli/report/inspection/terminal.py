@@ -43,8 +43,8 @@ def render_answer(found: Inspection, width: int) -> Iterator[RenderableType]:
     if repeats.tokens:
         yield ""
         yield Text(
-            f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) repeat earlier text; replacing them with "
-            f"references would save {repeats.lossless.tokens:,} (reversible).",
+            f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) repeat earlier text; references would "
+            f"save up to {repeats.lossless.tokens:,} (reversible).",
             style="bold",
         )
     for warning in found.warnings:
@@ -204,9 +204,8 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
             yield Text("References would save nothing.")
         return
     who = "Rewriting them" if held.resolved else "References"
-    yield Text(
-        f"{who} would save {lossless.tokens:,} tokens ({percent_text(lossless.percent)}), reversibly", style="bold"
-    )
+    of_all = percent_text(lossless.percent)
+    yield Text(f"{who} would save up to {lossless.tokens:,} tokens ({of_all}), reversibly", style="bold")
     shares = [
         *((share.name, share) for share in lossless.finders),
         ("tool_parameters, in addition", lossless.tool_parameters),

@@ -234,7 +234,8 @@ def render_diff_line(diff: Diff) -> Text:
     word = Counting.of(diff.factor).word(exact=diff.exact)
     if not diff.blocks:
         known = f" ({word})" if word else ""
-        return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
+        messages = plural(diff.messages_before, "message")
+        return text.append(f"No difference in {messages}, {diff.tokens_before:,} tokens{known}.")
     what = change_text(diff.tokens_before, diff.tokens_after)
     known = f", {word}" if word else ""
     text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{known})", style="bold")
