@@ -100,7 +100,8 @@ def load(name: str) -> Any:
     if group is None:
         command = getattr(module, name)
         own_class = getattr(module, "Command", None)
-        holder.command(name, cls=own_class, help=f"{cleandoc(command.__doc__)}\n\n{module.EXAMPLES}")(command)
+        said = cleandoc(command.__doc__ or COMMANDS[name])  # Python may run without docstrings.
+        holder.command(name, cls=own_class, help=f"{said}\n\n{module.EXAMPLES}")(command)
     else:
         holder.add_typer(group, name=name)
     return typer.main.get_group(holder).commands[name]

@@ -15,7 +15,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import compress
 from types import MappingProxyType
 from typing import Final
 
@@ -35,6 +34,9 @@ _PIECE: Final = lazy_pattern(r".{100,200}?(?:(?<=[\s,;:})\]>])|(?=[\s\"'({\[<]))
 _LISTED: Final = frozenset("→\t")
 """What ends the numbers of most tools that show a file, and of `cat -n`. Those that end otherwise may be times, or what
 edits name."""
+
+_LIKE_NUMBERED: Final = lazy_pattern(r"\s*\d+ ?[→\t|:]")
+"""What a reader may take for a number before a line."""
 
 _COUNTED: Final = 10
 """A line fewer lines behind one of which the number is known has none: it can be counted."""
@@ -230,23 +232,30 @@ def _counted(units: Units, kept: Sequence[int]) -> set[int]:
     found: set[int] = set()
     if units.texts is units.bodies or all(kept):
         return found
-    before, known, last = -1, None, len(units.texts) - 1
-    for unit in compress(range(len(units.texts)), kept):
-        text, body = units.texts[unit], units.bodies[unit]
-        if not _is_listed(text, body):
-            continue
+    place, last = 0, len(units.texts) - 1  # What is left out already has a place as well.
+    before, known, first = 0, None, None
+    for unit, (text, body) in enumerate(zip(units.texts, units.bodies, strict=True)):
+        place += (unit == units.starts[unit]) + (units.gaps[unit].lines if unit in units.gaps else 0)
         number = numbering_of(text)
-        is_near = known is not None and unit - before <= _COUNTED and number == known.moved(unit - before)
+        if number is None or number.separator not in _LISTED:
+            continue
+        if not unit:
+            first = number.number - place
+        if not kept[unit]:
+            continue
+        is_near = known is not None and place - before <= _COUNTED and number == known.moved(place - before)
+        # Those without blanks may be a column of a table, but for a tool's, which the text begins with.
+        is_tools = number.separator == "→" or number.width > len(str(number.number)) or number.number - place == first
         # An empty last line would be read as a line break at the end.
-        if is_near and not _is_mistakable(body) and (body or unit != last):
+        if body != text and is_near and is_tools and not _is_mistakable(body) and (body or unit != last):
             found.add(unit)
-        before, known = unit, number
+        before, known = place, number
     return found
 
 
 def _is_mistakable(body: str) -> bool:
     """Whether a line of a file would be read otherwise without its number: as a marker, or as numbered itself."""
-    return may_be_marked(body) or REFERENCE_PREFIX in body or numbering_of(body) is not None
+    return may_be_marked(body) or REFERENCE_PREFIX in body or _LIKE_NUMBERED.match(body) is not None
 
 
 def _lines_that_stay(units: Units, kept: Sequence[int]) -> bytearray:

@@ -113,11 +113,15 @@ def _unthinking(request: Request, position: int) -> list[Any]:
 
 
 def matching(request: Request, lists: Iterable[Segments]) -> Segments:
-    """Of lists, the longest whose messages are the first of the request; of equal ones the first."""
+    """Of lists, the one that stands for most of the request's first messages; of equal ones the first.
+
+    What can be sent counts before what is only known.
+    """
     best: Segments = ()
+    most = 0, 0
     chains: dict[int, str] = {}
     for segments in lists:
-        found = 0
+        found = sent = 0
         for segment in segments:
             # Something has to follow: the newest turn is never frozen.
             if segment.end >= len(request):
@@ -126,10 +130,18 @@ def matching(request: Request, lists: Iterable[Segments]) -> Segments:
                 chains[segment.end] = request.chain(segment.end)
             if chains[segment.end] != segment.before:
                 break
+            if sent == found and (segment.output is not None or is_given_by(request, segment)):
+                sent += 1
             found += 1
-        if found and segments[found - 1].end > end_of(best):
-            best = segments[:found]
+        ends = end_of(segments[:sent]), end_of(segments[:found])
+        if ends > most:
+            best, most = segments[:found], ends
     return best
+
+
+def is_given_by(request: Request, segment: Segment) -> bool:
+    """Whether the request begins with all that the segment was decided over, so that it can be computed again."""
+    return segment.known <= len(request) and request.chain(segment.known) == segment.then
 
 
 def are_neighbours(segments: Sequence[Segment]) -> bool:

@@ -9,7 +9,7 @@ from ..core.models import binds_thinking
 from .breakpoints import last_marked, with_blocks
 from .freezing import Means, freeze
 from .requests import Request, as_bytes, decoded, digest_of, without_marks
-from .segments import Rest, Segment, Segments, end_of, live_part, sent_for, without_thinking
+from .segments import Rest, Segment, Segments, end_of, is_given_by, live_part, sent_for, without_thinking
 
 
 class NewSegments(Struct, frozen=True):
@@ -55,7 +55,7 @@ def again(request: Request, segments: Segments, means: Means) -> tuple[Segments,
         if segment.output is not None:
             done = (*done, segment)
             continue
-        if segment.known > len(request) or request.chain(segment.known) != segment.then:
+        if not is_given_by(request, segment):
             break
         found = _computed(request, done, segment, means)
         if found is None:

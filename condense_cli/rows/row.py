@@ -181,9 +181,9 @@ def _model(value: Mapping[str, Any] | list[Any]) -> str | None:
 
 
 def _no_conversation(value: Any, kind: RowKind, name: str) -> UnknownFormatError:
-    if not isinstance(value, dict):
-        return UnknownFormatError(f"{name}: neither an object nor a list of messages, so not a row.")
     if kind.is_named:
         return UnknownFormatError(f"{name}: its column {'.'.join(kind.column)} holds no messages in a known format.")
+    if not isinstance(value, dict):
+        return UnknownFormatError(f"{name}: neither an object nor a list of messages, so not a row.")
     keys = ", ".join(json.dumps(str(key))[:40] for key in list(value)[:6])
     return UnknownFormatError(f"{name}: none of its columns holds messages in a known format (columns: {keys}).")

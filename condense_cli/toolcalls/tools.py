@@ -56,7 +56,8 @@ _SEARCH_HEADER: Final = lazy_pattern(r":(?:start|end)_line:.*|-{7}")
 
 _FILE_COMMAND: Final = lazy_pattern(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
-_NUMBERING: Final = lazy_pattern(r"\b(?:cat|bat|less)\s+(?:-\w+\s+)*-\w*[nN]|\bnl\s")
+_NUMBERING: Final = lazy_pattern(r"(?:\\n|(?<![\\\w]))(?:(?:cat|bat|less)\s+(?:-\w+\s+)*-\w*[nN]|nl\s)")
+"""In the JSON of a call a line break before a command is `\\n`, and `\\nl` no command."""
 _COMMAND: Final = lazy_pattern(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import condense
+from helpers import condense, condense_process
 from real import PROJECT, SESSION
 from test_cli import HELP_PAGES
 
@@ -61,3 +61,10 @@ def test_there_is_what_the_examples_ask_for(page: tuple[str, ...], folder: Path)
         assert done.status == 0, done.stderr
         for printed in done.text.splitlines() if "--raw" in command else [done.text]:
             follow(json.loads(printed), path.strip("'"))
+
+
+# As PYTHONOPTIMIZE=2 has it.
+@pytest.mark.parametrize("arguments", [("run", "--help"), ("presets", "list")])
+def test_commands_need_no_docstrings(arguments: tuple[str, ...]) -> None:
+    done = condense_process(*arguments, env={"PYTHONOPTIMIZE": "2"})
+    assert (done.status, done.stderr) == (0, "")

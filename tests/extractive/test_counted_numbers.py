@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from build import anthropic, assistant, call, result, user
 
+from condense_cli.core.markers import short_hash
 from condense_cli.core.tokens import Counter
 from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
@@ -48,13 +49,20 @@ def test_numbers_of_each_listing_are_counted_from_its_own() -> None:
     assert _cut(text, 1)[2:] == ["c", "between", "     7→x", "y", "z"]
 
 
+def test_a_column_of_a_table_stays() -> None:
+    table = "id\tname\n" + _shown(["Anna", "Bob", "Carla", "Dan"], form="{}\t{}")
+    assert _cut(table, 2) == ["id\tname", "1\tAnna", f"[… 1 line #{short_hash(table)}]", "3\tCarla", "4\tDan"]
+
+
 @pytest.mark.parametrize("form", ["{}:{}", "{}: {}", "{:>3} | {}", "{}|{}"])
 def test_numbers_that_edits_name_or_that_may_be_times_stay(form: str) -> None:
     text = _shown([*"abcd"], 10, form)
     assert _cut(text, 0)[1:] == text.split("\n")[1:]
 
 
-@pytest.mark.parametrize("body", ["[… 3 lines #406167]", "[…3 lines]", "[see lines 3-7 of x #520917]", "7\t", "7: x"])
+@pytest.mark.parametrize(
+    "body", ["[… 3 lines #406167]", "[…3 lines]", "[see lines 3-7 of x #520917]", "7\t", "7: x", "07\tx"]
+)
 def test_a_line_that_would_be_read_otherwise_keeps_its_number(body: str) -> None:
     assert _cut(_shown(["a", "b", body, "d"]), 0)[2:] == [f"     3→{body}", "d"]
 
@@ -70,6 +78,21 @@ def test_what_was_cut_so_can_be_cut_further() -> None:
     assert _cut(once, 2)[1:] == ["     2→line 1", "line 2", "[…2 lines]", "line 5", "line 6", "line 7", "line 8"]
 
 
+def test_what_is_left_out_already_is_counted() -> None:
+    first, second = _shown([*"abc"]), _shown([*"de"], 4)
+    assert _cut(f"{first}\n[… 20 lines #406167]\n{second}", 0)[1:] == [
+        "     2→b", "c", "[…20 lines]", "     4→d", "e",
+    ]  # fmt: skip
+    assert _cut(f"{first}\n[… 2 lines #406167]\n{_shown([*'fg'], 6)}", 0)[1:] == [
+        "     2→b", "c", "[…2 lines]", "f", "g",
+    ]  # fmt: skip
+
+
+def test_numbers_are_counted_from_the_number_shown_last() -> None:
+    text = f"{_shown([*'ab'])}\n     9→alone\n{_shown([*'de'], 4)}"
+    assert _cut(text, 0) == [f"[… 1 line #{short_hash(text)}]", "     2→b", "     9→alone", "     4→d", "e"]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "expected"),
     [
@@ -77,7 +100,9 @@ def test_what_was_cut_so_can_be_cut_further() -> None:
         ("Edit", {"file_path": "/src/app.py", "old_string": "a", "new_string": "b"}, True),
         ("Bash", {"command": "cat -n src/app.py"}, True),
         ("Bash", {"command": "nl -ba src/app.py | sed -n 1,20p"}, True),
+        ("Bash", {"command": "cd src\nnl -ba app.py"}, True),
         ("Bash", {"command": "cat people.tsv"}, False),
+        ("Bash", {"command": "python - <<E\nl = open('people.tsv')\nprint(*l)\nE"}, False),
         ("Query", {"sql": "select * from people"}, False),
     ],
 )

@@ -198,6 +198,17 @@ def test_a_restart_keeps_the_bytes_and_no_content(tmp_path: Path) -> None:
     assert live_of(state=path, keep_recent=3).fit(messages, decide=False).covered == 0
 
 
+# What was frozen over messages that were taken back cannot be computed again.
+def test_what_is_decided_after_a_restart_and_a_rewind_is_sent_again(tmp_path: Path) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    live_of(state=path).fit(messages)
+    live, rewound = live_of(state=path), messages[:-1]
+    first = live.fit(rewound)
+    assert first.decision.kind is DecisionKind.SEGMENT
+    again = live.fit(rewound, decide=False)
+    assert (again.frozen, as_sent(again.messages)) == (first.frozen, as_sent(first.messages))
+
+
 def test_state_that_is_kept_needs_no_computing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
     first = live_of(state=StateFile(path, keep=True)).fit(messages)

@@ -190,6 +190,13 @@ def test_a_column_inside_another_can_be_named() -> None:
         read_row(line_of(row(1)), kind, "row")
 
 
+def test_a_list_of_messages_has_no_named_column() -> None:
+    kind = named_kind("rows:messages")
+    assert kind is not None
+    with pytest.raises(CondenseError, match="column messages holds no messages"):
+        read_row(json.dumps(chat(1)).encode(), kind, "row")
+
+
 # Doubled keys: the last one counts, as for every reader of JSON.
 def test_of_a_column_that_is_there_twice_the_last_counts() -> None:
     first, last = line_of({"messages": chat(1)})[1:-1], line_of({"messages": chat(2)})[1:-1]
