@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Final, TypeVar
@@ -48,7 +48,7 @@ def flow(
         if is_one_array:
             array = ArrayRows(source, name)
             with (
-                writing(target, output if isinstance(output, Path) else "") if target else _none() as stream,
+                writing(target, output if isinstance(output, Path) else "") if target else nullcontext() as stream,
                 array.writer(stream.writelines if stream else _nowhere) as write,
             ):
                 yield kind, array.batches(), write
@@ -67,11 +67,6 @@ def _target(output: Path | IO[bytes] | None) -> Iterator[IO[bytes] | None]:
             yield stream
     else:
         yield output
-
-
-@contextmanager
-def _none() -> Iterator[None]:
-    yield None
 
 
 def _nowhere(lines: list[bytes]) -> None:
