@@ -36,10 +36,10 @@ def test_a_summary_is_new_and_the_others_went_into_it() -> None:
     assert [block.after for block in found.blocks if block.is_new] == [summary]
 
 
-def test_cut_and_suppressed_are_told_apart() -> None:
+def test_cut_and_removed_are_told_apart() -> None:
     for config, what in (
         (cut_to(3), What.CUT),
-        ({"defaults": {"tool_results": {"operation": "suppress"}}}, What.SUPPRESSED),
+        ({"defaults": {"tool_results": {"operation": "suppress"}}}, What.REMOVED),
     ):
         condensation = condense(anthropic(*conversation()), one_pass(individual_config=config))
         found = difference(condensation.before, api.loads(api.dump(condensation)))
@@ -54,7 +54,7 @@ def test_parameters_are_shown_key_by_key() -> None:
     transcript = anthropic(
         user("a"), assistant([call("x", "Write", **arguments)]), user([result("x", "ok")]), assistant("z")
     )
-    for operation, what in (("suppress", What.SUPPRESSED), ("truncate", What.CUT)):
+    for operation, what in (("suppress", What.REMOVED), ("truncate", What.CUT)):
         params = {"params": {"truncate": {"max_lines": 2}}} if operation == "truncate" else {}
         config = {"defaults": {"tool_parameters": {"operation": operation, **params}}}
         (block,) = difference(transcript, condense(transcript, one_pass(individual_config=config)).transcript).blocks
@@ -116,7 +116,7 @@ GAP = str(Gap("0123abcd", 12))
         (LONG, f"{REFERENCE}\nsomething else", What.CHANGED),
         (LONG, f"{REFERENCE} and more", What.CHANGED),
         (REFERENCE, LONG, What.CHANGED),
-        (LONG, GAP, What.SUPPRESSED),
+        (LONG, GAP, What.REMOVED),
     ],
 )
 def test_a_block_that_differs_by_references_alone_is_referenced(before: str, after: str, what: What) -> None:
@@ -130,7 +130,7 @@ def test_a_block_that_differs_by_references_alone_is_referenced(before: str, aft
 
 
 # One value cut, one left out: the call as a whole is cut.
-@pytest.mark.parametrize(("other", "what"), [(REFERENCE, What.CUT), (GAP, What.SUPPRESSED)])
+@pytest.mark.parametrize(("other", "what"), [(REFERENCE, What.CUT), (GAP, What.REMOVED)])
 def test_a_call_with_a_reference_and_a_marker_is_cut(other: str, what: What) -> None:
     old = anthropic(user("a"), assistant([call("1", "Edit", old_string=LONG, new_string=LONG)]))
     new = anthropic(user("a"), assistant([call("1", "Edit", old_string=other, new_string=GAP)]))
