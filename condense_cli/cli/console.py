@@ -37,10 +37,6 @@ def print_lines(lines: Iterable[str], style: str = "") -> None:
         screen.print(visible(line), style=style, soft_wrap=True)
 
 
-def print_warnings(warnings: Iterable[str]) -> None:
-    print_lines((f"Warning: {warning}" for warning in warnings), "yellow")
-
-
 def print_paged(parts: Iterable[RenderableType], *, stderr: bool = False) -> None:
     """Print these; where that is more than a person's terminal shows at once, in the pager that they use."""
     screen = console(stderr=stderr)

@@ -19,28 +19,12 @@ from .positions import KeyPath, is_at
 from .preset_folders import DEFAULT_PRESET
 from .presets import PACKAGED, Presets
 
-ONE_BY_ONE: Final = frozenset(
-    {
-        "profile",
-        "target_tokens",
-        "target_reduction_percent",
-        "keep_first",
-        "min_saving",
-        "thinking",
-        "counter",
-        "keep",
-        "cut",
-        "pins",
-        "auto_condense_context",
-        "auto_condense_context_percent",
-        "auto_condense_context_above",
-        "fallback",
-        "count",
-    }
-)
-"""Keys that adjust whatever is done; all others are what is done."""
+_SHOWN: Final = frozenset({*TARGETS, "keep_first", "min_saving", "thinking", "counter", "keep", "cut", "pins"})
+"""Keys that adjust what comes of a run that does its work: reports name where they are from.
 
-_SHOWN: Final = ONE_BY_ONE - {
+In whose tokens numbers are is said beside them."""
+
+ONE_BY_ONE: Final = _SHOWN | {
     "profile",
     "auto_condense_context",
     "auto_condense_context_percent",
@@ -48,9 +32,7 @@ _SHOWN: Final = ONE_BY_ONE - {
     "fallback",
     "count",
 }
-"""Those of them that change what comes of a run that does its work: reports name where they are from.
-
-In whose tokens numbers are is said beside them."""
+"""Keys that adjust whatever is done; all others are what is done."""
 
 _NAMES: Final = frozenset({"name", "description"})
 

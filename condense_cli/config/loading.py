@@ -109,11 +109,6 @@ def plain_values(path: Path) -> tuple[Any, Positions]:
     return read_yaml(read_text(path), str(path))
 
 
-def load_preset_file(path: Path) -> Loaded:
-    """The same of a preset that another file names: it must name none itself, or two could name each other."""
-    return _parsed(path, None, None)
-
-
 def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> Loaded:
     text = read_text(path)
     return _packaged(path, text) or parse_with_positions(text, str(path), folder, presets)
@@ -211,7 +206,8 @@ def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolder
         raise positions.error(("preset",), error.message.removesuffix("."), error.hint) from None
     if not (folder / path).is_file():  # Of a device there is no end.
         raise positions.error(("preset",), f"there is no file {preset}", "The path is relative to this file's folder.")
-    return replace(load_preset_file(folder / path), preset=preset if preset in presets.names() else None)
+    # It must name no preset itself, or two could name each other.
+    return replace(_parsed(folder / path, None, None), preset=preset if preset in presets.names() else None)
 
 
 T = TypeVar("T", bound=Struct)

@@ -67,16 +67,10 @@ def _hint(key: str, given: Any, root: type[Struct], inside: KeyPath) -> str:
     if deeper is not None:
         return f"It belongs deeper: `{_shape(deeper, shown)}`."
     near = nearest(key, known)
-    if near and not _is_elsewhere(key, root):
-        return f"Did you mean {near}?"
-    whole = next(iter(_paths_to(key, root)), None)
+    whole = next(_paths_to(key, root), None)
     if whole is not None:
         return f"It belongs elsewhere: `{_shape(whole, shown)}`."
     return f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
-
-
-def _is_elsewhere(key: str, root: type[Struct]) -> bool:
-    return next(iter(_paths_to(key, root)), None) is not None
 
 
 def _paths_to(key: str, root: Any) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from ..errors import UsageError
 from .nearest import nearest
@@ -36,7 +36,7 @@ def is_share(value: Any) -> bool:
     return is_number(value) and 0 < value < 1
 
 
-def _is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -60,10 +60,10 @@ PATH: Final = ArgumentKind(
 )
 PRESET: Final = ArgumentKind(PATH.fits, "Give the name of a preset, such as 'balanced', or the path of a file.")
 COUNT: Final = ArgumentKind(
-    lambda value: _is_whole(value) and value >= 0, "Give a whole number from 0, or a text such as 60k.", count_in
+    lambda value: is_integer(value) and value >= 0, "Give a whole number from 0, or a text such as 60k.", count_in
 )
 POSITIVE: Final = ArgumentKind(
-    lambda value: _is_whole(value) and value >= 1, "Give a whole number from 1, or a text such as 60k.", count_in
+    lambda value: is_integer(value) and value >= 1, "Give a whole number from 1, or a text such as 60k.", count_in
 )
 NUMBER: Final = ArgumentKind(lambda value: is_number(value) and value >= 0, "Give a number from 0.")
 PERCENT: Final = ArgumentKind(
@@ -83,7 +83,6 @@ CONFIGURATIONS: Final = ArgumentKind(
     ),
     "Give a dict from names to Configurations.",
 )
-MAPPING: Final = ArgumentKind(lambda value: isinstance(value, Mapping), "Give a dict.")
 SELECTORS: Final = ArgumentKind(
     lambda value: isinstance(value, Mapping) and all(map(TEXT.fits, value)) and all(map(callable, value.values())),
     "Give a dict from names to functions of a message and a block.",

@@ -142,7 +142,7 @@ class Choice:
         return ratio >= self._least or unit in self.all.pieces or self._first[self._stretch_of[unit]] > 0
 
     def fill(self, budget: int | None) -> None:
-        """Choose the best units that fit, until the budget is spent but for a rest or none is left that fits.
+        """Choose the best units that fit, until the budget of tokens is spent but for a rest or none is left that fits.
 
         Without a budget all fit.
         """

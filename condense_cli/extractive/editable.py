@@ -38,7 +38,7 @@ _WAYS: Final = (Shown.READ_IN_PART, Shown.CREATED, Shown.EDITED, Shown.CONFIRMED
 
 
 class EditableText(Struct, frozen=True):
-    """What features of lines are relative to: characters, edits of all files, and where files were touched last."""
+    """What features of lines are relative to: characters of all, edits of all files, and where each was used last."""
 
     end: int
     edits: int

@@ -25,7 +25,7 @@ TOKEN: Final = 4
 
 
 def doublings(characters: float) -> float:
-    """So often does a hundredth of a thousand tokens double to give so many characters."""
+    """How often ten tokens have to double to be so many characters, about."""
     return log2(1 + characters / (10 * TOKEN))
 
 

@@ -67,7 +67,7 @@ class SharedBudget:
         self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
 
     def within(self, budget: int) -> Shortened:
-        """As much of the parts as fits into a budget, shared so that most of what later work needs stays."""
+        """As much of the parts as fits into so many tokens, shared so that most of what later work needs stays."""
         if self._sections is None and self.tokens <= budget:
             return Shortened({}, "", self.tokens)
         filled, self._filled = self._filled, None
@@ -91,8 +91,8 @@ class SharedBudget:
         choice.fill(None)
         return rendered(self._survey, self._long, self._placed, choice, is_numbered)
 
-    def value_per_token(self, budget: int) -> float | None:
-        """How many of the facts and lines that later work is expected to need stand within a budget, about.
+    def value_within(self, budget: int) -> float | None:
+        """How many of the facts and lines that later work is expected to need fit into so many tokens, about.
 
         None where not even markers fit into it.
         """

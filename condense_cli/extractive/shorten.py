@@ -48,7 +48,7 @@ _FURTHER: Final = Gap("", 123)
 
 
 class Costs(Struct, frozen=True):
-    """What the units of a part cost, and what each is worth besides its facts.
+    """By unit of a part: its tokens, and what it is worth besides its facts, in needed facts.
 
     `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one.
     """

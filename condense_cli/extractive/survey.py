@@ -28,10 +28,6 @@ from .units import Units, split
 from .versions import Line, editable_lines
 
 
-def _kilotokens(characters: int) -> float:
-    return characters / (1_000 * TOKEN)
-
-
 class _Units(Mapping[Key, Units]):
     """The units of parts, which are read each time: held, they would take several times the text."""
 
@@ -124,7 +120,7 @@ class Survey:
 
     def age(self, key: Key) -> float:
         """Thousands of tokens, about, that follow the beginning of a part."""
-        return _kilotokens(self.end - self.positions[key])
+        return (self.end - self.positions[key]) / (1_000 * TOKEN)
 
     def fact_features(self) -> Iterator[Features]:
         """The features of every fact that is in the conversation."""

@@ -39,17 +39,18 @@ _LIKE_NUMBERED: Final = lazy_pattern(r"\s*\d+ ?[→\t|:]")
 """What a reader may take for a number before a line."""
 
 _COUNTED: Final = 10
-"""A line fewer lines behind one of which the number is known has none: it can be counted."""
+"""A kept line of a shown file at most so many lines behind the kept one before it is written without its number."""
 
 _JOINING: Final = frozenset("\u200d\ufe0e\ufe0f")
 
 
 class Units(Struct, frozen=True):
-    """Units of a text in order.
+    """The units of a text in order. Unit n is `texts[n]`; `bodies[n]` is that without the number of a listing.
 
-    `bodies` are the units without the numbers of listings; `starts[n]` and `stops[n]` bound the line of unit n;
-    `gaps[n]` is what is left out already before unit n, or at the end; `has_final_break`: a line break ends the text.
-    A sentence is as a line of its own, but units that `go_on` stand in the line of the unit before.
+    The line of unit n is units `starts[n]` up to `stops[n]`, that one not included. Sentences count as lines of their
+    own; `go_on` are the numbers of those that do not begin a line of the text. `gaps` are what is left out already, by
+    the number of the unit behind it, which is `len(texts)` at the end. `hash` is that of the text which the gaps were
+    first cut from, or of this one. `has_final_break`: a line break ends the text.
     """
 
     texts: Sequence[str]
@@ -66,7 +67,7 @@ _NO_GAPS: Final[Mapping[int, Gap]] = MappingProxyType({})
 
 
 def split(text: str, *, by_sentence: bool = False) -> Units:
-    """The units of a text: its lines, or `by_sentence` those."""
+    """The units of a text: its lines, or its sentences."""
     read = read_lines(text)
     lines, bodies = read.lines, read.keys
     has_final_break = len(lines) > 1 and not lines[-1]
@@ -186,8 +187,8 @@ def render(units: Units, kept: Sequence[int], *, counts_lines: bool = False) -> 
     """The kept units with a marker where something is left out; `kept[n]` tells whether unit n stays.
 
     The first marker has the hash of the text, further ones share it. Of a line in pieces either none is kept, or the
-    first and the last are among those that are. `counts_lines`: before lines of a shown
-    file there is no number that can be counted.
+    first and the last are among those that are. With `counts_lines`, lines of a shown file that are near the kept one
+    before them have no numbers: these can be counted.
     """
     written: list[str] = []  # In parts: a line of many pieces would be copied with each, were it put together at once.
     gaps, go_on = units.gaps, units.go_on

@@ -35,7 +35,10 @@ class Shown(IntEnum):
 
 
 class History(Struct):
-    """What was done to the files of one name: how often they were edited and shown, and where edited and used last."""
+    """What was done to the files of one name: how often they were edited and read, and where `edited` and used last.
+
+    Places are in characters from the beginning of the conversation.
+    """
 
     edits: int = 0
     reads: int = 0
@@ -51,7 +54,7 @@ class _File(Struct):
 
 
 class Line(Struct, frozen=True):
-    """How a line of the newest state of a file was shown last: where, and among how many lines."""
+    """How a line of the newest state of a file was shown last: at which character of all, and among how many lines."""
 
     file: History
     position: int
@@ -82,7 +85,8 @@ def editable_lines(
 ) -> dict[int, Line]:
     """Lines of the newest known state of every file, by their numbers.
 
-    `lines_of` gives those of a part, without the ones that are too short; `positions` are places in the conversation.
+    `lines_of` gives those of a part, without the ones that are too short; `positions` are the characters
+    of the conversation before each part.
     """
     parts = [part for part in parts if part.call is not None]
     failed = {id(part.call) for part in parts if part.is_result and tools.has_failed(part.block)}

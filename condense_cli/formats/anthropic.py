@@ -167,7 +167,11 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    reader = BlockReader()
+    return read_with(BlockReader(), document, values, "anthropic")
+
+
+def read_with(reader: BlockReader, document: Document, values: Iterator[Any], name: str) -> Transcript:
+    """A transcript of the format of that name, with messages of this API whose blocks `reader` reads."""
     turns = []
     for record, value in enumerate(values):
         if record in document.source.unparsed:
@@ -175,8 +179,13 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         role = message_role(record, value, ROLES)
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
         turns.append((role, list(as_lazy(content, document.source))))
+    return transcript_of(turns, document, name)
+
+
+def transcript_of(turns: Iterable[tuple[Role, list[Block]]], document: Document, name: str) -> Transcript:
+    """The transcript of the format of that name, with the model and the instructions that surround its messages."""
     return Transcript(
-        "anthropic",
+        name,
         Family.ANTHROPIC,
         merged(turns),
         document.source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 from typing import Any
 
@@ -27,13 +28,6 @@ def _is_kept(path: str) -> bool:
         snapshots = [
             entry.path
             for entry in entries
-            if entry.name.startswith(f"{name}.")
-            and entry.name.endswith(".condense-snapshot")
-            and entry.stat().st_size == os.path.getsize(path)
+            if entry.name.startswith(f"{name}.") and entry.name.endswith(".condense-snapshot")
         ]
-    return any(_read(snapshot) == _read(path) for snapshot in snapshots)
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+    return any(filecmp.cmp(snapshot, path, shallow=False) for snapshot in snapshots)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from .commands import hook_command, is_our_server, is_ours, program, runs
-from .hook_entries import problems_of, with_hooks, without_hooks
+from .commands import hook_command, is_our_server, program, runs
+from .hook_entries import problems_of, runs_ours, with_hooks, without_hooks
 from .json_settings import Settings, edit_of, part, settings_in
 from .plan import InstallPlan, SettingsEdit
 from .target import Target
@@ -27,7 +27,7 @@ def installed(target: Target) -> InstallPlan:
     after = with_hooks(before, CLIENT)
     remarks = []
     line = before.get("statusLine")
-    if line is None or _is_our_line(line):
+    if line is None or runs_ours(line):
         after["statusLine"] = {"type": "command", "command": hook_command(CLIENT, "status-line")}
     else:
         remarks.append("You have another status line; it was left alone.")
@@ -44,7 +44,7 @@ def removed(target: Target) -> InstallPlan:
     path = _settings(target)
     text, before = settings_in(path)
     after = without_hooks(before)
-    if _is_our_line(after.get("statusLine")):
+    if runs_ours(after.get("statusLine")):
         del after["statusLine"]
     return InstallPlan((edit_of(path, text, before, after), _server(target, None)))
 
@@ -57,7 +57,7 @@ def problems(target: Target) -> Iterator[str]:
     line = settings.get("statusLine")
     if line is None:
         yield "The status line is not installed."
-    elif _is_our_line(line) and not runs(line["command"]):
+    elif runs_ours(line) and not runs(line["command"]):
         yield f"The status line runs a program that is not there: {line['command']}"
     if settings.get("disableAllHooks") is True:
         yield f"disableAllHooks is set in {path}; no hook runs."
@@ -75,10 +75,6 @@ def _state(target: Target) -> Path:
     if target.environment.get("CLAUDE_CONFIG_DIR"):
         return target.folder / ".claude.json"
     return target.home / ".claude.json"
-
-
-def _is_our_line(line: Any) -> bool:
-    return isinstance(line, dict) and is_ours(line.get("command"))
 
 
 def _server(target: Target, wanted: Settings | None) -> SettingsEdit:

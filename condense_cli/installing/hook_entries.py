@@ -72,7 +72,7 @@ def commands_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for event in hooks if isinstance(hooks, dict) else ():
         for group in _groups(settings, event):
             for each in _handlers(group):
-                if isinstance(each, dict) and is_ours(each.get("command")):
+                if runs_ours(each):
                     yield event, str(each["command"])
 
 
@@ -98,19 +98,20 @@ def _handlers(group: Any) -> list[Any]:
     return handlers if isinstance(handlers, list) else []
 
 
-def _is_ours(handler: Any) -> bool:
-    return isinstance(handler, dict) and is_ours(handler.get("command"))
+def runs_ours(entry: Any) -> bool:
+    """Whether a hook, or a status line, is a command of ours."""
+    return isinstance(entry, dict) and is_ours(entry.get("command"))
 
 
 def _is_only_ours(group: Any) -> bool:
     handlers = _handlers(group)
-    return bool(handlers) and all(map(_is_ours, handlers))
+    return bool(handlers) and all(map(runs_ours, handlers))
 
 
 def _without_ours(group: Any) -> Any:
     """A group without our commands; None where there were no others. One without ours is the same object."""
     handlers = _handlers(group)
-    others = [each for each in handlers if not _is_ours(each)]
+    others = [each for each in handlers if not runs_ours(each)]
     if len(others) == len(handlers):
         return group
     return {**group, "hooks": others} if others else None

@@ -15,7 +15,10 @@ from .steps import NewSegments, next_segment
 
 
 class Attempt(Struct, frozen=True):
-    """What is to be tried: the whole anew (`renews`), or what came since the last of the segments."""
+    """What is to be tried: the whole anew (`renews`), or what came since the last of the segments.
+
+    `target` are tokens for the whole conversation.
+    """
 
     request: Request
     segments: Segments

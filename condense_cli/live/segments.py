@@ -12,8 +12,7 @@ from msgspec import Raw, Struct
 
 from .requests import Request, decoded, is_thinking
 
-MOST_RAWS: Final = 256
-_elements: Final = msgspec.json.Decoder(list[Raw]).decode
+_raws: Final = lru_cache(256)(msgspec.json.Decoder(list[Raw]).decode)
 
 
 class Segment(Struct, frozen=True):
@@ -68,11 +67,6 @@ def sent_for(segments: Segments) -> list[Any]:
 def raws_for(segments: Segments) -> list[Any]:
     """The same as JSON texts, which take no time to make."""
     return [*chain.from_iterable(_raws(segment.output or b"[]") for segment in segments)]
-
-
-@lru_cache(MOST_RAWS)
-def _raws(output: bytes) -> list[Raw]:
-    return _elements(output)
 
 
 def end_of(segments: Segments) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.arguments import is_integer
 from ..errors import UsageError
 
 _INPUT = ("input_tokens", "prompt_tokens", "input")
@@ -18,18 +19,14 @@ def tokens_of(usage: Any) -> int:
 
     Raises UsageError for anything else.
     """
-    if isinstance(usage, int) and not isinstance(usage, bool):
+    if is_integer(usage):
         return usage
     values = usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", None)
     if values is not None:
         found = [
-            next((values[name] for name in names if _is_number(values.get(name))), None) for names in (_INPUT, _OUTPUT)
+            next((values[name] for name in names if is_integer(values.get(name))), None) for names in (_INPUT, _OUTPUT)
         ]
         if found[0] is not None:
-            beside = sum(values[name] for name in _BESIDE if _is_number(values.get(name)))
+            beside = sum(values[name] for name in _BESIDE if is_integer(values.get(name)))
             return int(found[0]) + int(found[1] or 0) + int(beside)
     raise UsageError("The usage holds no input_tokens and no prompt_tokens.", "Give usage as the API returned it.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

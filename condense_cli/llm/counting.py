@@ -9,7 +9,6 @@ any text is sent, whether there is such an endpoint, and whether key and model a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, Final, assert_never
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Transcript
 from ..errors import UsageError
 from ..formats.convert.converting import convert
-from .client import CallError, CountingClient, names_of
+from .client import CallError, names_of
 from .connecting import connect
 from .reasons import Cause, failure
 from .redaction import Redactor
@@ -43,19 +42,13 @@ class _Asked(Struct, frozen=True):
     bare_frame: int
 
 
-def counted_factor(
-    transcript: Transcript,
-    count: Counter,
-    access: Access,
-    redactor: Redactor | None = None,
-    opened: Callable[[Access], CountingClient] = connect,
-) -> Factor:
+def counted_factor(transcript: Transcript, count: Counter, access: Access, redactor: Redactor | None = None) -> Factor:
     """The model's tokens for one of ours in this transcript, by the count of the API of a profile.
 
     Raises CallError for a call that gave no count, or one that cannot be, and UsageError where there is no text.
     """
     asked = _asked(transcript, count, access.profile.api, redactor)
-    client = opened(access)
+    client = connect(access)
     try:
         frame = client.count_tokens(asked.frame)
         tokens = client.count_tokens(asked.whole) - frame + asked.bare_frame
@@ -133,9 +126,7 @@ def _close_messages(messages: list[Body]) -> None:
     if messages and messages[-1]["role"] == "user":
         return
     content = messages[-1]["content"] if messages else []
-    results = [
-        {"type": "tool_result", "tool_use_id": part["id"], "content": _NOTHING} for part in _parts(content, "tool_use")
-    ]
+    results = [{"type": "tool_result", "tool_use_id": part["id"], "content": _NOTHING} for part in _calls(content)]
     messages.append({"role": "user", "content": results or _NOTHING})
 
 
@@ -147,12 +138,12 @@ def _close_items(items: list[Body]) -> None:
 
 def _tools(messages: list[Body]) -> Body:
     """A definition of every tool that is called: without one the API takes no call."""
-    names = dict.fromkeys(part["name"] for message in messages for part in _parts(message["content"], "tool_use"))
+    names = dict.fromkeys(part["name"] for message in messages for part in _calls(message["content"]))
     return {"tools": [{"name": name, "input_schema": {"type": "object"}} for name in names]} if names else {}
 
 
-def _parts(content: Any, kind: str) -> list[Body]:
-    return [part for part in content if part["type"] == kind] if isinstance(content, list) else []
+def _calls(content: Any) -> list[Body]:
+    return [part for part in content if part["type"] == "tool_use"] if isinstance(content, list) else []
 
 
 def _bare(body: Body, format_name: str, count: Counter) -> int:

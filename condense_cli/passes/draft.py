@@ -25,7 +25,7 @@ Address = tuple[int, int]
 
 
 class Saved(Struct, frozen=True):
-    """A draft at one moment: its messages, what went, what they cost without references, and what they said before."""
+    """A draft at one moment: its messages, what went, their tokens without references, and what they said before."""
 
     messages: list[Message]
     removed: list[Block]

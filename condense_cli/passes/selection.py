@@ -87,7 +87,7 @@ def _both(one: Predicate, other: Predicate) -> Predicate:
 
 
 class Protection(Struct, frozen=True):
-    """What no pass touches: standing instructions, the start, the first request, pins."""
+    """What no pass touches: standing instructions, the start, the first request, pins. `messages` by index."""
 
     messages: dict[int, Kept]
     pins: tuple[Predicate, ...]

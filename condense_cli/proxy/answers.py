@@ -76,9 +76,8 @@ class UsageReader:
     def usage(self, accounting: Accounting) -> CallUsage | None:
         """Tokens as they were reported."""
         found = self._found
-        details: dict[str, Any] = next(
-            (found[name] for name in ("input_tokens_details", "prompt_tokens_details") if _is_dict(found.get(name))), {}
-        )
+        places = ("input_tokens_details", "prompt_tokens_details")
+        details: dict[str, Any] = next((given for each in places if isinstance(given := found.get(each), dict)), {})
         tokens = _first(found, "input_tokens", "prompt_tokens")
         if tokens is None:
             return None
@@ -121,7 +120,3 @@ def _unpacker(encoding: str) -> _Unpacker:
 def _first(values: dict[str, Any], *names: str) -> int | None:
     found = (values.get(name) for name in names)
     return next((value for value in found if isinstance(value, int) and not isinstance(value, bool)), None)
-
-
-def _is_dict(value: Any) -> bool:
-    return isinstance(value, dict)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..core.transcript import Message, Transcript
 from ..formats.compacted import CompactionKind, compactions
-from ..formats.stretches import CompactedStretch, stretches
+from ..formats.stretches import stretches
 from ..lossless.decode import decode
 
 _MOST: Final = 8
@@ -41,7 +41,7 @@ def lost(transcript: Transcript) -> Lost | None:
     ]
     for stretch in stretches(transcript, found[-1:]):
         if stretch.before is not None and not stretch.is_undone:
-            return Lost(decode(stretch.before.messages).messages, decode(_since(stretch)).messages)
+            return Lost(decode(stretch.before.messages).messages, decode([*stretch.after, *stretch.later]).messages)
     return None
 
 
@@ -55,7 +55,3 @@ def ends_in_compaction(transcript: Transcript) -> bool:
         and not one.later
         for one in stretches(transcript, found[-1:])
     )
-
-
-def _since(stretch: CompactedStretch) -> list[Message]:
-    return [*stretch.after, *stretch.later]

@@ -11,9 +11,8 @@ from typing import Any, BinaryIO, Final, TextIO, cast
 
 from msgspec import Struct
 
-from ..core import json_text
 from ..errors import UnreadableError
-from ..formats.engine.container import BOM
+from ..formats.engine.container import BOM, is_json
 from ..storage.compressed import ZSTD, is_compressed, reading
 from ..storage.files import LARGEST_STREAM, STDIO, input_errors
 from ..storage.opencode_database import is_in_database
@@ -88,15 +87,7 @@ def begins_as_array(lines: list[bytes]) -> bool:
     Where the first line is a whole array and the next begins as one, each line is a row.
     """
     first, second = [*filter(None, (line.removeprefix(BOM).strip() for line in lines)), b"", b""][:2]
-    return first.startswith(b"[") and not (second.startswith(b"[") and _is_json(first))
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        json_text.parse(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    return first.startswith(b"[") and not (second.startswith(b"[") and is_json(first))
 
 
 def _first_lines(stream: BinaryIO) -> list[bytes]:

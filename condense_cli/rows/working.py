@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Final, TypeVar
@@ -44,20 +44,18 @@ def flow(
     if isinstance(output, Path):
         check_no_parquet(output)
     is_one_array = is_array(file)
-    with opened(file) as source, _target(output) as target:
+    with (
+        opened(file) as source,
+        _target(output) as target,
+        writing(target, output if isinstance(output, Path) else "") if target else nullcontext() as stream,
+    ):
+        write = stream.writelines if stream else _nowhere
         if is_one_array:
             array = ArrayRows(source, name)
-            with (
-                writing(target, output if isinstance(output, Path) else "") if target else _none() as stream,
-                array.writer(stream.writelines if stream else _nowhere) as write,
-            ):
-                yield kind, array.batches(), write
-            return
-        if target is None:
-            yield kind, batches(source, name), _nowhere
-            return
-        with writing(target, output if isinstance(output, Path) else "") as stream:
-            yield kind, batches(source, name), stream.writelines
+            with array.writer(write) as write_elements:
+                yield kind, array.batches(), write_elements
+        else:
+            yield kind, batches(source, name), write
 
 
 @contextmanager
@@ -67,11 +65,6 @@ def _target(output: Path | IO[bytes] | None) -> Iterator[IO[bytes] | None]:
             yield stream
     else:
         yield output
-
-
-@contextmanager
-def _none() -> Iterator[None]:
-    yield None
 
 
 def _nowhere(lines: list[bytes]) -> None:

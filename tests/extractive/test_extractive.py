@@ -276,7 +276,7 @@ def test_sums_of_floats_are_those_of_exact_numbers() -> None:
     assert likelihoods([(1e16, 1.0, -1e16)], (1.0, 1.0, 1.0)) == [1 / (1 + exp(-1))]
     survey = _survey("\n".join(f"the setting limit_{number} is {number}" for number in range(40)))
     survey.weights = [0.1] * len(survey.weights)
-    worth = SharedBudget(Priced(survey), _results(survey)).value_per_token(10_000)
+    worth = SharedBudget(Priced(survey), _results(survey)).value_within(10_000)
     assert worth in [fsum([0.1] * number) for number in range(10, 200)]
 
 

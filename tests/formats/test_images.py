@@ -226,7 +226,7 @@ def test_a_diff_pairs_the_marker_with_its_image() -> None:
     again = api.loads(api.dump(result), format="anthropic")
     for after in (result.transcript, again):
         (block,) = api.diff(result.before, after).blocks
-        assert (block.what, block.kind, block.after) == (What.SUPPRESSED, BlockKind.IMAGE, MARKER)
+        assert (block.what, block.kind, block.after) == (What.REMOVED, BlockKind.IMAGE, MARKER)
 
 
 # An image may be left out while thinking is dropped from the same turn.

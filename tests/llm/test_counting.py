@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,12 @@ from strategies import FILES as FILES_OF_ANY_FORMAT
 from test_model_clients import APIS, FAILURES, Api, access
 
 from condense_cli import api as library
-from condense_cli.config.profiles import Access
 from condense_cli.core.factor import Factor, Known
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
+from condense_cli.llm import counting
 from condense_cli.llm.client import Answer, CallError, ModelRequest
 from condense_cli.llm.counting import counted_factor
 from condense_cli.llm.reasons import Cause
@@ -156,15 +155,12 @@ def test_any_transcript_is_sent_by_the_rules(data: bytes) -> None:
     transcript = parse(data)
     for api in APIS:
         told = Told()
-        with suppress(UsageError, CallError):
-            counted_factor(transcript, Counter(), access("http://127.0.0.1:1", api), opened=partial(opened, told))
+        with suppress(UsageError, CallError), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(counting, "connect", lambda access, told=told: told)
+            counted_factor(transcript, Counter(), access("http://127.0.0.1:1", api))
         for body in told.bodies:
             body.pop("tools", None)
             assert validate(parse(json.dumps(body).encode(), format=FORMAT[api])) == []
-
-
-def opened(told: Told, access: Access) -> Told:
-    return told
 
 
 def test_secrets_are_masked_wherever_they_stand(masking_rules: Path) -> None:

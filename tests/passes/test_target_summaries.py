@@ -61,13 +61,13 @@ def test_texts_stay_in_their_places_where_a_summary_keeps_no_more() -> None:
 
 # Each division takes as long as all else of an extraction where there are hundreds of thousands of lines.
 def test_of_many_lines_few_divisions_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    value, valued = SharedBudget.value_per_token, list[float | None]()
+    value, valued = SharedBudget.value_within, list[float | None]()
 
     def noted(self: SharedBudget, budget: int) -> float | None:
         valued.append(value(self, budget))
         return valued[-1]
 
-    monkeypatch.setattr(SharedBudget, "value_per_token", noted)
+    monkeypatch.setattr(SharedBudget, "value_within", noted)
     transcript = anthropic(*many_turns())
     target = int(Counter.of(transcript).transcript(transcript) * 0.5)
     found = condense(transcript, extract(**SUMMARIZING), target_tokens=target)

@@ -9,21 +9,16 @@ from hypothesis import strategies as st
 
 from condense_cli import api
 from condense_cli.core.markers import Gap, SummaryMark
-from condense_cli.core.transcript import Transcript
 from condense_cli.report.difference import facts as diffs
-from condense_cli.report.difference.facts import Diff, What, line_hunks
+from condense_cli.report.difference.facts import What, line_hunks
 from condense_cli.report.text.labels import readable
 
 LINE_LISTS = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=12)
 
 
-def difference(before: Transcript, after: Transcript) -> Diff:
-    return api.diff(before, after)
-
-
 def test_no_difference() -> None:
     transcript = anthropic(*conversation())
-    assert difference(transcript, transcript).blocks == ()
+    assert api.diff(transcript, transcript).blocks == ()
 
 
 # It takes the place of the first message that it stands for, and may have its role.
@@ -31,18 +26,18 @@ def test_a_summary_is_new_and_the_others_went_into_it() -> None:
     summary = f"{SummaryMark(3, 1, '5f2c91d8')}\nAll of it."
     before = anthropic(user("Go."), assistant("I look."), user("And?"), assistant("Found it."), user("Good."))
     after = anthropic(user("Go."), assistant(summary), user("Good."))
-    found = difference(before, after)
+    found = api.diff(before, after)
     assert {block.what for block in found.blocks} == {What.SUMMARIZED}
     assert [block.after for block in found.blocks if block.is_new] == [summary]
 
 
-def test_cut_and_suppressed_are_told_apart() -> None:
+def test_cut_and_removed_are_told_apart() -> None:
     for config, what in (
         (cut_to(3), What.CUT),
-        ({"defaults": {"tool_results": {"operation": "suppress"}}}, What.SUPPRESSED),
+        ({"defaults": {"tool_results": {"operation": "suppress"}}}, What.REMOVED),
     ):
         condensation = condense(anthropic(*conversation()), one_pass(individual_config=config))
-        found = difference(condensation.before, api.loads(api.dump(condensation)))
+        found = api.diff(condensation.before, api.loads(api.dump(condensation)))
         assert {block.what for block in found.blocks} == {what}
         assert (found.count(what), found.messages_changed) == (6, 6)
         assert found.blocks[0].label == "Read src/file0.py"
@@ -54,10 +49,10 @@ def test_parameters_are_shown_key_by_key() -> None:
     transcript = anthropic(
         user("a"), assistant([call("x", "Write", **arguments)]), user([result("x", "ok")]), assistant("z")
     )
-    for operation, what in (("suppress", What.SUPPRESSED), ("truncate", What.CUT)):
+    for operation, what in (("suppress", What.REMOVED), ("truncate", What.CUT)):
         params = {"params": {"truncate": {"max_lines": 2}}} if operation == "truncate" else {}
         config = {"defaults": {"tool_parameters": {"operation": operation, **params}}}
-        (block,) = difference(transcript, condense(transcript, one_pass(individual_config=config)).transcript).blocks
+        (block,) = api.diff(transcript, condense(transcript, one_pass(individual_config=config)).transcript).blocks
         assert block.what is what
         assert block.hunks()[0].lines[0] == "file_path: a.py"
 
@@ -65,9 +60,9 @@ def test_parameters_are_shown_key_by_key() -> None:
 def test_messages_that_went_or_came_are_found() -> None:
     whole = conversation()
     shorter = anthropic(*whole[:3], *whole[5:])
-    removed = difference(anthropic(*whole), shorter)
+    removed = api.diff(anthropic(*whole), shorter)
     assert {(block.what, block.message) for block in removed.blocks} == {(What.REMOVED, 3), (What.REMOVED, 4)}
-    added = difference(shorter, anthropic(*whole))
+    added = api.diff(shorter, anthropic(*whole))
     assert {(block.what, block.message) for block in added.blocks} == {(What.ADDED, 3), (What.ADDED, 4)}
     assert added.messages_after - added.messages_before == 2
 
@@ -75,13 +70,13 @@ def test_messages_that_went_or_came_are_found() -> None:
 def test_changed_text_is_found_among_equal_messages() -> None:
     before = [user("a"), assistant("b"), user("c"), assistant("d"), user("e")]
     after = [*before[:3], assistant("changed"), user("e")]
-    (block,) = difference(anthropic(*before), anthropic(*after)).blocks
+    (block,) = api.diff(anthropic(*before), anthropic(*after)).blocks
     assert (block.message, block.what, block.before, block.after) == (3, What.CHANGED, "d", "changed")
 
 
 def test_a_block_that_went_from_a_message() -> None:
     before = anthropic(user("a"), assistant([text("b"), text("c")]))
-    (block,) = difference(before, anthropic(user("a"), assistant([text("b")]))).blocks
+    (block,) = api.diff(before, anthropic(user("a"), assistant([text("b")]))).blocks
     assert (block.what, block.before, block.tokens_after) == (What.REMOVED, "c", 0)
 
 
@@ -116,25 +111,25 @@ GAP = str(Gap("0123abcd", 12))
         (LONG, f"{REFERENCE}\nsomething else", What.CHANGED),
         (LONG, f"{REFERENCE} and more", What.CHANGED),
         (REFERENCE, LONG, What.CHANGED),
-        (LONG, GAP, What.SUPPRESSED),
+        (LONG, GAP, What.REMOVED),
     ],
 )
 def test_a_block_that_differs_by_references_alone_is_referenced(before: str, after: str, what: What) -> None:
     old, new = (anthropic(user("a"), assistant([call("1")]), user([result("1", it)])) for it in (before, after))
-    (block,) = difference(old, new).blocks
+    (block,) = api.diff(old, new).blocks
     assert block.what is what
     arguments = ({"file_path": "a", "content": it, "other": "stays"} for it in (before, after))
     old, new = (anthropic(user("a"), assistant([call("1", "Write", **it)])) for it in arguments)
-    (block,) = difference(old, new).blocks
+    (block,) = api.diff(old, new).blocks
     assert block.what is what
 
 
 # One value cut, one left out: the call as a whole is cut.
-@pytest.mark.parametrize(("other", "what"), [(REFERENCE, What.CUT), (GAP, What.SUPPRESSED)])
+@pytest.mark.parametrize(("other", "what"), [(REFERENCE, What.CUT), (GAP, What.REMOVED)])
 def test_a_call_with_a_reference_and_a_marker_is_cut(other: str, what: What) -> None:
     old = anthropic(user("a"), assistant([call("1", "Edit", old_string=LONG, new_string=LONG)]))
     new = anthropic(user("a"), assistant([call("1", "Edit", old_string=other, new_string=GAP)]))
-    (block,) = difference(old, new).blocks
+    (block,) = api.diff(old, new).blocks
     assert block.what is what
 
 
@@ -142,7 +137,7 @@ def test_a_call_with_a_reference_and_a_marker_is_cut(other: str, what: What) -> 
 def test_blocks_are_aligned_by_their_call() -> None:
     before = anthropic(user("a"), assistant([call("1"), call("2")]), user([result("1", LONG), result("2", "short")]))
     after = anthropic(user("a"), assistant([call("1"), call("2")]), user([result("2", "short"), result("1", "cut")]))
-    (block,) = difference(before, after).blocks
+    (block,) = api.diff(before, after).blocks
     assert (block.before, block.after) == (LONG, "cut")
 
 
@@ -162,4 +157,4 @@ def test_text_of_the_client_is_named_so() -> None:
         assistant("I look."),
         user("Well?"),
     )
-    assert [block.kind_label for block in difference(before, after).blocks] == ["client text", "user text"]
+    assert [block.kind_label for block in api.diff(before, after).blocks] == ["client text", "user text"]

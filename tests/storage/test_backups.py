@@ -110,9 +110,7 @@ def test_a_copy_goes_with_an_error_too(path: Path, monkeypatch: pytest.MonkeyPat
     assert (path.read_bytes(), names(path)) == (OLD, ["session.jsonl"])
 
 
-def test_a_file_that_changes_while_its_backup_is_made_is_left_alone(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def change_after_keeping(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep = backups._keep
 
     def keep_and_change(*arguments: object) -> Path:
@@ -122,6 +120,12 @@ def test_a_file_that_changes_while_its_backup_is_made_is_left_alone(
         return kept
 
     monkeypatch.setattr(backups, "_keep", keep_and_change)
+
+
+def test_a_file_that_changes_while_its_backup_is_made_is_left_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_after_keeping(path, monkeypatch)
     with pytest.raises(OutputError, match="changed while it was condensed"):
         replaced(path)
     assert (path.read_bytes(), names(path)) == (OLD + b"more", ["session.jsonl"])
@@ -316,15 +320,7 @@ def test_a_file_in_use_is_not_undone(path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("force", [False, True])
 def test_a_file_that_changes_just_then(force: bool, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backup = replaced(path)
-    keep = backups._keep
-
-    def keep_and_change(*arguments: object) -> Path:
-        kept = keep(*arguments)  # type: ignore[arg-type]
-        with path.open("ab") as file:
-            file.write(b"more")
-        return kept
-
-    monkeypatch.setattr(backups, "_keep", keep_and_change)
+    change_after_keeping(path, monkeypatch)
     if force:
         done = undo(path, now=LATER, force=True)
         assert path.read_bytes() == OLD

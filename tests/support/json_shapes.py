@@ -97,7 +97,6 @@ DIFF_SHAPE: dict[str, Any] = {
     "tokens": {"before": int, "after": int, "encoding": str, "exact": bool, "counter": str, "counting": COUNTING},
     "counts": {
         "cut": int,
-        "suppressed": int,
         "summarized": int,
         "referenced": int,
         "changed": int,

@@ -17,7 +17,7 @@ from ...errors import ExitStatus
 from ...report.run.summaries import sentences
 from ...rows import facts
 from ...storage.processes import usable_processors
-from ..console import console, print_lines, print_warnings, say
+from ..console import console, print_lines, say
 from ..reading import name_of
 from ..running.output import write_report
 from ..running.work import Treatment
@@ -120,7 +120,7 @@ def print_set(report: facts.SetReport, lines: Sequence[str], bad: Iterable[str])
     print_lines(lines[:1], "bold")
     print_lines(lines[1:])
     print_lines(bad, "red")
-    print_warnings(report.warnings)
+    print_lines((f"Warning: {warning}" for warning in report.warnings), "yellow")
 
 
 def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:

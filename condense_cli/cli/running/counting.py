@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 _WITHOUT: Final = "--count model calls nothing."
 
 
-def count_of(flag: CountName | None, settings: Settings | None) -> CountName:
-    """What the flag says, or else the settings, if there are any."""
-    return flag or (settings.configuration.count if settings else "model")
-
-
 class CountOptions(NamedTuple):
     """In whose tokens a command counts that calls no model otherwise, and whether the call of `exact` is permitted."""
 
@@ -50,7 +45,7 @@ def count_asked(
     from ...config.limits import Limits
 
     calls = Calls(profile, allow_calls, Limits(redact=redact), is_planned=True, is_count_asked=flag == "exact")
-    return count_of(flag, settings), calls
+    return flag or (settings.configuration.count if settings else "model"), calls
 
 
 class Counted(NamedTuple):

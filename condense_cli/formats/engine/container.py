@@ -57,12 +57,12 @@ def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
     opener = data[start : start + 1]
     first_line_end = data.find(b"\n", start)
     is_one_line = first_line_end < 0 or not _NOT_BLANK.search(data, first_line_end)
-    if opener == b"[" or (opener == b"{" and (is_one_line or not _parses(data[start:first_line_end]))):
+    if opener == b"[" or (opener == b"{" and (is_one_line or not is_json(data[start:first_line_end]))):
         try:
             document = _open_value(data, start, name)
         except (ValueError, RecursionError) as error:
             # Either the document is broken, or one line of JSON lines is. Its second line tells which.
-            is_document = is_one_line or not _parses(_second_line(data, first_line_end))
+            is_document = is_one_line or not is_json(_second_line(data, first_line_end))
             if is_document and (not lenient or _is_followed(data, start, error)):
                 raise _not_json(name, data, start, error) from None
         else:
@@ -70,7 +70,7 @@ def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
     return _open_lines(data, start, name, lenient)
 
 
-def _parses(raw: bytes) -> bool:
+def is_json(raw: bytes) -> bool:
     try:
         json_text.parse(raw)
     except (ValueError, RecursionError):
@@ -186,7 +186,7 @@ def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
     spans = tuple(_line_spans(data, start))
     unparsed: set[int] = set()
     if lenient:
-        unparsed = {record for record, (begin, end) in enumerate(spans) if not _parses(data[begin:end])}
+        unparsed = {record for record, (begin, end) in enumerate(spans) if not is_json(data[begin:end])}
     source = Source(data, spans, Container.LINES, frozenset(unparsed))
     return Document(name, source, _values(name, source), {})
 

@@ -133,7 +133,7 @@ def _said(entry: GeminiEntry) -> Iterator[Block]:
         yield _part(part, record, path, is_user=False)
     if not holds_all:
         for call, path in _calls(entry):
-            yield _call(call, call["id"], record, path)
+            yield _call(call, record, path)
 
 
 def _calls(entry: GeminiEntry) -> Iterator[tuple[dict[str, Any], JsonPath]]:
@@ -143,11 +143,11 @@ def _calls(entry: GeminiEntry) -> Iterator[tuple[dict[str, Any], JsonPath]]:
             yield call, (*entry.path, "toolCalls", number)
 
 
-def _call(call: dict[str, Any], call_id: str | None, record: int, owner: JsonPath, inside: JsonPath = ()) -> Block:
+def _call(call: dict[str, Any], record: int, owner: JsonPath, inside: JsonPath = ()) -> Block:
     place = Place(record, (*owner, *inside, "args"))
     text = json_text.dump_compact(call.get("args", {}))
     tool = str(call.get("name") or "")
-    return Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=call_id, is_object=True)
+    return Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=call["id"], is_object=True)
 
 
 def _part(part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Block:
@@ -157,7 +157,7 @@ def _part(part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Block:
         return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
     call, text = part.get("functionCall"), part.get("text")
     if isinstance(call, dict) and isinstance(call.get("id"), str):
-        return _call(call, call["id"], record, owner, ("functionCall",))
+        return _call(call, record, owner, ("functionCall",))
     if isinstance(text, str):
         place = Place(record, (*owner, "text"))
         if part.get("thought"):

@@ -17,9 +17,8 @@ from ...core import json_text
 from ...core.transcript import IN_STRING, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from .. import anthropic
 from ..anthropic import BlockReader, attachment_block
-from ..engine.base import Evidence, Format, message_role
+from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from ..engine.spelling import as_lazy
 from . import format
 
 
@@ -30,22 +29,7 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    reader = _BlockReader()
-    turns = []
-    for record, value in enumerate(values):
-        if record in document.source.unparsed:
-            continue
-        role = message_role(record, value, anthropic.ROLES)
-        content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(as_lazy(content, document.source))))
-    return Transcript(
-        "cline",
-        Family.ANTHROPIC,
-        anthropic.merged(turns),
-        document.source,
-        model=anthropic.envelope_model(document.envelope),
-        envelope=anthropic.envelope_text(document.envelope),
-    )
+    return anthropic.read_with(_BlockReader(), document, values, "cline")
 
 
 class _BlockReader(BlockReader):

@@ -55,14 +55,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         is_summary = any(block.looks_like_summary for block in content)
         linked = content if is_summary else linker.link(role, content)
         turns.append((role, list(as_lazy(linked, document.source))))
-    return Transcript(
-        "roo",
-        Family.ANTHROPIC,
-        anthropic.merged(turns),
-        document.source,
-        model=anthropic.envelope_model(document.envelope),
-        envelope=anthropic.envelope_text(document.envelope),
-    )
+    return anthropic.transcript_of(turns, document, "roo")
 
 
 class _Linker:

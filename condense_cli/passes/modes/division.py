@@ -71,7 +71,7 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
         yield all_of_it
         yield in_place
         return
-    best, most = in_place, whole.value_per_token(in_place.budget)
+    best, most = in_place, whole.value_within(in_place.budget)
     is_in_reach = most is not None
     tried: set[int] = set()
     for share in _SHARES if whole.size <= _MANY else _SHARES_OF_MANY:
@@ -79,7 +79,7 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
         if division is None or division.end in tried:
             continue
         tried.add(division.end)
-        worth = division.shared.value_per_token(division.budget)
+        worth = division.shared.value_within(division.budget)
         # Where nothing reaches the target, the largest summary comes closest.
         if most is None or (worth is not None and worth > most):
             best.shared.forget()

@@ -1,4 +1,4 @@
-"""The difference between two transcripts, as a person reads it: which blocks were cut, suppressed, referenced, gone."""
+"""The difference between two transcripts, as a person reads it: which blocks were cut, removed, referenced."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _DIFFLIB_LINES = 5_000
 
 class What(StrEnum):
     CUT = "cut"
-    SUPPRESSED = "suppressed"
+    REMOVED = "removed"
+    """Its whole text is a marker, or it is gone."""
     SUMMARIZED = "summarized"
     REFERENCED = "referenced"
     CHANGED = "changed"
-    REMOVED = "removed"
     ADDED = "added"
 
 
@@ -266,7 +266,7 @@ def _what(old: Block | None, new: Block | None) -> What:
     if any(gap.is_summary for gap in gaps):
         return What.SUMMARIZED
     if gaps:
-        return What.SUPPRESSED if all(parse_gap(after) for _, after in texts) else What.CUT
+        return What.REMOVED if all(parse_gap(after) for _, after in texts) else What.CUT
     return What.REFERENCED if lines and all(map(parse_reference, lines)) else What.CHANGED
 
 

@@ -57,7 +57,7 @@ def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -
     cut = {
         id(block.old)
         for block in diff.blocks
-        if block.what in (What.CUT, What.SUPPRESSED) and block.old and not todos.path_of(block.old)
+        if block.what in (What.CUT, What.REMOVED) and block.old and block.new and not todos.path_of(block.old)
     }
     asked = {address for block, address in _places(before) if id(block) in cut}
     pairs = [(block.old, block.new) for block in diff.blocks]

@@ -12,7 +12,7 @@ from ..costs.text import dollars, pays_after
 from ..text.fitted_table import fitted_table
 from ..text.tokens import OF_SEVERAL
 from .recorded import Recorded, RecordedCompaction, RecordedFile
-from .terminal import closing
+from .terminal import closing, percent
 
 _NONE = "–"
 _MOST = 20
@@ -95,7 +95,7 @@ def kept_rows(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedComp
                 "",
                 left.way,
                 f"{left.tokens:,}" if left.recall else "failed",
-                *(_percent(left.share(name)) for name in _MEASURES),
+                *(percent(left.share(name)) for name in _MEASURES),
                 dollars(left.cost.one_off) if left.cost.one_off else _NONE,
                 _pays(pays_after(left.cost)),
             ]
@@ -106,12 +106,8 @@ def kept_rows(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedComp
         rows.append([label, "before", f"{found.total.tokens:,}", *[""] * (len(_MEASURES) + 2)])
         for way in found.total.ways:
             shares = (way.facts, way.named, way.edits, way.files)
-            rows.append(["", way.way, f"{way.tokens:,}", *map(_percent, shares), "", ""])
+            rows.append(["", way.way, f"{way.tokens:,}", *map(percent, shares), "", ""])
     return rows
-
-
-def _percent(share: float | None) -> str:
-    return _NONE if share is None else f"{100 * share:.1f}"
 
 
 def _pays(after: str) -> str:

@@ -39,11 +39,10 @@ _SHOWN_NEW = 12
 """A cut leaves a few new lines, a summary many."""
 _WHAT_STYLE = {
     What.CUT: "yellow",
-    What.SUPPRESSED: "red",
+    What.REMOVED: "red",
     What.SUMMARIZED: "blue",
     What.REFERENCED: "magenta",
     What.CHANGED: "cyan",
-    What.REMOVED: "red",
     What.ADDED: "green",
 }
 

@@ -17,7 +17,7 @@ from .dialogs import Ask, Offer, Pick
 
 _MODES: Final = {
     "extract": "extract: lines that later work needs least go",
-    "individual": "individual: each block is truncated, suppressed or summarized",
+    "individual": "individual: each block is truncated, removed or summarized",
     "batch": "batch: the selected messages become one summary",
 }
 
