@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from answers import ANSWERS
 from build import anthropic, assistant, call, openai, read_turn, result, user
 
 from condense_cli.core.tokens import Counter
@@ -197,6 +198,13 @@ def test_what_is_pasted_is_no_sentence_of_the_user() -> None:
     text = "Look at this output.\n```\nIt did not work at all.\n```\nWhy is that so?"
     session = Session([user(text), assistant("Well.")], [user("So?"), assistant("Because.")])
     assert session(user("Look at this output. Why is that so?"))["rules"] == 1
+
+
+def test_what_the_user_answers_in_a_result_stands_there() -> None:
+    text, _ = ANSWERS["reason"]
+    session = Session([assistant([call("c", "Bash", command="npm i")]), user([result("c", text)])], [assistant("Well.")])
+    assert session.without()["rules"] == 1
+    assert session.without(1)["rules"] == 0
 
 
 # --- Whole old strings ------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Rules: the user's own sentences that still stand word for word.
 
 Asked is every sentence of at least 8 characters that a person typed before the cut, without what was pasted. It stands
-where the same sentence is in a text of the condensed form, or in a request that a ledger quotes. The end of a line ends
-a sentence, and several blanks count as one. It does not see whether a sentence still matters, nor one in other words.
+where the same sentence is in a text of the condensed form, in a result where the user answers, or in a request that a
+ledger quotes. The end of a line ends a sentence, and several blanks count as one. It does not see whether a sentence still matters, nor one in other words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from ...core.transcript import BlockKind, Message
+from ...core.transcript import Block, BlockKind, Message
+from ...extractive.answers import lines_with_words
 from ...extractive.pasted import own_units
 from ...extractive.units import split
 from ..touched import ledgers_in
@@ -36,7 +37,7 @@ class Rules:
         """The share that stands in other messages; None where nobody typed any."""
         if not self.asked:
             return None
-        texts = (block.text for message in kept for block in message.blocks if block.kind in _WORDS)
+        texts = (_said(block) for message in kept for block in message.blocks)
         quoted = (request.text for ledger in ledgers_in(kept) for request in ledger.requests)
         standing = {sentence for text in chain(texts, quoted) for sentence in sentences(text)}
         return len(self.asked & standing) / len(self.asked)
@@ -47,6 +48,10 @@ def sentences(text: str) -> Iterator[str]:
         sentence = " ".join(part.split())
         if len(sentence) >= _SHORTEST:
             yield sentence
+
+
+def _said(block: Block) -> str:
+    return block.text if block.kind in _WORDS else "\n".join(lines_with_words(block))
 
 
 def _typed(messages: Sequence[Message]) -> Iterator[str]:
