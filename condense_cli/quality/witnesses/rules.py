@@ -2,7 +2,8 @@
 
 Asked is every sentence of at least 8 characters that a person typed before the cut, without what was pasted. It stands
 where the same sentence is in a text of the condensed form, in a result where the user answers, or in a request that a
-ledger quotes. The end of a line ends a sentence, and several blanks count as one. It does not see whether a sentence still matters, nor one in other words.
+ledger quotes. The end of a line ends a sentence, and several blanks count as one. It does not see whether a sentence
+still matters, nor one in other words.
 """
 
 from __future__ import annotations
