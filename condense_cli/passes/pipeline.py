@@ -21,7 +21,7 @@ from ..core.transcript import Transcript
 from .condensation import Condensation, joined
 from .context import Context
 from .course import Course
-from .limits import chooses_lines, cuts_summaries, picks_lines
+from .limits import chooses_lines, cuts_summaries, is_offline, picks_lines
 from .receipts import PRELUDE, UNDONE, Kept, Status
 from .smallest import in_place_of, settled
 
@@ -96,7 +96,7 @@ def sharing_lines(configurations: Iterable[Configuration], context: Context) -> 
 
 def _settled(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
     course, result = _proven(transcript, configuration, context)
-    if not (context.settles and result.changes and _may_go_on(course, result)):
+    if not (context.settles and result.changes and (_may_summarize(course, result) or _may_go_on(course, result))):
         return result
     again = replace(configuration, target_tokens=course.target, target_reduction_percent=None)
     return settled(result, again, lambda transcript, same: _proven(transcript, same, context)[1], _ROUNDS)
@@ -110,6 +110,15 @@ def _proven(transcript: Transcript, configuration: Configuration, context: Conte
         if course.is_proven:
             break
     return course, result
+
+
+def _may_summarize(course: Course, result: Condensation) -> bool:
+    """Whether a free summary that was no smaller may be now: it quotes less of what passes behind it shortened."""
+    summarizer = course.context.summarizer
+    free = {
+        config.id for config in course.configuration.passes if config.mode == "batch" and is_offline(config, summarizer)
+    }
+    return any(receipt.kept is Kept.NOT_SMALLER and receipt.pass_id in free for receipt in result.receipts)
 
 
 def _may_go_on(course: Course, result: Condensation) -> bool:
