@@ -17,7 +17,7 @@ from ..config.models import CUT, Configuration
 from ..core.factor import Factor, factor_of
 from ..core.markers import is_marked
 from ..core.tokens import Counter
-from ..core.transcript import Transcript
+from ..core.transcript import BlockKind, Transcript
 from .condensation import Condensation, joined
 from .context import Context
 from .course import Course
@@ -113,7 +113,9 @@ def _proven(transcript: Transcript, configuration: Configuration, context: Conte
 
 
 def _may_summarize(course: Course, result: Condensation) -> bool:
-    """Whether a free summary that was no smaller may be now: it quotes less of what passes behind it shortened."""
+    """Whether a free summary that was no smaller may be now: it quotes what was said, which a pass cut behind it."""
+    if all(receipt.kind is not BlockKind.TEXT for receipt in result.changes):
+        return False
     summarizer = course.context.summarizer
     free = {
         config.id for config in course.configuration.passes if config.mode == "batch" and is_offline(config, summarizer)
