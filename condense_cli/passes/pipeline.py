@@ -1,34 +1,25 @@
-"""Running a configuration over a transcript, until a run on the result would change nothing.
-
-The passes count in tokens of a vocabulary that is at hand. What a configuration asks for, in the model's tokens, is
-converted before them, by a factor that may come from the transcript's own recorded usage.
-"""
+"""Running a configuration over a transcript, until a run on the result would change nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import CUT, Configuration
 from ..core.factor import Factor, factor_of
-from ..core.markers import is_marked
-from ..core.tokens import Counter
 from ..core.transcript import BlockKind, Transcript
 from .condensation import Condensation, joined
 from .context import Context
 from .course import Course
 from .limits import chooses_lines, cuts_summaries, is_offline, picks_lines
+from .model_tokens import in_our_tokens, is_done, is_met
 from .receipts import PRELUDE, UNDONE, Kept, Status
 from .smallest import in_place_of, settled
 
 _ROUNDS: Final = 5
-
-_OF_BLOCKS: Final = "min_tokens"
-"""Key of passes whose numbers are tokens of a single block."""
 
 
 def condense(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
@@ -55,8 +46,8 @@ def _in_model_tokens(transcript: Transcript, configuration: Configuration, conte
     count, factor = context.count, context.factor
 
     def run(transcript: Transcript, factor: Factor) -> Condensation:
-        ours = _in_our_tokens(configuration, factor)
-        if ours.target_tokens is not None and _is_met(transcript, configuration, count, factor):
+        ours = in_our_tokens(configuration, factor)
+        if ours.target_tokens is not None and is_met(transcript, configuration, count, factor):
             ours = replace(ours, target_tokens=max(ours.target_tokens, count.transcript(transcript)))
         result = _until_nothing_more(transcript, ours, replace(context, factor=factor))
         return replace(result, factor=factor, asked=configuration.target_tokens)
@@ -65,7 +56,7 @@ def _in_model_tokens(transcript: Transcript, configuration: Configuration, conte
     for _ in range(_ROUNDS):
         # What was recorded of texts that are cut now says nothing any more, so that the factor may be another.
         now = factor if factor.is_given or not result.changes else factor_of(result.transcript, count)
-        if now.value == factor.value or _is_done(result, configuration, now):
+        if now.value == factor.value or is_done(result, configuration, now):
             break
         factor = now
         again = run(result.transcript, factor)
@@ -137,51 +128,3 @@ def _may_go_on(course: Course, result: Condensation) -> bool:
     writer = course.writer
     is_reference_for_summary = writer.is_enabled and cuts_summaries(course.configuration)
     return writer.has_read_references or course.draft.has_restored or is_reference_for_summary
-
-
-def _in_our_tokens(configuration: Configuration, factor: Factor) -> Configuration:
-    """A configuration with every number of tokens as they are counted, but for the thresholds of passes.
-
-    Limits of single blocks go by what is typical of the model, so that a second run has the same ones.
-    """
-    if factor.value == factor.typical == 1:
-        return configuration
-
-    def converted(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(converted, value))
-        if not isinstance(value, Struct):
-            return value
-        new = {name: converted(getattr(value, name)) for name in value.__struct_fields__}
-        if isinstance(new.get(_OF_BLOCKS), int):
-            new[_OF_BLOCKS] = int(new[_OF_BLOCKS] / factor.typical)
-        return replace(value, **{name: item for name, item in new.items() if item != getattr(value, name)})
-
-    target = configuration.target_tokens
-    return replace(
-        configuration,
-        passes=converted(configuration.passes),
-        pins=converted(configuration.pins),
-        target_tokens=None if target is None else max(1, factor.bare(target)),
-        min_saving=factor.bare(configuration.min_saving),
-    )
-
-
-def _is_met(transcript: Transcript, configuration: Configuration, count: Counter, factor: Factor) -> bool:
-    """Whether a transcript that was condensed before is within the target, as far as that is known.
-
-    Without this a second run would go on cutting where another factor is known after the first.
-    """
-    if not any(is_marked(block.content) for _, block in transcript.blocks()):
-        return False
-    return factor.is_within(count.transcript(transcript), configuration.target_tokens or 0)
-
-
-def _is_done(result: Condensation, configuration: Configuration, factor: Factor) -> bool:
-    """Whether a run on the result would find nothing more to do by this factor."""
-    tokens, target = result.tokens_after, configuration.target_tokens
-    if target is not None and not factor.is_within(tokens, target):
-        return False
-    conditions = [config.execution.condition for config in configuration.passes]
-    thresholds = [condition.token_threshold for condition in conditions if condition]
-    return not any(result.factor.shown(tokens) <= most < factor.shown(tokens) for most in thresholds)

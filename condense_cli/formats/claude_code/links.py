@@ -1,32 +1,22 @@
-"""The links of a Claude Code session: what is wrong with them, and relinking it after records went.
+"""Relinking a Claude Code session after records went.
 
 Resuming walks from the newest leaf through `parentUuid` and stops without a word at the first parent
-that is missing: a broken link costs everything before it, and every link to a record that went is moved to its nearest
-ancestor that stays.
+that is missing, so every link to a record that went is moved to its nearest ancestor that stays.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from ...core import json_text
-from ...core.transcript import JsonPath, Source, Transcript
-from ..engine.base import FileFault, RecordEdits
+from ...core.transcript import JsonPath, Source
+from ..engine.base import RecordEdits
 
 LINKS: Final = ("parentUuid", "leafUuid", "sourceToolAssistantUUID", "logicalParentUuid")
-
-
-_NAMED: Final = {
-    "parents_exist": "parentUuid",
-    "leaves_exist": "leafUuid",
-    "callers_exist": "sourceToolAssistantUUID",
-}
-"""Rules, and the key that names a record in each."""
 
 
 class Links(msgspec.Struct):
@@ -41,37 +31,6 @@ class Links(msgspec.Struct):
 
 
 _decode_links = msgspec.json.Decoder(Links).decode
-
-
-def links_are_whole(transcript: Transcript) -> Iterator[FileFault]:
-    links = read_links(transcript.source)
-    for rule, key in _NAMED.items():
-        yield from _missing(links, rule, key)
-    yield from _doubled(links, {block.place.record for _, block in transcript.blocks()})
-
-
-def _missing(links: Mapping[int, Links], rule: str, key: str) -> Iterator[FileFault]:
-    uuids = {found.uuid for found in links.values()}
-    for record, found in links.items():
-        target = getattr(found, key)
-        if target is None or target in uuids:
-            continue
-        # Older clients open a session file with the summaries of other sessions, whose leaves are in other files.
-        is_note = found.type == "summary"
-        where = " (a summary of another session)" if is_note else ""
-        yield FileFault(rule, record, f"{key} names no record in the file: {target}{where}", is_note)
-
-
-def _doubled(links: Mapping[int, Links], live: set[int]) -> Iterator[FileFault]:
-    """Records that share their uuid with one of the live conversation: the client takes the last it finds."""
-    records: dict[str, list[int]] = defaultdict(list)
-    for record, found in links.items():
-        if found.uuid is not None:
-            records[found.uuid].append(record)
-    for uuid, doubled in records.items():
-        if len(doubled) > 1 and not live.isdisjoint(doubled):
-            numbers = ", ".join(str(record + 1) for record in doubled)
-            yield FileFault("live_uuids_unique", doubled[-1], f"records {numbers} share the uuid {uuid}")
 
 
 def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
