@@ -13,6 +13,7 @@ from helpers import as_lines, condense, condense_on_terminal
 
 from condense_cli.core.transcript import Source, Transcript
 from condense_cli.errors import ExitStatus
+from condense_cli.formats.claude_code import faults as claude_faults
 from condense_cli.formats.claude_code import links as claude_links
 from condense_cli.report.lists.validation import Validation, check, line_numbers
 from condense_cli.rules.validity import validate
@@ -212,7 +213,7 @@ def test_a_run_warns_of_links_that_are_broken_in_its_input(tmp_path: Path, monke
         reads.append(len(source.spans))
         return read(source)
 
-    monkeypatch.setattr(claude_links, "read_links", read_links)
+    monkeypatch.setattr(claude_faults, "read_links", read_links)
     file = tmp_path / "broken.jsonl"
     aside = [claude_line("user", uuid, "gone", "c", isSidechain=True) for uuid in ("3", "4")]
     live = [claude_line("user", "1", None, "a"), claude_line("assistant", "2", "1", "b")]
