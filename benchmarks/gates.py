@@ -29,9 +29,6 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 FILE: Final = Path(__file__).with_name("gates.toml")
-SESSIONS: Final = 8
-"""Of so many sessions of each kind of client, of as many projects as there are, quality is measured."""
-
 MEASURES_OF_QUALITY: Final = ("facts", "edits", "bits", "grounding")
 STARTS: Final = 10
 SIZES: Final = (0.5, 5.0)
@@ -63,21 +60,23 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
 
 def quality() -> Figures:
     import witnesses
+    from measure_tables import SIZES, counted
 
     from condense_cli.quality.curves import settings_of
     from condense_cli.storage.processes import usable_processors
 
     options = witnesses.Options(("balanced",), MEASURES_OF_QUALITY, compares=False)
     measure_one = partial(witnesses.measured, options)
-    projects = [
+    cuts = witnesses.cuts_of(
         found
         for paths in witnesses.recorded().values()
-        for found in witnesses.measured_group(paths, measure_one, SESSIONS, usable_processors()).values()
-    ]
+        for found in witnesses.measured_group(paths, measure_one, None, usable_processors()).values()
+    )
     return {
         f"{setting.way} {setting.setting}: {measure}": mean.recall
-        for setting in settings_of(witnesses.cuts_of(projects))
-        if setting.budget is not None
+        for size in SIZES
+        for setting in settings_of(counted(cuts, size))
+        if setting.budget == size
         for measure in MEASURES_OF_QUALITY
         if (mean := setting.mean(measure)) is not None
     }

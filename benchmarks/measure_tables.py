@@ -70,22 +70,23 @@ def _by_kind(name: str, cuts: Sequence[Cut], measures: Sequence[str]) -> Iterato
     """A preset on one kind of sessions, and by each measure the best of what is no preset."""
     rows = _rows(cuts)
     presets = preset_names()
-    counted = " / ".join(dict.fromkeys(str(len(_counted(cuts, size))) for size in SIZES))
+    numbers = " / ".join(dict.fromkeys(str(len(counted(cuts, size))) for size in SIZES))
     for row in rows:
         if row[0].way == OWN:
-            yield f"| {name} ({counted}) | {OWN} | {' | '.join(_cells(row, measure) for measure in measures)} |"
+            yield f"| {name} ({numbers}) | {OWN} | {' | '.join(_cells(row, measure) for measure in measures)} |"
     others = [row for row in rows if row[0].way not in presets]
     cells = (" / ".join(map(_percent, _best(others, measure))) for measure in measures)
     yield f"| | the best of the others | {' | '.join(cells)} |"
 
 
-def _counted(cuts: Sequence[Cut], size: float) -> list[Cut]:
+def counted(cuts: Sequence[Cut], size: float) -> list[Cut]:
+    """Without the cuts where half of such a size is not enough for what stays at any size."""
     return [cut for cut in cuts if size not in cut.crowded]
 
 
 def _rows(cuts: Sequence[Cut]) -> list[list[Setting]]:
     """For each way the setting for each size; of a way that takes no target the one that comes nearest."""
-    by_size = [settings_of(_counted(cuts, size)) for size in SIZES]
+    by_size = [settings_of(counted(cuts, size)) for size in SIZES]
     ways = dict.fromkeys(setting.way for settings in by_size for setting in settings)
     return [[_setting_for(size, way, some) for size, some in zip(SIZES, by_size, strict=True)] for way in ways]
 

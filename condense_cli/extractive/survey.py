@@ -26,6 +26,7 @@ from .pasted import Address, own_units
 from .surroundings import Surroundings
 from .units import Units, split
 from .versions import Line, editable_lines
+from .weights import OVERSTATED
 
 
 class _Units(Mapping[Key, Units]):
@@ -111,8 +112,8 @@ class Survey:
         return Headings(self.parts.values())
 
     def said_by(self, keys: Iterable[Key]) -> Coverage:
-        """For every key of units how often these parts say it."""
-        said = Coverage.of(self.weights)
+        """For every key of units how often these parts say it, and how much of it is expected to be needed."""
+        said = Coverage.of(weight / OVERSTATED for weight in self.weights)
         for key in keys:
             for unit in self.keys[key]:
                 said.add(unit)

@@ -18,7 +18,7 @@ from .form import Field, FieldFault, fields, sections_of_whole
 
 _RECENT: Final = {"type": "preserve_recent", "keep_recent_count": 5}
 TEMPLATES: Final[dict[str, dict[str, Any]]] = {
-    "extract": {"selection": _RECENT, "mode": "extract", "extract_config": {"min_worth": 0.14}},
+    "extract": {"selection": _RECENT, "mode": "extract", "extract_config": {"min_worth": 0.18}},
     "individual": {
         "selection": _RECENT,
         "mode": "individual",

@@ -101,7 +101,7 @@ def test_a_run_that_is_explained_says_why_in_words() -> None:
     assert re.search(r"\n    … (\d+ more lines: )?.*named again in message \d+", diff)
     said = " ".join(table.split())
     assert re.search(r"cut: [^.]+ \(\d+ lines?\)[^.]*\. Kept: [^.]+ \(\d+ lines?\)", said)
-    assert "edited later in this file, message 27" in said
+    assert "edited later in this file, message 103" in said
     assert max(map(len, table.splitlines())) <= 80
 
 

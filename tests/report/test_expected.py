@@ -35,7 +35,7 @@ def test_nothing_is_expected_where_nothing_was_measured(arguments: tuple[str, ..
 def test_another_threshold_was_not_measured(tmp_path: Path) -> None:
     balanced = condense("presets", "show", "balanced").text
     other = tmp_path / "other.yaml"
-    other.write_text(balanced.replace("min_worth: 0.14", "min_worth: 0.37"))
+    other.write_text(balanced.replace("min_worth: 0.18", "min_worth: 0.37"))
     assert _report("--config", str(other))["expected"] is None
     fewer = tmp_path / "fewer.yaml"
     fewer.write_text(balanced.replace("keep_recent_count: 5", "keep_recent_count: 2"))

@@ -59,7 +59,7 @@ PRESETS: Final[dict[str, Configuration]] = {
                 name="Lines worth their tokens",
                 selection=Selection(type="preserve_recent", keep_recent_count=5),
                 mode="extract",
-                extract_config=ExtractConfig(min_tokens=100, min_worth=0.14),
+                extract_config=ExtractConfig(min_tokens=100, min_worth=0.18),
             ),
         ),
     ),
