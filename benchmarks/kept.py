@@ -1,0 +1,168 @@
+"""How much preset `balanced` keeps, to each size: the first table of docs/quality.md.
+
+    python benchmarks/kept.py SESSION...
+    python benchmarks/kept.py SESSION... --write
+
+Sessions are cut as `condense evaluate` does, and each is condensed with weights that its project had no part in
+(`left_out.py`). In brackets the same choice of lines by someone who knows which facts and lines are asked later: about
+all that the room allows.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+import left_out
+from measure_tables import PROJECT
+from msgspec import Struct
+
+from condense_cli import api
+from condense_cli.config.presets import load_preset
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.tokens import Counter
+from condense_cli.errors import CondenseError
+from condense_cli.extractive.likelihood import MODEL
+from condense_cli.extractive.survey import Survey
+from condense_cli.extractive.weights import OVERSTATED
+from condense_cli.quality.cases import Case, cases_of
+from condense_cli.quality.evaluation import CUTS
+from condense_cli.quality.needs import Needs
+from condense_cli.quality.witnesses.condensed import Condensed
+from condense_cli.storage.processes import in_order, usable_processors
+
+PRESET: Final = "balanced"
+SIZES: Final = (None, 0.62, 0.47, 0.3)
+MEASURES: Final = ("facts", "edits", "bits", "grounding")
+OF_WORST: Final = ("facts", "edits")
+UNASKED: Final = 0.001
+"""What something is worth that nobody asks for, of what it was: it comes last, in the same order."""
+
+PAGE: Final = PROJECT / "docs" / "quality.md"
+BEGIN: Final = "<!-- written by benchmarks/kept.py --write -->"
+END: Final = "<!-- end of what is kept -->"
+
+
+class Kept(Struct):
+    """What is left of one cut at one size, and kept by each measure; with foresight as well."""
+
+    project: str
+    size: float | None
+    counts: bool
+    left: float
+    shares: dict[str, float | None]
+    foreseen: dict[str, float | None]
+
+
+def kept_of(path: Path) -> list[Kept]:
+    """All cuts of a session at every size; none where it cannot be read."""
+    try:
+        transcript = api.load(path)
+    except CondenseError:
+        return []
+    cases, _ = cases_of(transcript, CUTS, Counter.of(transcript))
+    with left_out.without(path):
+        return [_kept(left_out.project_of(path), case, size) for case in cases for size in SIZES]
+
+
+def _kept(project: str, case: Case, size: float | None) -> Kept:
+    target = None if size is None else case.target(size)
+    left, shares = _shares(case, target)
+    foreseen = {} if size is None else _shares(case, target, foresees=True)[1]
+    return Kept(project, size, target is None or not case.is_crowded(target), left, shares, foreseen)
+
+
+def _shares(case: Case, target: int | None, *, foresees: bool = False) -> tuple[float, dict[str, float | None]]:
+    with foresight(case.questions.asked) if foresees else nullcontext():
+        # Nothing proves the result: the file goes on behind the cut, so that it would not read back the same.
+        done = api.condense(
+            case.before,
+            load_preset(PRESET),
+            target_tokens=target,
+            counter=case.count,
+            factor=AS_COUNTED,
+            proves=False,
+        )
+    messages = done.transcript.messages
+    kept = Condensed(messages, case.questions)
+    shares = {**kept.recall.shares(), **case.witnesses(kept, [one for one in MEASURES if one not in OF_WORST])}
+    return case.size_of(messages) / case.tokens, shares
+
+
+@contextmanager
+def foresight(asked: Needs) -> Iterator[None]:
+    """While it is entered, the extraction knows what is asked for."""
+    usual = Survey.__init__
+
+    def knowing(survey: Survey, *given: Any, **named: Any) -> None:
+        usual(survey, *given, **named)
+        for number, fact in enumerate(survey.facts):
+            survey.weights[number] = OVERSTATED if fact in asked.facts else UNASKED * survey.weights[number]
+        for number, line in enumerate(survey.lines, len(survey.facts)):
+            survey.weights[number] = (
+                OVERSTATED * MODEL.line if line in asked.lines else UNASKED * survey.weights[number]
+            )
+
+    Survey.__init__ = knowing  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        Survey.__init__ = usual  # type: ignore[method-assign]
+
+
+def table(found: Sequence[Kept]) -> Iterator[str]:
+    yield f"| | cuts | tokens left | {' | '.join(f'`{one}`' for one in MEASURES)} | worst project: facts, edits |"
+    yield f"| --- | {' '.join(['---: |'] * (3 + len(MEASURES)))}"
+    for size in SIZES:
+        rows = [one for one in found if one.size == size]
+        counted = [one for one in rows if one.counts]
+        yield _row("as it comes" if size is None else f"to {size:.0%}", rows)
+        if 0 < len(counted) < len(rows):
+            yield _row("cuts that count", counted)
+
+
+def _row(name: str, rows: Sequence[Kept]) -> str:
+    cells = []
+    for measure in MEASURES:
+        foreseen = _mean([one.foreseen for one in rows], measure)
+        cells.append(f"{_mean([one.shares for one in rows], measure)}{f' ({foreseen})' if foreseen else ''}")
+    worst = ", ".join(_worst(rows, measure) for measure in OF_WORST)
+    return f"| {name} | {len(rows)} | {100 * fmean(one.left for one in rows):.0f} | {' | '.join(cells)} | {worst} |"
+
+
+def _mean(shares: Sequence[Mapping[str, float | None]], measure: str) -> str:
+    asked = [share for one in shares if (share := one.get(measure)) is not None]
+    return f"{100 * fmean(asked):.1f}" if asked else ""
+
+
+def _worst(rows: Sequence[Kept], measure: str) -> str:
+    projects: dict[str, list[float]] = {}
+    for one in rows:
+        if (share := one.shares[measure]) is not None:
+            projects.setdefault(one.project, []).append(share)
+    return f"{100 * min(map(fmean, projects.values())):.1f}" if projects else "–"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("paths", nargs="+", type=Path, metavar="SESSION")
+    parser.add_argument("--jobs", type=int, default=usable_processors())
+    parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.relative_to(PROJECT)}")
+    given = parser.parse_args(arguments)
+    found = [one for some in in_order(kept_of, given.paths, given.jobs) for one in some]
+    if not found:
+        parser.error("nothing to measure: no session could be read, or none asks for anything behind its cuts")
+    text = "\n".join(table(found))
+    if given.write:
+        before, _, rest = PAGE.read_text().partition(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
