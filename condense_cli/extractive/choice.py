@@ -28,8 +28,9 @@ _SHARE: Final = 1_000
 """So many tokens, and such a part of the budget, are not worth looking for what fits into them."""
 
 _SMALL_GAP: Final = 4
-"""Gaps of so many units are closed where a marker costs as much as they do."""
-
+_BESIDE_LINES: Final = 2
+"""Gaps of so many units are closed where they cost no more than a marker; beside a line that an edit may have to match,
+and with a budget, than so many: edits take lines in a row."""
 
 _ROUNDS: Final = 6
 """So often more is chosen once the exact count of what was chosen is known."""
@@ -74,6 +75,7 @@ class Candidates(Struct):
     marker: int
     pieces: Mapping[int, tuple[int, int]] = {}
     fixed: Sequence[int] = ()
+    lines: int = _UNLIMITED
 
 
 class Choice:
@@ -187,7 +189,7 @@ class Choice:
                 self._too_large.append(unit)
             else:
                 self._take(added, cost)
-                self._close_gaps(added)
+                self._close_gaps(added, budget)
 
     def undo(self, tokens: int) -> bool:
         """Take back the newest choices until so many tokens are free again; whether there was anything to take back.
@@ -258,18 +260,20 @@ class Choice:
     def _push(self, ratio: float, unit: int) -> None:
         heapq.heappush(self._again, (-ratio, -unit))
 
-    def _close_gaps(self, added: Sequence[int]) -> None:
+    def _close_gaps(self, added: Sequence[int], budget: int) -> None:
         """Close small gaps beside what was chosen."""
         kept, left, tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
         for end in dict.fromkeys((added[0], added[-1])):
+            is_line = self.all.keys[end][-1:] >= (self.all.lines,)
+            most = _BESIDE_LINES * marker if is_line and not self._least else marker
             # Mostly the next unit alone is too large for that, or is chosen.
-            if not left[end] and not kept[end - 1] and tokens[end - 1] <= marker:
-                self._close_gap(end, -1)
-            if not left[end + 1] and not kept[end + 1] and tokens[end + 1] <= marker:
-                self._close_gap(end, 1)
+            if not left[end] and not kept[end - 1] and tokens[end - 1] <= most:
+                self._close_gap(end, -1, min(most, budget - self.spent + marker))
+            if not left[end + 1] and not kept[end + 1] and tokens[end + 1] <= most:
+                self._close_gap(end, 1, min(most, budget - self.spent + marker))
 
-    def _close_gap(self, unit: int, direction: int) -> None:
-        """Choose the few units between a chosen one and the next, or an end, where they cost no more than a marker."""
+    def _close_gap(self, unit: int, direction: int, most: int) -> None:
+        """Choose the few units between a chosen one and the next, or an end, that take at most so many tokens."""
         kept, left, all_tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
         found: list[int] = []
         tokens = 0
@@ -286,7 +290,7 @@ class Choice:
                 break
             found.append(unit)
             tokens += all_tokens[unit]
-            if tokens > marker or len(found) > _SMALL_GAP:
+            if tokens > most or len(found) > _SMALL_GAP:
                 return
         if found:
             self._take(sorted(found), tokens - marker)

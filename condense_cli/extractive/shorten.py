@@ -129,7 +129,7 @@ class Priced:
             unit_keys += survey.keys[key]
             for unit, (start, stop) in costs.pieces.items():
                 pieces[offset + unit] = offset + start, offset + stop
-        return Candidates(tokens, values, unit_keys, stretches, gap, pieces, chosen)
+        return Candidates(tokens, values, unit_keys, stretches, gap, pieces, chosen, len(survey.facts))
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:

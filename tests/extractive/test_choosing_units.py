@@ -7,6 +7,7 @@ import weakref
 from array import array
 from itertools import groupby
 
+import pytest
 from build import anthropic, assistant, call, result, user
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +100,34 @@ def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: li
     choice.fill(None)
     left = [unit for unit in range(len(found.tokens)) if not choice.kept[unit]]
     assert not [unit for unit in left if ratio(found, choice, unit) >= least * 1.000_001]
+
+
+@pytest.mark.parametrize(
+    ("between", "budget", "least", "closes"),
+    [
+        ((8, 8), 200, 0.0, True),
+        ((10, 9), 200, 0.0, False),
+        ((8, 8), 56, 0.0, True),
+        ((8, 8), 55, 0.0, False),
+        ((4, 4, 4, 4), 200, 0.0, True),
+        ((2, 2, 2, 2, 2), 200, 0.0, False),
+        ((5, 4), None, 0.01, True),
+        ((8, 8), None, 0.01, False),
+    ],
+)
+@pytest.mark.parametrize("are_lines", [False, True])
+def test_small_gaps_are_closed(
+    between: tuple[int, ...], budget: int | None, least: float, *, closes: bool, are_lines: bool
+) -> None:
+    """Between two things that are needed, where there is room; larger ones between lines. Markers take nine tokens."""
+    tokens = array(UNSIGNED, (20, *between, 20))
+    keys = [(0,), *(() for _ in between), (1,)]
+    nothing = array("d", bytes(8 * len(tokens)))
+    found = Candidates(tokens, nothing, keys, [Stretch(0, len(tokens))], MARKER, lines=0 if are_lines else 2)
+    choice = Choice(found, Coverage.of((1.0, 1.0)), least)
+    choice.fill(budget)
+    assert all(choice.kept) == (closes and (are_lines or sum(between) <= MARKER))
+    assert (choice.kept[0], choice.kept[-1]) == (1, 1)
 
 
 def session(log: str, *, is_long: bool) -> Survey:
