@@ -3,9 +3,9 @@
 Fitted on 2026-11-24 to 76 sessions. Measured on projects that were left out:
 
 - target 62% (61.1% of the tokens left): fact recall 0.992, edit recall 0.986; worst 0.960 (ohmyposh), 0.944 (sample)
-- target 47% (46.7% of the tokens left): fact recall 0.970, edit recall 0.952; worst 0.893 (ohmyposh), 0.745
+- target 47% (46.7% of the tokens left): fact recall 0.970, edit recall 0.948; worst 0.893 (ohmyposh), 0.745
   (entiresem)
-- target 30% (30.1% of the tokens left): fact recall 0.877, edit recall 0.792; worst 0.667 (entiresem), 0.561
+- target 30% (30.1% of the tokens left): fact recall 0.877, edit recall 0.789; worst 0.673 (entiresem), 0.561
   (JSSoundRecorder)
 - min_worth 0.14 (73.5% of the tokens left): fact recall 0.998, edit recall 0.991; worst 0.981 (entiresem), 0.914
   (entireskills)

@@ -194,7 +194,7 @@ def test_presets_meet_the_target(path: Any, preset: str) -> None:
             assert target < shown(condensation.protected_tokens + 400)
         else:
             met += 1
-            # In a short text a line is more than 2%, or what a reference saves to a text that the line makes another one.
+            # In a short text a line is more than 2%, or a reference to a text that the line makes another one.
             least = min(0.98 * target - shown(200), lossless.shown_after)
             assert least <= condensation.shown_after <= target, (share, condensation.passes)
     assert met > 2
