@@ -29,8 +29,14 @@ _SHARE: Final = 1_000
 
 _SMALL_GAP: Final = 4
 _BESIDE_LINES: Final = 2
-"""Gaps of so many units are closed where they cost no more than a marker; beside a line that an edit may have to match,
-and with a budget, than so many: edits take lines in a row."""
+_BESIDE_ROWS: Final = 4
+_ROW: Final = 5
+"""Gaps of so many units are closed where they cost no more than a marker. Edits take lines in a row, so with a budget
+it may be more beside a line that one may have to match: so many markers, and so many where so many are in a row."""
+
+_CLOSING: Final = 3
+"""A unit behind a row that says nothing, as a bracket does, comes with it where it takes no more tokens: edits end on
+such lines."""
 
 _ROUNDS: Final = 6
 """So often more is chosen once the exact count of what was chosen is known."""
@@ -264,13 +270,30 @@ class Choice:
         """Close small gaps beside what was chosen."""
         kept, left, tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
         for end in dict.fromkeys((added[0], added[-1])):
-            is_line = self.all.keys[end][-1:] >= (self.all.lines,)
-            most = _BESIDE_LINES * marker if is_line and not self._least else marker
+            most, behind = marker, 0
+            if not self._least and self.all.keys[end][-1:] >= (self.all.lines,):
+                first, last = self._row(end)
+                most *= _BESIDE_LINES if last - first < _ROW else _BESIDE_ROWS
+                behind = last if last - first >= _ROW and end == added[-1] else 0
             # Mostly the next unit alone is too large for that, or is chosen.
             if not left[end] and not kept[end - 1] and tokens[end - 1] <= most:
                 self._close_gap(end, -1, min(most, budget - self.spent + marker))
             if not left[end + 1] and not kept[end + 1] and tokens[end + 1] <= most:
                 self._close_gap(end, 1, min(most, budget - self.spent + marker))
+            if behind and not left[behind] and not kept[behind] and not self.all.keys[behind]:
+                cost = self._cost((behind,))
+                if tokens[behind] <= _CLOSING and self.spent + cost <= budget:
+                    self._take((behind,), cost)
+
+    def _row(self, unit: int) -> tuple[int, int]:
+        """The first unit of those chosen in a row with one, and the one behind the last, as far as it matters."""
+        kept, left = self.kept, self._left
+        first, last = unit, unit + 1
+        while unit - first < _ROW and not left[first] and kept[first - 1]:
+            first -= 1
+        while last - unit <= _ROW and not left[last] and kept[last]:
+            last += 1
+        return first, last
 
     def _close_gap(self, unit: int, direction: int, most: int) -> None:
         """Choose the few units between a chosen one and the next, or an end, that take at most so many tokens."""

@@ -130,6 +130,22 @@ def test_small_gaps_are_closed(
     assert (choice.kept[0], choice.kept[-1]) == (1, 1)
 
 
+# An edit replaces a function rather than a line: what is nearly whole becomes whole, with the bracket that ends it.
+@pytest.mark.parametrize(
+    ("row", "gap", "behind", "is_closed", "has_end"),
+    [(5, 4 * MARKER, 3, True, True), (4, 4 * MARKER, 3, False, False), (5, 4 * MARKER + 1, 4, False, False)],
+)
+def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, is_closed: bool, has_end: bool) -> None:
+    """Where a gap takes no more than four markers, and what is behind the row says nothing."""
+    tokens = array(UNSIGNED, (5, gap, *[5] * row, behind, 500))
+    keys = [(0,), (), *((1 + number,) for number in range(row)), (), ()]
+    found = Candidates(tokens, array("d", bytes(8 * len(tokens))), keys, [Stretch(0, len(tokens))], MARKER, lines=0)
+    choice = Choice(found, Coverage.of([1.0] * (row + 1)))
+    choice.fill(200)
+    assert list(choice.kept) == [1, is_closed, *[1] * row, has_end, 0]
+    assert choice.spent == cost_of(found, choice.kept)
+
+
 def session(log: str, *, is_long: bool) -> Survey:
     rows = range(40 if is_long else 12)
     text = "\n".join(f"{row}: {log}_{row} = load('src/{log}_{row % 5}.py')" for row in rows)
