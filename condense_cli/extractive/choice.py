@@ -270,30 +270,30 @@ class Choice:
         """Close small gaps beside what was chosen."""
         kept, left, tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
         for end in dict.fromkeys((added[0], added[-1])):
-            most, behind = marker, 0
+            most, is_in_row = marker, False
             if not self._least and self.all.keys[end][-1:] >= (self.all.lines,):
-                first, last = self._row(end)
-                most *= _BESIDE_LINES if last - first < _ROW else _BESIDE_ROWS
-                behind = last if last - first >= _ROW and end == added[-1] else 0
+                is_in_row = self._is_in_row(end)
+                most *= _BESIDE_ROWS if is_in_row else _BESIDE_LINES
             # Mostly the next unit alone is too large for that, or is chosen.
             if not left[end] and not kept[end - 1] and tokens[end - 1] <= most:
                 self._close_gap(end, -1, min(most, budget - self.spent + marker))
             if not left[end + 1] and not kept[end + 1] and tokens[end + 1] <= most:
                 self._close_gap(end, 1, min(most, budget - self.spent + marker))
-            if behind and not left[behind] and not kept[behind] and not self.all.keys[behind]:
+            behind = end + 1
+            if is_in_row and not left[behind] and not kept[behind] and not self.all.keys[behind]:
                 cost = self._cost((behind,))
                 if tokens[behind] <= _CLOSING and self.spent + cost <= budget:
                     self._take((behind,), cost)
 
-    def _row(self, unit: int) -> tuple[int, int]:
-        """The first unit of those chosen in a row with one, and the one behind the last, as far as it matters."""
+    def _is_in_row(self, unit: int) -> bool:
+        """Whether so many units are chosen in a row with one that it is a row."""
         kept, left = self.kept, self._left
         first, last = unit, unit + 1
-        while unit - first < _ROW and not left[first] and kept[first - 1]:
+        while last - first < _ROW and not left[first] and kept[first - 1]:
             first -= 1
-        while last - unit <= _ROW and not left[last] and kept[last]:
+        while last - first < _ROW and not left[last] and kept[last]:
             last += 1
-        return first, last
+        return last - first == _ROW
 
     def _close_gap(self, unit: int, direction: int, most: int) -> None:
         """Choose the few units between a chosen one and the next, or an end, that take at most so many tokens."""

@@ -140,7 +140,7 @@ def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, is_close
     tokens = array(UNSIGNED, (5, gap, *[5] * row, behind, 500))
     keys = [(0,), (), *((1 + number,) for number in range(row)), (), ()]
     found = Candidates(tokens, array("d", bytes(8 * len(tokens))), keys, [Stretch(0, len(tokens))], MARKER, lines=0)
-    choice = Choice(found, Coverage.of([1.0] * (row + 1)))
+    choice = Choice(found, Coverage.of(map(float, range(row + 1, 0, -1))))
     choice.fill(200)
     assert list(choice.kept) == [1, is_closed, *[1] * row, has_end, 0]
     assert choice.spent == cost_of(found, choice.kept)
