@@ -131,17 +131,20 @@ def test_small_gaps_are_closed(
 
 
 # An edit replaces a function rather than a line: what is nearly whole becomes whole, with the bracket that ends it.
+@pytest.mark.parametrize("goes_down", [False, True])
 @pytest.mark.parametrize(
-    ("row", "gap", "behind", "is_closed", "has_end"),
-    [(5, 4 * MARKER, 3, True, True), (4, 4 * MARKER, 3, False, False), (5, 4 * MARKER + 1, 4, False, False)],
+    ("row", "gap", "behind", "becomes_whole"),
+    [(5, 4 * MARKER, 3, True), (4, 4 * MARKER, 3, False), (5, 4 * MARKER + 1, 4, False)],
 )
-def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, is_closed: bool, has_end: bool) -> None:
-    """Where a gap takes no more than four markers, and what is behind the row says nothing."""
+def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, becomes_whole: bool, goes_down: bool) -> None:
+    """A gap of four markers is closed, and what says nothing taken, beside the line that makes a row of five."""
     tokens = array(UNSIGNED, (5, gap, *[5] * row, behind, 500))
     keys = [(0,), (), *((1 + number,) for number in range(row)), (), ()]
     found = Candidates(tokens, array("d", bytes(8 * len(tokens))), keys, [Stretch(0, len(tokens))], MARKER, lines=0)
-    choice = Choice(found, Coverage.of(map(float, range(row + 1, 0, -1))))
+    worths = [float(number) for number in range(1, row + 1)]
+    choice = Choice(found, Coverage.of([10.0, *(reversed(worths) if goes_down else worths)]))
     choice.fill(200)
+    is_closed, has_end = becomes_whole and not goes_down, becomes_whole and goes_down
     assert list(choice.kept) == [1, is_closed, *[1] * row, has_end, 0]
     assert choice.spent == cost_of(found, choice.kept)
 
