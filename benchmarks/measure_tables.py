@@ -16,7 +16,7 @@ from condense_cli.quality.evaluation import Cut, Evaluated
 PROJECT: Final = Path(__file__).resolve().parent.parent
 SIZES: Final = (0.5, 0.3)
 OWN: Final = "balanced"
-SHORT: Final = ("facts", "edits", "bits", "grounding")
+SHORT: Final = ("facts", "edits", "old_strings", "bits", "grounding")
 """Of these the table by kind of client tells."""
 
 _NEAR: Final = 0.03
