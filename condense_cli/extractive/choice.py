@@ -3,7 +3,8 @@
 What a unit adds is the value of its keys that no chosen unit covers yet, and a value of its own. What it costs are its
 tokens and the change in markers: a unit beside a chosen one needs none, one that closes a gap saves one. So the choice
 grows in spans. Values only shrink as others are chosen and costs only shrink beside what is chosen, so a queue with
-values that are looked at again when they come up finds the best unit in logarithmic time.
+values that are looked at again when they come up finds the best unit in logarithmic time. Texts of which nothing is
+chosen, and which leave no marker, wait in it as a whole (`opening`).
 
 Of a long conversation there are hundreds of thousands of units, so what is known of each stands in arrays, and is kept
 up to date beside each choice: a unit is looked at far more often than one is chosen.
@@ -13,18 +14,16 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Final
 
-from msgspec import Struct
-
+from .candidates import UNLIMITED, UNSIGNED, Candidates, Stretch
 from .coverage import Coverage
+from .opening import Texts, best_together
 
-_UNLIMITED: Final = 1 << 60
-
-_REST: Final = 3
-_SHARE: Final = 1_000
+REST: Final = 3
+SHARE: Final = 1_000
 """So many tokens, and such a part of the budget, are not worth looking for what fits into them."""
 
 _SMALL_GAP: Final = 4
@@ -38,50 +37,13 @@ _CLOSING: Final = 3
 """A unit behind a row that says nothing, as a bracket does, comes with it where it takes no more tokens: edits end on
 such lines."""
 
-_ROUNDS: Final = 6
-"""So often more is chosen once the exact count of what was chosen is known."""
-
 _SAME: Final = 0.999
-"""A unit whose value shrank by less than this is taken as it comes."""
-
-UNSIGNED: Final = "I"
-"""The type of an array of numbers of units, or of tokens: four bytes each."""
+_SAME_TEXT: Final = 0.98
+"""A unit whose value shrank by less than this is taken as it comes, and so is the best of a closed text."""
 
 _EDGE, _MISSING_BEFORE, _MISSING_BEHIND = 1, 2, 4
 """What is at the left of a unit: the beginning of its stretch; lines that are missing there already; such at the end
 of the stretch before."""
-
-
-class Stretch(Struct):
-    """The units of one text as they are chosen from.
-
-    `start` is the number of its first unit among all units; `gaps` are the units, counted from there, before which
-    something is missing already, or the end; a stretch that `vanishes` leaves no marker while nothing of it is chosen;
-    `opening` are the tokens that its first chosen unit costs besides.
-    """
-
-    start: int
-    stop: int
-    gaps: Collection[int] = ()
-    opening: int = 0
-    vanishes: bool = False
-
-
-class Candidates(Struct):
-    """All units to choose from: tokens, values and keys by unit.
-
-    `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one. Units
-    that are `fixed` are chosen whatever the budget; of a line in pieces all are.
-    """
-
-    tokens: array[int]
-    values: array[float]
-    keys: Sequence[tuple[int, ...]]
-    stretches: Sequence[Stretch]
-    marker: int
-    pieces: Mapping[int, tuple[int, int]] = {}
-    fixed: Sequence[int] = ()
-    lines: int = _UNLIMITED
 
 
 class Choice:
@@ -103,23 +65,33 @@ class Choice:
         self._costs = array("i", map(candidates.marker.__add__, candidates.tokens))
         """Tokens of each unit, with a marker more or less for what is beside it."""
         self._stretch_of = array(UNSIGNED)
-        self._first = [
-            stretch.opening + candidates.marker if stretch.vanishes else 0 for stretch in candidates.stretches
-        ]
+        self._first = [0] * len(candidates.stretches)
         """What a unit costs besides that is the first to be chosen of its stretch; 0 once one is."""
         for number, stretch in enumerate(candidates.stretches):
             self._stretch_of.extend(repeat(number, stretch.stop - stretch.start))
             self._bound(stretch)
-            if not stretch.vanishes:
+            if stretch.opening is None:
                 self.spent += candidates.marker
         self._taken: list[tuple[Sequence[int], int]] = []
         self._too_large: list[int] = []
         self._ratios = ratios = array("d", map(self._ratio, range(size)))
-        """What each unit added for each token at first."""
-        worth_it = (unit for unit in range(size) if self._may_be_worth_it(unit, ratios[unit]))
-        # All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
-        self._sorted = array(UNSIGNED, sorted(worth_it, key=ratios.__getitem__))
+        """What each unit added for each token at first, in an open text."""
         self._again: list[tuple[float, int]] = []
+        """Units that came up before and, behind all units, stretches of which nothing was chosen at first."""
+        self._texts = Texts(candidates)
+        self._first = self._texts.costs
+        # All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
+        self._sorted = array(UNSIGNED)
+        open_units: list[int] = []
+        for number, stretch in enumerate(candidates.stretches):
+            units = range(stretch.start, stretch.stop)
+            if stretch.opening is None:
+                open_units += (unit for unit in units if self._may_be_worth_it(unit, ratios[unit]))
+            else:
+                worth_it = sorted((unit for unit in units if ratios[unit] > 0), key=ratios.__getitem__, reverse=True)
+                self._texts.order(number, array(UNSIGNED, worth_it))
+                self._push_text(number)
+        self._sorted = array(UNSIGNED, sorted(open_units, key=ratios.__getitem__))
         for unit in candidates.fixed:
             self._take((unit,), self._cost((unit,)))
         self._taken.clear()  # So that nothing takes them back.
@@ -146,23 +118,27 @@ class Choice:
         """Whether a unit of this ratio may be chosen before one beside it is, with which it comes up again."""
         if ratio <= 0:
             return False  # What adds nothing, such as a blank line, is chosen only to close a gap.
-        # Pieces of a line cost less once its ends are chosen, and a text of which nothing stays less once something is.
-        return ratio >= self._least or unit in self.all.pieces or self._first[self._stretch_of[unit]] > 0
+        # Pieces of a line cost less once its ends are chosen.
+        return ratio >= self._least or unit in self.all.pieces
 
     def fill(self, budget: int | None) -> None:
         """Choose the best units that fit, until the budget of tokens is spent but for a rest or none is left that fits.
 
         Without a budget all fit.
         """
-        budget = _UNLIMITED if budget is None else budget
-        rest, least = max(_REST, budget // _SHARE), self._least
+        budget = UNLIMITED if budget is None else budget
+        rest, least = max(REST, budget // SHARE), self._least
         for unit in self._too_large:
-            self._push(self._ratio(unit), unit)
+            number = self._stretch_of[unit]
+            if self._texts.is_closed(number):
+                self._push_text(number)
+            else:
+                self._push(self._ratio(unit), unit)
         self._too_large = []
         # Of what is asked for each unit, and again each time it comes up, as much as may be stands here.
         queue, again, ratios, kept, pieces = self._sorted, self._again, self._ratios, self.kept, self.all.pieces
         values, keys, gains, costs = self.all.values, self.all.keys, self.covered.gains, self._costs
-        first, stretch_of = self._first, self._stretch_of
+        first, stretch_of, size = self._first, self._stretch_of, len(kept)
         while budget - self.spent > rest:
             if queue:
                 unit = queue[-1]
@@ -177,7 +153,12 @@ class Choice:
                 before, unit = -before, -unit
             else:
                 break
-            if kept[unit]:
+            is_best = unit >= size
+            if is_best:
+                unit = self._best_of(unit - size, before)
+                if unit < 0:
+                    continue
+            elif kept[unit]:
                 continue
             value = values[unit]
             for key in keys[unit]:
@@ -187,9 +168,9 @@ class Choice:
             added: Sequence[int] = self._with_ends(unit) if unit in pieces else (unit,)
             cost = self._cost(added) if len(added) > 1 else costs[added[0]] + first[stretch_of[unit]]
             ratio = value / cost if cost > 1 else value
-            if ratio < least:
+            if ratio < least and not is_best:
                 continue
-            if ratio < before * _SAME:
+            if ratio < before * _SAME and not is_best:
                 heapq.heappush(again, (-ratio, -unit))
             elif self.spent + cost > budget:
                 self._too_large.append(unit)
@@ -212,16 +193,52 @@ class Choice:
                 self.covered.take_back(self.all.keys[unit])
         return had_any
 
+    def _push_text(self, number: int) -> None:
+        """Let a closed stretch wait for what its best units add together."""
+        share, _ = self._together(number)
+        if share > self._least:
+            self._push(share, len(self.kept) + number)
+
+    def _best_of(self, number: int, before: float) -> int:
+        """The unit to begin with of a closed stretch that comes up; -1 where none is chosen now.
+
+        Of an open one the next unit begins to wait.
+        """
+        if self._texts.is_closed(number):
+            share, unit = self._together(number)
+            if share >= before * _SAME_TEXT:
+                return unit
+            self._push_text(number)
+            return -1
+        for unit in self._texts.next(number):
+            self._push(self._ratios[unit], unit)
+        following = self._texts.upcoming(number)
+        if following is not None:
+            self._push(self._ratios[following], len(self.kept) + number)
+        return -1
+
+    def _together(self, number: int) -> tuple[float, int]:
+        """What the best units of a closed stretch add for each token, and the one to begin with."""
+        first, title = self._first[number], self._texts.title_above(number)
+        units = self._texts.best(number, self._value)
+        found = [(self._value(unit), self._costs[unit], unit) for unit in units]
+        comes_along = 0.0 if title is None else self._value(self.all.stretches[title].start)
+        return best_together(found, comes_along, first, self.all.marker)
+
+    def _value(self, unit: int) -> float:
+        """What the unit adds."""
+        gains, value = self.covered.gains, self.all.values[unit]
+        # Not `sum`: it rounds otherwise from Python 3.12 on, and ratios are compared.
+        for key in self.all.keys[unit]:
+            value += gains[key]
+        return value
+
     def _ratio(self, unit: int) -> float:
         """What the unit adds for each token."""
-        candidates, gains = self.all, self.covered.gains
-        value = candidates.values[unit]
-        # Not `sum`: it rounds otherwise from Python 3.12 on, and ratios are compared.
-        for key in candidates.keys[unit]:
-            value += gains[key]
+        value = self._value(unit)
         if not value:
             return 0.0
-        if unit in candidates.pieces:
+        if unit in self.all.pieces:
             cost = self._cost(self._with_ends(unit))
         else:  # As `_cost` has it, without the way there: this is asked most of all.
             cost = self._costs[unit] + self._first[self._stretch_of[unit]]
@@ -249,7 +266,11 @@ class Choice:
         kept, left, costs, marker = self.kept, self._left, self._costs, self.all.marker
         self.spent += cost
         self._taken.append((added, cost))
-        self._first[self._stretch_of[added[0]]] = 0
+        number = self._stretch_of[added[0]]
+        if self._texts.is_closed(number):
+            for other in self._texts.open(number):
+                self._push_text(other)
+            self._best_of(number, 0.0)
         for unit in added:
             kept[unit] = 1
             if not left[unit]:
@@ -271,7 +292,7 @@ class Choice:
         kept, left, tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
         for end in dict.fromkeys((added[0], added[-1])):
             most, is_in_row = marker, False
-            if not self._least and self.all.keys[end][-1:] >= (self.all.lines,):
+            if self.all.keys[end][-1:] >= (self.all.lines,):
                 is_in_row = self._is_in_row(end)
                 most *= _BESIDE_ROWS if is_in_row else _BESIDE_LINES
             # Mostly the next unit alone is too large for that, or is chosen.
@@ -317,20 +338,3 @@ class Choice:
                 return
         if found:
             self._take(sorted(found), tokens - marker)
-
-
-def fit(choice: Choice, budget: int, measure: Callable[[], int]) -> None:
-    """Choose as much as the budget allows by exact count: `measure` counts the texts as chosen at that moment.
-
-    The tokens of single lines add up to a little more than those of the text, so what is left over is spent again.
-    """
-    limit, excess = budget, 0
-    for _ in range(_ROUNDS):
-        before = choice.spent
-        choice.fill(limit)
-        excess = measure() - budget
-        if excess > 0 or (choice.spent == before and limit != budget) or -excess <= max(_REST, budget // _SHARE):
-            break
-        limit = choice.spent - excess
-    while excess > 0 and choice.undo(excess):
-        excess = measure() - budget

@@ -35,7 +35,10 @@ _WORD: Final = lazy_pattern(r"[^\W\d_]")
 
 
 class Heading(Struct, frozen=True):
-    """The heading of a call in its parts. `replaced` are texts that an edit put others in place of."""
+    """The heading of a call in its parts: the tool, and on a line of its own what it works on, as it stood there.
+
+    `replaced` are texts that an edit put others in place of.
+    """
 
     tool: str
     argument: str = ""
@@ -44,12 +47,16 @@ class Heading(Struct, frozen=True):
 
     def __str__(self) -> str:
         argument = self.argument if len(self.argument) <= _LONGEST else self.argument[:_LONGEST] + "…"
-        return f"## {self.tool} {argument}".rstrip() + self.ending
+        return f"## {self.tool}{self.ending}\n{argument}".rstrip()
 
     def over(self, lines: str) -> str:
         """The heading where these lines are the first below it: what they begin with is not said twice."""
         is_said = self.argument and lines.startswith(self.argument)
         return f"## {self.tool}{self.ending}" if is_said else str(self)
+
+    def is_of(self, part: Part) -> bool:
+        """Whether an argument is the one below the tool's name, whole."""
+        return part.text.strip() == self.argument and len(self.argument) <= _LONGEST
 
     def says(self, part: Part) -> bool:
         """Whether nothing is to be told of an argument but what the heading says.

@@ -17,7 +17,7 @@ from ..core.facts import facts_of
 from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..core.tokens import Counter
-from .choice import UNSIGNED
+from .candidates import UNSIGNED
 from .editable import Shape, shape_of
 from .kinds import kinds_of
 from .mentions import Form, form_of

@@ -8,7 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.lazy_text import Text
-from .choice import Candidates, Choice, Stretch, fit
+from .candidates import Candidates, Stretch
+from .choice import Choice
+from .fitting import fit
 from .parts import Key
 from .shorten import Priced, further_tokens, marker_tokens, rendered, stretches_of, text_with
 from .summary import Sections
@@ -53,18 +55,18 @@ class SharedBudget:
         self._gap = marker if least_saved else further_tokens(survey)
         self._firsts = len(self._long) * (marker - self._gap)
         """What the first marker of each text takes besides."""
-        told, opening = (sections.keys, sections.opening) if sections else ([], {})
-        among = {*self._long, *told, *(sections.titles if sections else ()), *unsaid}
+        told, openings = (sections.keys, sections.openings) if sections else ([], {})
+        among = {*self._long, *told, *(sections.unsaid if sections else ()), *unsaid}
         self._said = survey.said_by(key for key in survey.parts if key not in among)
         self._short = sum(tokens.values()) - sum(tokens[key] for key in self._long)
         self._keys = [*told, *self._long]
-        self._stretches = stretches_of(survey, self._keys, opening)
+        self._stretches = stretches_of(survey, self._keys, openings)
         self._told = len(told)
         self._candidates: Candidates | None = None
         self._known: dict[Key, tuple[bytes, Text]] = {}
         self._filled: tuple[int, Choice] | None = None
         """The last choice that was only valued, and the budget it was valued for."""
-        self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
+        self.tokens = sum(tokens.values()) + (sections.tokens if sections else 0)
 
     def within(self, budget: int) -> Shortened:
         """As much of the parts as fits into so many tokens, shared so that most of what later work needs stays."""
@@ -119,7 +121,9 @@ class SharedBudget:
 
     def _choice(self, least: float = 0.0) -> Choice:
         if self._candidates is None:
-            self._candidates = self._priced.candidates(self._keys, self._stretches, self._gap, self._fixed)
+            self._candidates = self._priced.candidates(
+                self._keys, self._stretches, self._gap, self._fixed, self._sections.headings if self._sections else ()
+            )
         return Choice(self._candidates, self._said.copy(), least)
 
     def _read(self, choice: Choice) -> Shortened:

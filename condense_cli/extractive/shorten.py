@@ -15,8 +15,10 @@ from msgspec import Struct
 from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..toolcalls.tools import has_failed
-from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
+from .candidates import UNSIGNED, Candidates, Opening, Stretch
+from .choice import Choice
 from .coverage import Coverage
+from .fitting import fit
 from .kinds import DECISION, Kind
 from .known_lines import ReadText
 from .parts import Key, Part
@@ -111,10 +113,11 @@ class Priced:
         stretches: Sequence[Stretch],
         gap: int,
         fixed: Mapping[Key, Sequence[int]] | None = None,
+        headings: Sequence[int] = (),
     ) -> Candidates:
         """All units of some parts, to be chosen from, where a gap costs so many tokens.
 
-        `fixed` are the units that stay, by the part.
+        `fixed` are the units that stay, by the part; `headings` are the tokens of headings.
         """
         survey = self.survey
         tokens, values = array(UNSIGNED), array("d")
@@ -129,7 +132,7 @@ class Priced:
             unit_keys += survey.keys[key]
             for unit, (start, stop) in costs.pieces.items():
                 pieces[offset + unit] = offset + start, offset + stop
-        return Candidates(tokens, values, unit_keys, stretches, gap, pieces, chosen, len(survey.facts))
+        return Candidates(tokens, values, unit_keys, stretches, gap, pieces, chosen, len(survey.facts), headings)
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
@@ -161,14 +164,13 @@ def further_tokens(survey: Survey) -> int:
     return survey.count(f"{_FURTHER}\n")
 
 
-def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int] | None = None) -> list[Stretch]:
-    """Where the units of each part stand among those of all. A part with an `opening` leaves no marker without any."""
+def stretches_of(survey: Survey, keys: Sequence[Key], openings: Mapping[Key, Opening] | None = None) -> list[Stretch]:
+    """Where the units of each part stand among those of all. A part with an opening leaves no marker without any."""
     stretches: list[Stretch] = []
     start = 0
     for key in keys:
         stop = start + len(survey.bodies[key])
-        cost = opening.get(key) if opening else None
-        stretches.append(Stretch(start, stop, survey.gaps[key], cost or 0, cost is not None))
+        stretches.append(Stretch(start, stop, survey.gaps[key], openings.get(key) if openings else None))
         start = stop
     return stretches
 

@@ -4,19 +4,23 @@
 
     ## assistant
     The cause is the missing await in load().
-    ## Read src/app.py
+    ## Read
+    src/app.py
     [… 11 lines #406167]
         12→def load():
     [… 140 lines #406167]
-    ## Bash pytest -q (failed)
+    ## Bash (failed)
+    pytest -q
     E   AssertionError: 3 != 4
-    ## Edit src/app.py
+    ## Edit
+    src/app.py
     new_string:
         return load(path)
     result:
     The file src/app.py has been updated.
 
-What the user wrote and the todos are not in it: the ledger has them, word for word.
+A call whose path or command alone is worth its tokens has nothing else below its heading. What the user wrote and the
+todos are not in it: the ledger has them, word for word.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from msgspec import Struct
 
 from ..core.plurals import plural
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
-from .choice import Stretch
+from .candidates import Opening, Stretch
 from .headings import Heading
 from .parts import Key, Part
 from .survey import Survey
@@ -35,25 +39,30 @@ from .units import render
 
 
 class _Section(Struct):
-    """What stands under one heading: its lines, the heading too, and the part that they ended with so far."""
+    """What stands under one heading: its lines, the heading too, and the part that they ended with so far.
+
+    None while the heading says all there is.
+    """
 
     heading: Heading
-    newest: Part
+    newest: Part | None
     lines: list[str]
 
 
 class Sections:
     """The parts of the messages at some positions that may be told in a summary, each with its heading.
 
-    `keys` are those parts in order, `opening` the tokens of the heading of each. `titles` are parts that a heading is
-    enough for, as for the path of a call.
+    `keys` are those parts in order, `openings` what each costs besides its units, `headings` the tokens of the
+    headings, by their numbers, and `tokens` what all of them take. Of parts that are `unsaid` nothing is told.
     """
 
     def __init__(self, survey: Survey, positions: Collection[int]) -> None:
         self._survey = survey
         self._messages = len(positions)
         self.keys: list[Key] = []
-        self.titles: list[Key] = []
+        self.unsaid: list[Key] = []
+        self._titles: set[Key] = set()
+        """Parts that stand in their headings, as the path of a call does."""
         self._headings: dict[Key, Heading] = {}
         self._replaced: set[Key] = set()
         for key, part in survey.parts.items():
@@ -62,19 +71,31 @@ class Sections:
             heading = survey.headings.of(part)
             if not _is_told(part):
                 continue
-            if part.is_argument and heading.says(part):
-                self.titles.append(key)
-            else:
-                self.keys.append(key)
-                self._headings[key] = heading
-                if part.is_argument and part.text in heading.replaced:
-                    self._replaced.add(key)
+            is_line = len(survey.bodies[key]) == 1 and not survey.gaps[key]
+            if part.is_argument and is_line and heading.is_of(part):
+                self._titles.add(key)
+            elif part.is_argument and heading.says(part):
+                self.unsaid.append(key)
+                continue
+            elif part.is_argument and part.text in heading.replaced:
+                self._replaced.add(key)
+            self.keys.append(key)
+            self._headings[key] = heading
         # What an edit put into a file stands before what it replaced.
         self.keys.sort(key=lambda key: (key[:2], key in self._replaced))
-        self.opening = {
-            key: survey.count("\n".join([str(heading), *_label(survey.parts[key]), ""]))
-            for key, heading in self._headings.items()
-        }
+        self.headings: list[int] = []
+        self.openings: dict[Key, Opening] = {}
+        self.tokens = 0
+        numbers: dict[object, int] = {}
+        for key in self.keys:
+            part, heading = survey.parts[key], self._headings[key]
+            number = numbers.setdefault(key if part.call is None else id(part.call), len(self.headings))
+            if number == len(self.headings):
+                self.headings.append(survey.count(f"{heading}\n"))
+            label = sum(survey.count(f"{line}\n") for line in _label(part))
+            self.openings[key] = Opening(label, number, key in self._titles)
+            self.tokens += label + (0 if key in self._titles else survey.count(part.content))
+        self.tokens += sum(self.headings)
 
     def written(self, stretches: Sequence[Stretch], kept: Sequence[int]) -> str:
         """The text with the units that are kept; `stretches` are those of `keys`. Without any it says that alone."""
@@ -85,24 +106,27 @@ class Sections:
             if any(inside := kept[stretch.start : stretch.stop])
         }
         told = self._without_replaced_alone(chosen)
-        left_out = len(self.keys) - len(told)
+        left_out = len({*self.keys} - {*told} - self._titles)
         sections: list[_Section] = []
         of_call: dict[int, _Section] = {}
         for key in told:
             part, heading = survey.parts[key], self._headings[key]
-            lines = render(survey.units[key], chosen[key], counts_lines=part.numbers_lines).removesuffix("\n")
             # All of a call stands together, where its first is, and so does what one says before another has the word.
             if part.call is not None:
                 section = of_call.get(id(part.call))
             else:
                 section = sections[-1] if sections and sections[-1].heading == heading else None
             if section is None:
-                section = _Section(heading, part, [heading.over(lines), *_label(part), lines])
+                section = _Section(heading, None, [str(heading)])
                 sections.append(section)
                 of_call[id(part.call)] = section
-            else:
-                section.lines += [*_label(part, section.newest), lines]
-                section.newest = part
+            if key in self._titles:
+                continue
+            lines = render(survey.units[key], chosen[key], counts_lines=part.numbers_lines).removesuffix("\n")
+            if section.newest is None:
+                section.lines[0] = heading.over(lines)
+            section.lines += [*_label(part, section.newest), lines]
+            section.newest = part
         missing = f"{plural(left_out, 'text is', 'texts are')} left out whole." if left_out else ""
         messages = plural(self._messages, "message")
         if not sections:
@@ -113,7 +137,10 @@ class Sections:
     def _without_replaced_alone(self, chosen: Collection[Key]) -> list[Key]:
         """What is chosen but for replaced texts where nothing stands of what an edit put in their place."""
         parts = self._survey.parts
-        edits = {id(parts[key].call) for key in chosen if parts[key].is_argument and key not in self._replaced}
+        puts = [
+            key for key in chosen if parts[key].is_argument and key not in self._replaced and key not in self._titles
+        ]
+        edits = {id(parts[key].call) for key in puts}
         return [key for key in chosen if key not in self._replaced or id(parts[key].call) in edits]
 
 

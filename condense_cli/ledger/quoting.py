@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..core.tokens import Counter
-from ..extractive.choice import UNSIGNED, Candidates, Choice, Stretch
-from ..extractive.choice import fit as fit_choice
+from ..extractive.candidates import UNSIGNED, Candidates, Opening, Stretch
+from ..extractive.choice import Choice
 from ..extractive.coverage import Coverage
+from ..extractive.fitting import fit as fit_choice
 from ..extractive.instructions import weight_of
 from ..extractive.units import render, split
 from .entries import UserRequest
@@ -19,7 +20,7 @@ _LONG: Final = 400
 _OF_LONG: Final = 0.5
 
 _MARKER: Final = 10
-_OPENING: Final = 2
+_OPENING: Final = Opening(2)
 """Tokens of a marker with its line break, and of what stands before a request."""
 
 
@@ -39,7 +40,7 @@ def quoted(
         for text in found.texts:
             tokens.append(count.anew(text))
             values.append(share * weight_of(text) * tokens[-1])
-        stretches.append(Stretch(start, len(tokens), found.gaps, _OPENING, vanishes=True))
+        stretches.append(Stretch(start, len(tokens), found.gaps, _OPENING))
     size = len(tokens)
     choice = Choice(Candidates(tokens, values, [()] * size, stretches, _MARKER), Coverage.of(()))
 

@@ -1,8 +1,8 @@
 """What the second part of a conversation needed of the first.
 
 Asked are facts that the assistant wrote in the second part, and lines that its edits had to match there, where they
-stood in the first part alone. What the second part shows anew before it is needed is not asked, nor is what stands in
-the standing instructions, which are sent with every request.
+stood in the first part alone. What the second part shows anew before it is needed is not asked, nor is what every
+request brings: the standing instructions, and words of a tool's own schema, such as the states of todos.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from ..core.facts import facts_of
 from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from ..lossless.lines import read_lines
 from ..toolcalls.outcomes import Results, results_of
-from ..toolcalls.tools import arguments_of, matched_texts, string_values
+from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, arguments_of, matched_texts, name_of, string_values
 
 _SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, stand everywhere."""
 
+_OF_SCHEMA: Final = frozenset({"status", "priority"})
+"""What a todo has besides its words: one of a few that the schema of the tool lists, which comes with every request."""
 
 NEXT_CALLS: Final = 20
 """So many calls after the cut tell what is needed at once."""
@@ -92,7 +94,7 @@ def ask(before: Sequence[Message], after: Sequence[Message], read: TextReader | 
         if message.role is Role.ASSISTANT:
             for block in message.blocks:
                 if block.kind in (BlockKind.TEXT, BlockKind.TOOL_CALL):
-                    written = frozenset(fact for text in texts_of(block) for fact in facts_known & read(text).facts)
+                    written = frozenset(fact for text in _asking(block) for fact in facts_known & read(text).facts)
                     matched = frozenset(lines_known.intersection(_matched_lines(block, results)))
                     facts |= written
                     lines |= matched
@@ -104,6 +106,13 @@ def ask(before: Sequence[Message], after: Sequence[Message], read: TextReader | 
             lines_known -= shown_lines
     needs = tuple(need for need in calls[:NEXT_CALLS] if need.facts or need.lines)
     return Needs(frozenset(facts), frozenset(lines), needs)
+
+
+def _asking(block: Block) -> list[str]:
+    """The texts of a block without the words that the schema of its tool gives."""
+    if block.kind is BlockKind.TOOL_CALL and name_of(block) in TODO_LISTS | TASK_TOOLS:
+        return [value for path, value in string_values(arguments_of(block) or {}) if path[-1] not in _OF_SCHEMA]
+    return texts_of(block)
 
 
 def texts_of(block: Block) -> list[str]:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive.choice import UNSIGNED, Candidates, Choice, Stretch
+from condense_cli.extractive.candidates import UNSIGNED, Candidates, Opening, Stretch
+from condense_cli.extractive.choice import Choice
 from condense_cli.extractive.coverage import AGAIN, Coverage
 from condense_cli.extractive.known_lines import sharing_lines
 from condense_cli.extractive.parts import Key
@@ -22,12 +23,14 @@ from condense_cli.extractive.survey import Survey
 
 MARKER = 9
 OPENING = 4
+HEADINGS = (12, 40)
 
 
 @st.composite
 def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
-    """A few short texts, some with lines in pieces, some with lines missing already."""
+    """A few short texts, some with lines in pieces, some with lines missing already, some under headings."""
     stretches: list[Stretch] = []
+    titles: set[int] = set()
     pieces: dict[int, tuple[int, int]] = {}
     start = 0
     for _ in range(draw(st.integers(1, 4))):
@@ -35,8 +38,13 @@ def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
         gaps = draw(st.frozensets(st.integers(0, size), max_size=2))
         if size > 5 and draw(st.booleans()):
             pieces |= dict.fromkeys(range(start + 1, start + 5), (start + 1, start + 5))
-        vanishes = may_vanish and draw(st.booleans())
-        stretches.append(Stretch(start, start + size, gaps, OPENING * vanishes, vanishes))
+        opening = None
+        if may_vanish and draw(st.booleans()):
+            heading = draw(st.none() | st.integers(0, len(HEADINGS) - 1))
+            is_title = heading is not None and heading not in titles and size == 1 and not gaps
+            opening = Opening(0 if is_title else OPENING, heading, is_title)
+            titles |= {heading} if is_title and heading is not None else set()
+        stretches.append(Stretch(start, start + size, gaps, opening))
         start += size
     tokens = array(UNSIGNED, draw(st.lists(st.integers(1, 30), min_size=start, max_size=start)))
     worth = st.sampled_from([0.0, 0.01, 0.3, 1.0, -0.1])
@@ -44,7 +52,7 @@ def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
     keys = draw(
         st.lists(st.lists(st.integers(0, 5), max_size=3, unique=True).map(tuple), min_size=start, max_size=start)
     )
-    return Candidates(tokens, values, keys, stretches, MARKER, pieces)
+    return Candidates(tokens, values, keys, stretches, MARKER, pieces, headings=HEADINGS)
 
 
 weights = st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6)
@@ -52,19 +60,24 @@ weights = st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6)
 
 
 def cost_of(found: Candidates, kept: bytearray) -> int:
-    """Tokens of what is kept and of one marker for every run that is missing, as a reader would count them."""
-    total = 0
+    """Tokens of what is kept, of one marker for every run that is missing, and of headings, as a reader would count."""
+    total, headings = 0, set()
     for stretch in found.stretches:
         inside = kept[stretch.start : stretch.stop]
-        if stretch.vanishes and not any(inside):
+        opening = stretch.opening
+        if opening and not any(inside):
             continue
+        if opening and opening.heading is not None:
+            headings.add(opening.heading)
+            if opening.is_title:
+                continue
         row: list[int] = []
         for unit, stays in enumerate(inside):
             row += [0, stays] if unit in stretch.gaps else [stays]
         row += [0] if len(inside) in stretch.gaps else []
-        total += MARKER * sum(not stays for stays, _ in groupby(row)) + stretch.opening
+        total += MARKER * sum(not stays for stays, _ in groupby(row)) + (opening.tokens if opening else 0)
         total += sum(found.tokens[stretch.start + unit] for unit, stays in enumerate(inside) if stays)
-    return total
+    return total + sum(HEADINGS[heading] for heading in headings)
 
 
 def ratio(found: Candidates, choice: Choice, unit: int) -> float:
@@ -112,7 +125,7 @@ def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: li
         ((4, 4, 4, 4), 200, 0.0, True),
         ((2, 2, 2, 2, 2), 200, 0.0, False),
         ((5, 4), None, 0.01, True),
-        ((8, 8), None, 0.01, False),
+        ((10, 9), None, 0.01, False),
     ],
 )
 @pytest.mark.parametrize("are_lines", [False, True])
@@ -147,6 +160,43 @@ def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, becomes_
     is_closed, has_end = becomes_whole and not goes_down, becomes_whole and goes_down
     assert list(choice.kept) == [1, is_closed, *[1] * row, has_end, 0]
     assert choice.spent == cost_of(found, choice.kept)
+
+
+def under_headings(rows: int, *others: float) -> Candidates:
+    """A text of `rows` lines of 5 tokens and its title, under a heading of 40; behind it a text of other worths."""
+    tokens = array(UNSIGNED, [8, *[5] * rows, *[5] * len(others)])
+    values = array("d", [0.0, *[0.3] * rows, *others])
+    stretches = [
+        Stretch(0, 1, opening=Opening(heading=1, is_title=True)),
+        Stretch(1, 1 + rows, opening=Opening(OPENING, heading=1)),
+        Stretch(1 + rows, 1 + rows + len(others), opening=None if others else Opening()),
+    ]
+    return Candidates(tokens, values, [()] * len(tokens), stretches, MARKER, headings=HEADINGS)
+
+
+# One line alone would have to pay for the heading of a text.
+@pytest.mark.parametrize(("rows", "is_opened"), [(10, True), (2, False)])
+def test_a_text_is_opened_for_what_its_lines_add_together(rows: int, *, is_opened: bool) -> None:
+    """Ten lines and their heading add .032 for each token, two .011; what stands beside them adds .02."""
+    found = under_headings(rows, *[0.1] * 20)
+    choice = Choice(found, Coverage.of(()))
+    choice.fill(110)
+    assert sum(choice.kept[1 : 1 + rows]) == rows * is_opened
+    assert choice.spent == cost_of(found, choice.kept) <= 110
+
+
+def test_a_heading_is_paid_once_and_has_its_title() -> None:
+    found = under_headings(3)
+    found.values[0] = 0.01
+    choice = Choice(found, Coverage.of(()))
+    choice.fill(80)
+    assert list(choice.kept) == [1, 1, 1, 1]
+    assert choice.spent == HEADINGS[1] + OPENING + 3 * 5
+    alone = under_headings(0)
+    alone.values[0] = 0.01
+    choice = Choice(alone, Coverage.of(()))
+    choice.fill(80)
+    assert (list(choice.kept), choice.spent) == ([1], HEADINGS[1])
 
 
 def session(log: str, *, is_long: bool) -> Survey:

@@ -29,7 +29,7 @@ def _whole(messages: tuple[Message, ...] | list[Message], *, without: str = "\0"
     survey = Survey(messages, COUNT)
     sections = Sections(survey, range(len(messages)))
     kept = [without not in text for key in sections.keys for text in survey.units[key].texts]
-    return sections.written(stretches_of(survey, sections.keys, sections.opening), kept).partition("\n\n")[2]
+    return sections.written(stretches_of(survey, sections.keys, sections.openings), kept).partition("\n\n")[2]
 
 
 def _calls(*turns: tuple[str, dict[str, Any], str, bool]) -> str:
@@ -43,25 +43,25 @@ def _calls(*turns: tuple[str, dict[str, Any], str, bool]) -> str:
 def test_arguments_are_told_from_the_result() -> None:
     edit = {"file_path": "a.py", "old_string": "x = old()", "new_string": "x = new()"}
     assert _calls(("Edit", edit, "It is updated.", False)) == (
-        "## Edit a.py\nnew_string:\nx = new()\nold_string:\nx = old()\nresult:\nIt is updated."
+        "## Edit\na.py\nnew_string:\nx = new()\nold_string:\nx = old()\nresult:\nIt is updated."
     )
-    assert _calls(("Read", {"file_path": "a.py", "offset": 3}, "x = new()", False)) == "## Read a.py\nx = new()"
+    assert _calls(("Read", {"file_path": "a.py", "offset": 3}, "x = new()", False)) == "## Read\na.py\nx = new()"
 
 
 def test_what_an_edit_replaced_stands_only_beside_what_it_put_there() -> None:
     edit = call("t", "Edit", file_path="a.py", old_string="x = old()", new_string="x = brand_new()")
     messages = anthropic(user("Go."), assistant([edit]), user([result("t", "It is updated.")])).messages
-    assert _whole(messages, without="brand_new") == "## Edit a.py\nIt is updated."
+    assert _whole(messages, without="brand_new") == "## Edit\na.py\nIt is updated."
     deletion = {"file_path": "a.py", "old_string": "x = old()", "new_string": ""}
     assert "old_string:\nx = old()\n" in _calls(("Edit", deletion, "It is updated.", False))
 
 
 def test_a_call_that_was_not_done_says_so_over_its_arguments() -> None:
     edit = {"file_path": "a.py", "old_string": "x = old()", "new_string": "x = new()"}
-    assert _calls(("Edit", edit, "String not found.", True)).startswith("## Edit a.py (failed)\n")
-    assert _calls(("Edit", edit, "<tool_use_error>No.", False)).startswith("## Edit a.py (failed)\n")
+    assert _calls(("Edit", edit, "String not found.", True)).startswith("## Edit (failed)\na.py\n")
+    assert _calls(("Edit", edit, "<tool_use_error>No.", False)).startswith("## Edit (failed)\na.py\n")
     assert _calls(("Bash", {"command": "rm a"}, "The user doesn't want to proceed.", True)).startswith(
-        "## Bash rm a (denied)\n"
+        "## Bash (denied)\nrm a\n"
     )
 
 
@@ -76,7 +76,7 @@ def test_numbers_alone_are_no_entry() -> None:
         ("read_file", {"path": "a.py", "line_range": "200-350"}, "x = 1", False),
         ("str_replace_editor", {"command": "view", "path": "b.py", "range": "1, 5"}, "y = 1", False),
     )
-    assert told == "## read_file a.py\nx = 1\n## str_replace_editor view b.py\ny = 1"
+    assert told == "## read_file\na.py\nx = 1\n## str_replace_editor view\nb.py\ny = 1"
 
 
 def test_what_one_says_goes_on_under_one_heading() -> None:
@@ -109,8 +109,8 @@ def test_an_edit_of_the_open_file_names_it() -> None:
     ]
     transcript = _chat(*turns)
     told = _whole(transcript.messages)
-    assert told.startswith("## edit /repo/src/app.py\nreplace:\nx = new()\n")
-    assert "## goto src/b.py 40\n[File" in told
+    assert told.startswith("## edit\n/repo/src/app.py\nreplace:\nx = new()\n")
+    assert "## goto\nsrc/b.py 40\n[File" in told
     assert [entry.path for entry in collect(transcript.messages).changed] == ["/repo/src/app.py"]
 
 
@@ -120,7 +120,7 @@ def test_ids_that_come_again_belong_to_the_newest_call() -> None:
         ("c", "bash", {"command": "make two"}, "second\n[Command finished with exit code 0]"),
     )
     told = _whole(transcript.messages)
-    assert "## bash make two\nsecond" in told
+    assert "## bash\nmake two\nsecond" in told
     assert [command.outcome for command in collect(transcript.messages).commands] == ["exit 1", "ok"]
 
 
