@@ -128,12 +128,10 @@ class Choice:
         """
         budget = UNLIMITED if budget is None else budget
         rest, least = max(REST, budget // SHARE), self._least
+        for number in {number for unit in self._too_large if self._texts.is_closed(number := self._stretch_of[unit])}:
+            self._push_text(number)
         for unit in self._too_large:
-            number = self._stretch_of[unit]
-            if self._texts.is_closed(number):
-                self._push_text(number)
-            else:
-                self._push(self._ratio(unit), unit)
+            self._push(self._ratio(unit), unit)
         self._too_large = []
         # Of what is asked for each unit, and again each time it comes up, as much as may be stands here.
         queue, again, ratios, kept, pieces = self._sorted, self._again, self._ratios, self.kept, self.all.pieces
@@ -174,6 +172,9 @@ class Choice:
                 heapq.heappush(again, (-ratio, -unit))
             elif self.spent + cost > budget:
                 self._too_large.append(unit)
+                if is_best:  # Another may be smaller.
+                    for other in self._texts.rest(stretch_of[unit]):
+                        self._push(self._ratio(other), other)
             else:
                 self._take(added, cost)
                 self._close_gaps(added, budget)
@@ -210,11 +211,11 @@ class Choice:
                 return unit
             self._push_text(number)
             return -1
-        for unit in self._texts.next(number):
-            self._push(self._ratios[unit], unit)
-        following = self._texts.upcoming(number)
+        following, last = self._texts.next(number)
         if following is not None:
-            self._push(self._ratios[following], len(self.kept) + number)
+            self._push(self._ratios[following], following)
+        if last is not None:
+            self._push(self._ratios[last], len(self.kept) + number)
         return -1
 
     def _together(self, number: int) -> tuple[float, int]:

@@ -60,16 +60,16 @@ class Texts:
         self._passed[number] = passed
         return order[passed : passed + _TOGETHER]
 
-    def next(self, number: int) -> Sequence[int]:
-        """The next unit of an open text that began closed; none behind the last."""
+    def next(self, number: int) -> tuple[int | None, int | None]:
+        """The next unit of an open text that began closed, and the one behind it."""
         passed = self._passed[number]
         self._passed[number] = passed + 1
-        return self._orders[number][passed : passed + 1]
+        unit, following, *_ = *self._orders[number][passed : passed + 2], None, None
+        return unit, following
 
-    def upcoming(self, number: int) -> int | None:
-        """The unit that will be the next."""
-        order, passed = self._orders[number], self._passed[number]
-        return order[passed] if passed < len(order) else None
+    def rest(self, number: int) -> array[int]:
+        """The units of a text that began closed which have not come up yet, best first."""
+        return self._orders[number][self._passed[number] :]
 
     def title_above(self, number: int) -> int | None:
         """The text whose only unit comes with the heading of a closed text, where it is not there yet."""

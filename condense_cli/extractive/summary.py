@@ -92,9 +92,12 @@ class Sections:
             number = numbers.setdefault(key if part.call is None else id(part.call), len(self.headings))
             if number == len(self.headings):
                 self.headings.append(survey.count(f"{heading}\n"))
+            if key in self._titles:
+                self.openings[key] = Opening(0, number, is_title=True)
+                continue
             label = sum(survey.count(f"{line}\n") for line in _label(part))
-            self.openings[key] = Opening(label, number, key in self._titles)
-            self.tokens += label + (0 if key in self._titles else survey.count(part.content))
+            self.openings[key] = Opening(label, number)
+            self.tokens += label + survey.count(part.content)
         self.tokens += sum(self.headings)
 
     def written(self, stretches: Sequence[Stretch], kept: Sequence[int]) -> str:

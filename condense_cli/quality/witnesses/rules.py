@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Final
 
 from ...core.transcript import Block, BlockKind, Message
-from ...extractive.answers import lines_with_words
+from ...extractive.answers import words_in
 from ...extractive.pasted import own_units
 from ...extractive.units import split
 from ..touched import ledgers_in
@@ -52,14 +52,17 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _said(block: Block) -> str:
-    return block.text if block.kind in _WORDS else "\n".join(lines_with_words(block))
+    return block.text if block.kind in _WORDS else words_in(block)
 
 
 def _typed(messages: Sequence[Message]) -> Iterator[str]:
-    """What was typed, without what is pasted in it."""
+    """What was typed, without what is pasted in it, and in a result without the client's own words around it."""
     for (position, number), own in own_units(messages).items():
-        text = messages[position].blocks[number].text
-        if own is None:
+        block = messages[position].blocks[number]
+        text = block.text
+        if block.kind is BlockKind.TOOL_RESULT:
+            yield words_in(block)
+        elif own is None:
             yield text
         else:
             units = split(text).texts
