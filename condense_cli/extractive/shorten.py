@@ -27,7 +27,7 @@ from .survey import Survey
 from .units import Units, priced_texts, render
 
 _REQUEST: Final = 1_000_000.0
-_SAID: Final = 0.000_5
+_SAID: Final = 0.003
 _REST: Final = 0.000_03
 """What a token is worth for itself, of a fact that is needed: of the user's words, of the assistant's, of anything
 else."""
