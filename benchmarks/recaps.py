@@ -1,9 +1,9 @@
 """How much of what later work needs a recap tells, per token: next to the preset `max`, the ledger alone, and clients.
 
-    python benchmarks/recaps.py                     sessions that no weight was fitted to
+    python benchmarks/recaps.py                     sessions of many clients
     python benchmarks/recaps.py ~/.claude/projects  your own
 
-Sessions are cut at half and at three quarters of their messages. Each way is given the conversation before the cut and
+Lines are chosen with weights that a session's project had no part in (`left_out.py`). Sessions are cut at half and at three quarters of their messages. Each way is given the conversation before the cut and
 held to a number of the model's tokens; asked is what came after it. Where a client compacted, its own summary is asked
 the same, and the recap of what was before it is held to the summary's size. Facts and edit lines count where they stand
 on a line of the original; `named` facts are only said in other words.
@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Final, NamedTuple
+
+import left_out
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -144,8 +146,9 @@ def main(arguments: list[str] | None = None) -> None:
                 continue
             count = Counter.of(transcript)
             factor = factor_of(transcript, count)
-            cut += at_cuts(transcript, count, factor)
-            compacted += of_clients(transcript, count, factor)
+            with left_out.without(file):
+                cut += at_cuts(transcript, count, factor)
+                compacted += of_clients(transcript, count, factor)
     print(table(cut))
     print("\nAt compactions of clients:\n")
     print(table(compacted))
