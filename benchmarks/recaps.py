@@ -3,10 +3,11 @@
     python benchmarks/recaps.py                     sessions of many clients
     python benchmarks/recaps.py ~/.claude/projects  your own
 
-Lines are chosen with weights that a session's project had no part in (`left_out.py`). Sessions are cut at half and at three quarters of their messages. Each way is given the conversation before the cut and
-held to a number of the model's tokens; asked is what came after it. Where a client compacted, its own summary is asked
-the same, and the recap of what was before it is held to the summary's size. Facts and edit lines count where they stand
-on a line of the original; `named` facts are only said in other words.
+Lines are chosen with weights that a session's project had no part in (`left_out.py`). Sessions are cut at half and at
+three quarters of their messages. Each way is given the conversation before the cut and held to a number of the
+model's tokens; asked is what came after it. Where a client compacted, its own summary is asked the same, and the
+recap of what was before it is held to the summary's size. Facts and edit lines count where they stand on a line of
+the original; `named` facts are only said in other words.
 """
 
 from __future__ import annotations
