@@ -81,7 +81,6 @@ class Choice:
         self._texts = Texts(candidates)
         self._first = self._texts.costs
         # All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
-        self._sorted = array(UNSIGNED)
         open_units: list[int] = []
         for number, stretch in enumerate(candidates.stretches):
             units = range(stretch.start, stretch.stop)

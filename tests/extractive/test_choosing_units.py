@@ -125,6 +125,7 @@ def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: li
         ((4, 4, 4, 4), 200, 0.0, True),
         ((2, 2, 2, 2, 2), 200, 0.0, False),
         ((5, 4), None, 0.01, True),
+        ((8, 8), None, 0.01, True),
         ((10, 9), None, 0.01, False),
     ],
 )
@@ -183,6 +184,15 @@ def test_a_text_is_opened_for_what_its_lines_add_together(rows: int, *, is_opene
     choice.fill(110)
     assert sum(choice.kept[1 : 1 + rows]) == rows * is_opened
     assert choice.spent == cost_of(found, choice.kept) <= 110
+
+
+# The best line of a text may be longer than what is left.
+def test_a_smaller_line_is_chosen_where_the_best_does_not_fit() -> None:
+    opening = Opening(OPENING)
+    found = Candidates(array(UNSIGNED, [60, 10]), array("d", [9.0, 0.1]), [(), ()], [Stretch(0, 2, opening=opening)], 9)
+    choice = Choice(found, Coverage.of(()))
+    choice.fill(50)
+    assert list(choice.kept) == [0, 1]
 
 
 def test_a_heading_is_paid_once_and_has_its_title() -> None:

@@ -46,6 +46,15 @@ def test_what_the_standing_instructions_say_is_not_asked() -> None:
     assert ask(before, after).facts == {"old_name"}
 
 
+# The schema of the tool comes with every request.
+def test_the_states_of_todos_are_not_asked() -> None:
+    def todos(identifier: str, content: str) -> dict[str, Any]:
+        return assistant([call(identifier, "TodoWrite", todos=[{"content": content, "status": "in_progress"}])])
+
+    before = _messages(todos("t1", "Mend old_name"), user([result("t1", "ok")]))
+    assert ask(before, _messages(todos("t2", "Test old_name"))).facts == {"old_name"}
+
+
 def test_asked_are_the_lines_that_edits_had_to_match() -> None:
     edit = _edit("t1", "def old_name(self):\n    x")
     assert ask(BEFORE, _messages(assistant([edit]))).lines == {"def old_name(self):"}

@@ -207,6 +207,12 @@ def test_what_the_user_answers_in_a_result_stands_there() -> None:
     )
     assert session.without()["rules"] == 1
     assert session.without(1)["rules"] == 0
+    # The client's own sentences around it are nobody's rules.
+    refused = text.partition(". ")[0] + ". The user provided the following reason for the rejection: use pnpm here"
+    told = Session(
+        [assistant([call("c", "Bash", command="npm i")]), user([result("c", refused)])], [assistant("Well.")]
+    )
+    assert told(user("use pnpm here"))["rules"] == 1
 
 
 # --- Whole old strings ------------------------------------------------------------------------------------------------
