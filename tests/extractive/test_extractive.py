@@ -249,6 +249,13 @@ def test_a_summary_tells_whose_lines_they_are() -> None:
     assert summarize(survey, 0, 6, 5) == ""
 
 
+# Such an argument has no line that a heading could have.
+def test_an_argument_that_is_our_marker_is_no_title() -> None:
+    calling = assistant([call("t", "Bash", command="[… 40 lines #983205]")])
+    survey = Survey(anthropic(user("Go."), calling).messages, COUNT)
+    assert summarize(survey, 1, 2, 100).startswith("No lines of 1 message were picked.")
+
+
 def test_a_summary_takes_lines_from_its_messages_alone() -> None:
     survey = _survey("first_result is here", "second_result is here")
     summary = summarize(survey, 3, 5, 300)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from build import anthropic, assistant, call, result, user
 
 from condense_cli import api
@@ -64,14 +63,6 @@ def test_a_call_that_was_not_done_says_so_over_its_arguments() -> None:
     assert _calls(("Bash", {"command": "rm a"}, "The user doesn't want to proceed.", True)).startswith(
         "## Bash (denied)\nrm a\n"
     )
-
-
-# A blank argument, or one that is our marker, has no line that a heading could have.
-@pytest.mark.parametrize("command", [" ", "[… 3 lines #abcdef]", "\n\nls"])
-def test_odd_arguments_are_summarized(command: str) -> None:
-    told = _calls(("Bash", {"command": command}, "all_is_well", False))
-    assert told.startswith("## Bash")
-    assert told.endswith("all_is_well")
 
 
 def test_a_long_command_is_told_once() -> None:
