@@ -2,16 +2,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test clients integrations check fuzz mutants freeze format bench gates docs clean
+.PHONY: demo test test-all clients integrations check fuzz mutants freeze format bench gates docs clean
 
 demo: .venv/.run
-	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
+	@echo "Condensing a sample, without writing anything: condense run $(SAMPLE) --preset speed --dry-run"
+	@$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -n 2
 
+test-all: .venv/.dev
+	HYPOTHESIS_PROFILE=all $(BIN)/python -m pytest -n 2 -m 'not client and not integration'
+
+# The tests of one file share a recorded session; those of different files do not meet.
 clients: .venv/.dev
-	$(BIN)/python -m pytest -m client
+	@test -n "$(CONDENSE_CLIENTS)" || PYTHONPATH=tests $(BIN)/python -m client.install .pytest_cache/clients
+	$(BIN)/python -m pytest -m client tests/client -n 2 --dist loadfile -v
 
 integrations: .venv/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[integrations]'
@@ -24,7 +30,7 @@ check: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(MAKE) test
+	$(MAKE) test-all
 
 FUZZ_SECONDS ?= 20
 
@@ -61,12 +67,15 @@ gates: .venv/.dev
 
 .venv/.run: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "This needs Python 3.11 or later: make PYTHON=python3.12")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@echo "Making a virtual environment in .venv …"
+	@$(PYTHON) -m venv .venv
+	@echo "Installing condense and the packages it needs (half a minute) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 .venv/.dev: pyproject.toml .venv/.run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "Installing what the tests and linters need …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 clean:

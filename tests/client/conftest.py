@@ -17,15 +17,14 @@ NAMED = os.environ.get("CONDENSE_CLIENTS")
 
 @pytest.fixture(scope="session")
 def clients(request: pytest.FixtureRequest) -> Clients:
-    assert request.config.cache is not None
-    return Clients(Path(NAMED), is_kept=True) if NAMED else Clients(Path(request.config.cache.mkdir("clients")))
+    return Clients(Path(NAMED) if NAMED else request.config.rootpath / ".pytest_cache" / "clients")
 
 
 @pytest.fixture
 def claude(clients: Clients, tmp_path: Path) -> ClaudeCode:
-    return ClaudeCode(clients.claude, tmp_path / "claude")
+    return ClaudeCode(clients.program("claude"), tmp_path / "claude")
 
 
 @pytest.fixture
 def codex(clients: Clients, tmp_path: Path) -> Codex:
-    return Codex(clients.codex, tmp_path / "codex")
+    return Codex(clients.program("codex"), tmp_path / "codex")

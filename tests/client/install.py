@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from .loopback import Json
 
@@ -21,26 +23,27 @@ _NODE = f"node-{sys.platform}-{_MACHINES.get(platform.machine().lower(), platfor
 _NEWEST_NODE = 22
 """The release of Node.js that some clients ask for; this very program is a package too."""
 
+PROGRAMS: Final = {
+    # The program itself: the package's own entry is put there by a script that npm may be told not to run.
+    "claude": ("@anthropic-ai/claude-code@latest", "@anthropic-ai/claude-code-*/claude"),
+    "codex": ("@openai/codex@latest", "@openai/codex-*/vendor/*/bin/codex"),
+    "opencode": ("opencode-ai@latest", "opencode-*/bin/opencode"),
+    # Later releases name packages that are not in every registry.
+    "pi": ("@earendil-works/pi-coding-agent@0.87", "@earendil-works/pi-coding-agent/dist/cli.js"),
+    "gemini": ("@google/gemini-cli@latest", "@google/gemini-cli/bundle/gemini.js"),
+    "qwen": ("@qwen-code/qwen-code@latest", "@qwen-code/qwen-code/cli.js"),
+    "kimi": ("@moonshot-ai/kimi-code@latest", "@moonshot-ai/kimi-code/dist/main.mjs"),
+    "cline": ("cline@latest", "@cline/cli-*/bin/cline"),
+    "node": (f"{_NODE}@{_NEWEST_NODE}", f"{_NODE}/bin/node"),
+}
+"""Each client's package with its version, and where in `node_modules` the program is."""
+
 
 @dataclass(frozen=True)
 class Clients:
-    """A folder with clients in its `node_modules`. Each is installed, or brought up to date, once a test asks for it.
-
-    `is_kept`: those that are in the folder are used as they are.
-    """
+    """A folder with clients in its `node_modules`. A client that is missing is installed when a test asks for it."""
 
     folder: Path
-    is_kept: bool = False
-    _asked: set[str] = field(default_factory=set)
-
-    @property
-    def claude(self) -> Path:
-        """The program itself: the package's own entry is put there by a script that npm may be told not to run."""
-        return self.program("@anthropic-ai/claude-code@latest", "@anthropic-ai/claude-code-*/claude")
-
-    @property
-    def codex(self) -> Path:
-        return self.program("@openai/codex@latest", "@openai/codex-*/vendor/*/bin/codex")
 
     @property
     def node(self) -> Path:
@@ -48,25 +51,27 @@ class Clients:
         own = shutil.which("node")
         if own and int(_version(own).removeprefix("v").split(".")[0]) > _NEWEST_NODE:
             return Path(own)
-        return self.program(f"{_NODE}@{_NEWEST_NODE}", f"{_NODE}/bin/node")
+        return self.program("node")
 
-    def program(self, package: str, pattern: str) -> Path:
-        """The first file of a pattern below `node_modules`, where `package`, with its version, puts it."""
+    def program(self, name: str) -> Path:
+        package, pattern = PROGRAMS[name]
         modules = self.folder.resolve() / "node_modules"
-        if package not in self._asked and not (self.is_kept and any(modules.glob(pattern))):
-            self._install(package)
-        self._asked.add(package)
+        if not any(modules.glob(pattern)):
+            self.install(package)
         found = sorted(path for path in modules.glob(pattern) if path.is_file())
         assert found, f"{modules} holds no {pattern}"
         return found[0]
 
-    def _install(self, package: str) -> None:
+    def install(self, *packages: str) -> None:
+        """Install or update, one process at a time: tests of several clients run side by side."""
         self.folder.mkdir(parents=True, exist_ok=True)
         # Where npm finds no such file it takes the folder above for the one to install to, and others out of this one.
         if not (self.folder / "package.json").exists():
             (self.folder / "package.json").write_text("{}")
         command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(self.folder)]
-        subprocess.run([*command, package], cwd=self.folder, check=True, timeout=600)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            subprocess.run([*command, *packages], cwd=self.folder, check=True, timeout=600)
 
 
 @dataclass(frozen=True)
@@ -90,3 +95,9 @@ def environment(home: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     folders = {"CONFIG": ".config", "CACHE": ".cache", "DATA": ".local/share", "STATE": ".local/state"}
     return kept | {"HOME": str(home)} | {f"XDG_{name}_HOME": str(home / folder) for name, folder in folders.items()}
+
+
+if __name__ == "__main__":
+    packages = [package for package, _ in PROGRAMS.values()]
+    print("Installing or updating", *packages, flush=True)
+    Clients(Path(sys.argv[1])).install(*packages)

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.client
 @pytest.fixture(scope="module")
 def recorded(clients: Clients, tmp_path_factory: pytest.TempPathFactory) -> Session:
     """Two requests, the second in the resumed session."""
-    client = ClaudeCode(clients.claude, tmp_path_factory.mktemp("recorded"))
+    client = ClaudeCode(clients.program("claude"), tmp_path_factory.mktemp("recorded"))
     claude_plan.prepare(client.project)
     turns = claude_plan.turns(client.project)
     started = client.start("Give item 7 a name.", turns, ANY_ID)

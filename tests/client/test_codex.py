@@ -26,7 +26,7 @@ pytestmark = pytest.mark.client
 @pytest.fixture(scope="module")
 def recorded(clients: Clients, tmp_path_factory: pytest.TempPathFactory) -> Rollout:
     """Two requests, the second in the resumed session."""
-    client = Codex(clients.codex, tmp_path_factory.mktemp("recorded"))
+    client = Codex(clients.program("codex"), tmp_path_factory.mktemp("recorded"))
     codex_plan.prepare(client.project)
     started = client.start("Give item 7 a name.", codex_plan.turns())
     assert (started.status, len(started.requests)) == (0, len(codex_plan.turns())), started.error

@@ -102,7 +102,6 @@ def _is_system_message(record: dict[str, Any]) -> bool:
 
 
 def test_claude_code_asks_the_server_what_a_marker_stands_for(claude: ClaudeCode) -> None:
-    pytest.importorskip("mcp")
     condense(claude.home, "install", "claude-code", "--yes")
     worked_in_claude(claude)
     asks = [messages_api.call("mcp__condense__search", text="retry_limit")]

@@ -56,7 +56,7 @@ class Cline(KeptInFile):
             os.kill(json.loads(lock.read_bytes())["pid"], signal.SIGTERM)
 
     def command(self, prompt: str, session: str | None) -> list[str | Path]:
-        program = self.clients.program("cline@latest", "@cline/cli-*/bin/cline")
+        program = self.clients.program("cline")
         return [program, *(["--id", session] if session else []), prompt]
 
     def settings(self, url: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ class Gemini(KeptInFile):
         return str(json.loads(path.read_bytes().splitlines()[0])["sessionId"])
 
     def command(self, prompt: str, session: str | None) -> list[str | Path]:
-        program = self.clients.program("@google/gemini-cli@latest", "@google/gemini-cli/bundle/gemini.js")
+        program = self.clients.program("gemini")
         options = ["--skip-trust", "--yolo", "--model", gemini_api.MODEL]
         resumed = [_option(session), session] if session else []
         return [self.clients.node, program, *options, *resumed, "-p", prompt]

@@ -29,7 +29,7 @@ class Kimi(KeptInFile):
         return path.parents[2].name
 
     def command(self, prompt: str, session: str | None) -> list[str | Path]:
-        program = self.clients.program("@moonshot-ai/kimi-code@latest", "@moonshot-ai/kimi-code/dist/main.mjs")
+        program = self.clients.program("kimi")
         return [self.clients.node, program, *(["--session", session] if session else []), "-p", prompt]
 
     def settings(self, url: str) -> dict[str, str]:

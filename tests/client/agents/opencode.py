@@ -33,7 +33,7 @@ class OpenCode(Agent):
 
     @property
     def program(self) -> Path:
-        return self.clients.program("opencode-ai@latest", "opencode-*/bin/opencode")
+        return self.clients.program("opencode")
 
     def session(self) -> tuple[str, bytes]:
         with sqlite3.connect(self.folder / "opencode.db") as database:

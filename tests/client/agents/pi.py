@@ -9,9 +9,6 @@ from ..loopback import Json
 from . import chat_api
 from .agent import KeptInFile, call
 
-_PACKAGE = "@earendil-works/pi-coding-agent@0.87"
-"""Later releases name packages that are not in every registry."""
-
 
 class Pi(KeptInFile):
     format = "pi"
@@ -31,7 +28,7 @@ class Pi(KeptInFile):
         return str(path)
 
     def command(self, prompt: str, session: str | None) -> list[str | Path]:
-        program = self.clients.program(_PACKAGE, "@earendil-works/pi-coding-agent/dist/cli.js")
+        program = self.clients.program("pi")
         model = ["--provider", "loopback", "--model", chat_api.MODEL]
         return [self.clients.node, program, "-p", *model, *(["--session", session] if session else []), prompt]
 

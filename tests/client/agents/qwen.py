@@ -29,7 +29,7 @@ class Qwen(KeptInFile):
         return path.stem
 
     def command(self, prompt: str, session: str | None) -> list[str | Path]:
-        program = self.clients.program("@qwen-code/qwen-code@latest", "@qwen-code/qwen-code/cli.js")
+        program = self.clients.program("qwen")
         options = ["--auth-type", "openai", "--yolo", *(["--resume", session] if session else [])]
         return [self.clients.node, program, *options, prompt]
 
