@@ -86,5 +86,4 @@ def names_of(access: Access) -> ReasonNames:
         model=profile.model or access.name,
         host=profile.host,
         variable=profile.variable or NO_VARIABLE,
-        package=profile.api,
     )

@@ -17,7 +17,6 @@ class Cause(StrEnum):
     NO_CONSENT = "no_consent"
     UNKNOWN_PROFILE = "unknown_profile"
     NO_KEY = "no_key"
-    SDK_MISSING = "sdk_missing"
     UNPRICED = "unpriced"
     UNAUTHORISED = "unauthorised"
     OUT_OF_CREDIT = "out_of_credit"
@@ -47,7 +46,6 @@ class Cause(StrEnum):
 HOPELESS: Final = frozenset(
     {
         Cause.NO_KEY,
-        Cause.SDK_MISSING,
         Cause.UNPRICED,
         Cause.UNAUTHORISED,
         Cause.OUT_OF_CREDIT,
@@ -75,10 +73,6 @@ _TEXTS: Final = {
     Cause.NO_KEY: (
         "The profile {profile} needs a key, and the environment variable {variable} is not set.",
         "Set {variable}, or name another profile.",
-    ),
-    Cause.SDK_MISSING: (
-        "The profile {profile} needs the Python package {package}, which is not installed.",
-        "pip install 'condense-cli[{package}]'",
     ),
     Cause.UNPRICED: (
         "The price of {model} is not known, so a cost limit cannot be enforced.",
@@ -190,7 +184,6 @@ class ReasonNames(Struct, frozen=True):
     model: str = "The model"
     host: str = "The server"
     variable: str = NO_VARIABLE
-    package: str = ""
 
 
 def failure(reason: Cause, names: ReasonNames | None = None, detail: str = "") -> Failure:

@@ -17,8 +17,6 @@ from condense_cli.llm.calls import Caller, fulfil
 from condense_cli.llm.client import Answer, ModelRequest
 from condense_cli.llm.redaction import Redactor
 
-pytest.importorskip("kingfisher_sdk")
-
 _CHOICE = random.Random(7)
 ALPHABET = string.ascii_letters + string.digits
 
@@ -53,6 +51,7 @@ def redactor(loaded: Redactor) -> Redactor:
     return new
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SECRETS)
 def test_known_kinds_of_keys(redactor: Redactor, name: str) -> None:
     text = f"The output was:\nTOKEN {SECRETS[name]} in src/app.py:12"
@@ -138,6 +137,7 @@ def test_a_lone_surrogate_stops_nothing(redactor: Redactor) -> None:
 
 
 # Neither the request nor the cache sees the secret, and what was masked is never put back.
+@pytest.mark.slow
 def test_nothing_is_sent_unmasked(redactor: Redactor, masking_rules: Path, tmp_path: Path) -> None:
     sent: list[ModelRequest] = []
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from helpers import cut_by_speed, listing
 from rowsets import LONG, chat
@@ -141,7 +143,6 @@ def test_importing_it_imports_nothing_heavy() -> None:
 
 
 def test_arrow_tables_keep_their_types() -> None:
-    pa = pytest.importorskip("pyarrow")
     table = pa.table(
         {
             "id": pa.array([1, 2, 3, 4], pa.int16()),
@@ -163,7 +164,6 @@ def test_arrow_tables_keep_their_types() -> None:
 
 
 def test_a_cell_that_its_type_cannot_hold_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    pa = pytest.importorskip("pyarrow")
     from condense_cli.rows import batches
 
     def grown(*given: Any) -> Any:
@@ -192,7 +192,6 @@ def test_a_cell_that_its_type_cannot_hold_stays(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_numpy_columns() -> None:
-    np = pytest.importorskip("numpy")
     cells = np.empty(2, dtype=object)
     cells[:] = [np.array(chat(), dtype=object), np.array(chat(SHORT), dtype=object)]
     done = Condenser("speed")({"id": np.arange(2), "messages": cells})

@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers import as_lines, condense
 from rowsets import DATA, LONG, SPEED, expected, rows
 
 from condense_cli.errors import ExitStatus
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 
 def written(path: Path, column: str) -> None:
