@@ -37,7 +37,7 @@ from .settings import ProxySettings
 from .states import SharedState
 
 _ANYTHING: Final = [
-    {"role": role, "content": f"line {number}\n" * 4_000}
+    {"role": role, "content": f"line {number}\n" * 400}
     for number, role in enumerate(("user", "assistant", "user") * 3)
 ]
 
@@ -211,6 +211,7 @@ def application(proxy: Proxy) -> Starlette:
 def _warm(settings: ProxySettings) -> None:
     """Import what a decision needs while nobody waits for one."""
     with suppress(Exception):  # The first decision will tell.
+        settings = msgspec.structs.replace(settings, policy="tokens:1000")
         _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import httpx
 from build import assistant, read_turn, user
+from helpers import LONG
 
 from .upstream import Asked, Running, ask
 
-EAGER: dict[str, Any] = {"policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": 60.0, "ahead": None}
+EAGER: dict[str, Any] = {"policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": LONG, "ahead": None}
 """Settings of a proxy that decides as soon as it may, and whose requests wait for that."""
 
 OPUS = "claude-opus-4-6"
@@ -18,7 +19,7 @@ BINDING = "claude-opus-5-5"
 """A model that refuses thinking once anything before it changed."""
 
 
-def lines(name: str, number: int = 400) -> str:
+def lines(name: str, number: int = 200) -> str:
     return "\n".join(f"{name} {n}: the value of item {n} is {n * n}" for n in range(number))
 
 
@@ -37,7 +38,7 @@ def post(running: Running, messages: list[Any], path: str = "/v1/messages", **mo
     headers = more.pop("headers", {})
     key = "input" if path.endswith("responses") else "messages"
     body = {"model": OPUS, "max_tokens": 9, key: messages, **more}
-    return ask(running.url + path, json=body, headers=headers, timeout=60)
+    return ask(running.url + path, json=body, headers=headers)
 
 
 def sent(asked: Asked) -> list[bytes]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from build import assistant, thinking, user
+from helpers import LONG
 
 from condense_cli.formats import parse
 from condense_cli.live.ahead import Attempt
@@ -19,7 +20,7 @@ from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
 from condense_cli.storage.compressed import packed, unpacked
 
-from .talks import BINDING, EAGER, further, lines, marks, post, sent, work
+from .talks import BINDING, EAGER, OPUS, further, lines, marks, post, sent, work
 from .upstream import Api, Asked, Running, api, ask, proxied, said
 
 
@@ -181,19 +182,26 @@ def test_thinking_around_a_request_as_it_came(model: Api, running: Running) -> N
     assert thoughts(model.asked[-1]) == ["thought 4"]
 
 
+class Gate:
+    """Decisions that begin, and wait until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reached, self.opened = threading.Event(), threading.Event()
+        run = Attempt.run
+
+        def waiting(attempt: Attempt) -> Any:
+            self.reached.set()
+            assert self.opened.wait(LONG)
+            return run(attempt)
+
+        monkeypatch.setattr(Attempt, "run", waiting)
+
+
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Decisions wait for it."""
-    opened = threading.Event()
-    run = Attempt.run
-
-    def waiting(self: Attempt) -> Any:
-        assert opened.wait(60)
-        return run(self)
-
-    monkeypatch.setattr(Attempt, "run", waiting)
-    yield opened
-    opened.set()
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    gate = Gate(monkeypatch)
+    yield gate
+    gate.opened.set()
 
 
 def settle(running: Running) -> None:
@@ -203,11 +211,11 @@ def settle(running: Running) -> None:
             threading.Event().wait(0.01)
         work = conversation.live._decider._work
         if work is not None:
-            work.result(60)
+            work.result(LONG)
 
 
 # A request goes without a decision that takes long, and the next goes with it; what was thought in between is invalid.
-def test_a_late_decision_goes_with_the_next_request(model: Api, gate: threading.Event) -> None:
+def test_a_late_decision_goes_with_the_next_request(model: Api, gate: Gate) -> None:
     messages = [*work()[:-2], thought(0), user("Go on.")]
     with proxied(model.url, **{**EAGER, "patience": 0.05}) as running:
         post(running, messages, model=BINDING)
@@ -216,7 +224,7 @@ def test_a_late_decision_goes_with_the_next_request(model: Api, gate: threading.
         messages += [thought(1), user("And?")]
         post(running, messages, model=BINDING)
         assert sent(model.asked[1]) == [json.dumps(message).encode() for message in messages]
-        gate.set()
+        gate.opened.set()
         settle(running)
         messages += [thought(2), user("And?")]
         post(running, messages, model=BINDING)
@@ -227,23 +235,27 @@ def test_a_late_decision_goes_with_the_next_request(model: Api, gate: threading.
         assert thoughts(model.asked[3]) == ["thought 3"]
 
 
-def test_what_fits_no_window_waits(model: Api, gate: threading.Event) -> None:
-    with proxied(model.url, **{**EAGER, "patience": 0.05, "window": 9_000}) as running:
+def test_what_fits_no_window_waits(model: Api, gate: Gate) -> None:
+    with proxied(model.url, **{**EAGER, "patience": 0.05, "window": 5_000}) as running:
         asking = threading.Thread(target=post, args=(running, work()))
         asking.start()
-        asking.join(0.5)
+        assert gate.reached.wait(LONG)
+        asking.join(0.1)  # Longer than its patience; if the request went on it would be here, most likely.
         assert model.asked == []
-        gate.set()
+        gate.opened.set()
         asking.join()
     assert len(model.asked[0].body) < len(json.dumps(work())) / 2
 
 
 # A client that leaves while its decision is made: that goes with its next request.
-def test_a_client_that_leaves_in_the_middle_of_a_decision(model: Api, gate: threading.Event) -> None:
+def test_a_client_that_leaves_in_the_middle_of_a_decision(model: Api, gate: Gate) -> None:
+    body = json.dumps({"model": OPUS, "messages": work()}).encode()
+    head = b"POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
     with proxied(model.url, **EAGER) as running:
-        with pytest.raises(httpx.ReadTimeout):
-            ask(f"{running.url}/v1/messages", json={"model": "m", "messages": work()}, timeout=0.3)
-        gate.set()
+        with socket.create_connection(("127.0.0.1", running.port)) as connection:
+            connection.sendall(head + body)
+            assert gate.reached.wait(LONG)
+        gate.opened.set()
         settle(running)
         assert model.asked == []
         post(running, work())

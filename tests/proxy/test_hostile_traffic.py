@@ -32,6 +32,7 @@ def running(model: Api) -> Iterator[Running]:
 
 
 # JSON that one parser takes and another one does not goes on to the API, which may say what it thinks of it.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "content",
     [b'"\xff"', b'"\xed\xa0\x80"', b"9" * 5_000, b"1e999", b"NaN", b'"\\ud800"', b"[" * 900 + b"]" * 900, b'{"a": {}}'],
@@ -56,6 +57,7 @@ def test_those_of_a_conversation_that_went_well_before_pass_as_well(model: Api, 
 
 
 # A few kilobytes that unpack to gigabytes.
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "zstd"])
 def test_an_answer_that_unpacks_to_too_much_reports_nothing(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "_LONGEST", 100_000)

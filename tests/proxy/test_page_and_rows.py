@@ -137,9 +137,7 @@ ROWS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("preset", ["balanced", "cost", "lossless", "max", "quality", "speed"])
 def test_as_many_rows_as_were_sent(running: Running, model: Api, preset: str) -> None:
     config = {"mode": "ccr", "preset": preset, "keep_recent": 0}
-    answer = ask(
-        f"{running.url}/v1/compress", json={"messages": ROWS, "model": "gpt-5.5", "config": config}, timeout=60
-    )
+    answer = ask(f"{running.url}/v1/compress", json={"messages": ROWS, "model": "gpt-5.5", "config": config})
     found = answer.json()
     assert answer.status_code == 200
     assert [row["role"] for row in found["messages"]] == [row["role"] for row in ROWS]

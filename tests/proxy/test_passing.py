@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from helpers import LONG
 
 from .upstream import Answer, Api, Running, api, ask, get, proxied, request, said, stream
 
@@ -182,19 +183,19 @@ def test_a_client_that_leaves(model: Api, running: Running, begins: bool) -> Non
     def silent(*_: object) -> Answer:
         came.set()
         if not begins:
-            left.wait(20)
-        return Answer((b"data: 1\n\n", lambda: left.wait(20), *[b"x" * 100_000] * 100))
+            left.wait(LONG)
+        return Answer((b"data: 1\n\n", lambda: left.wait(LONG), *[b"x" * 100_000] * 100))
 
     model.respond = silent
     body = json.dumps(HELLO).encode()
     head = b"POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
     with socket.create_connection(("127.0.0.1", running.port)) as connection:
         connection.sendall(head + body)
-        assert came.wait(20)
+        assert came.wait(LONG)
         if begins:
             assert connection.recv(100)
     left.set()
-    assert model.gone.wait(20)
+    assert model.gone.wait(LONG)
 
 
 # What nobody takes is not read ahead: the API is held up as the client is.

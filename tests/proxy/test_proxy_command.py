@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import COMMAND, condense, condense_process, environment
+from helpers import COMMAND, LONG, condense, condense_process, environment
 
 from condense_cli.errors import UsageError
 from condense_cli.proxy.apis import ANTHROPIC, CHATGPT, OPENAI, target, usual_upstream
@@ -126,6 +126,7 @@ sys.exit(7)
 """
 
 
+@pytest.mark.slow
 def test_a_client_of_its_own(tmp_path: Path) -> None:
     usage = {"usage": {"input_tokens": 1_200, "output_tokens": 3}}
     with api(lambda _: said(usage)) as model:
@@ -150,6 +151,7 @@ def test_a_client_that_is_set_to_this_proxy(tmp_path: Path, name: str) -> None:
 
 
 # Alone it says where it is, serves, and ends with a summary when it is told to.
+@pytest.mark.slow
 def test_alone(tmp_path: Path) -> None:
     with api(lambda _: said({"usage": {"input_tokens": 9, "output_tokens": 3}})) as model:
         command = [*COMMAND, "proxy", "--watch", "--port", "0", "--upstream", model.url]
@@ -163,13 +165,14 @@ def test_alone(tmp_path: Path) -> None:
             assert get(f"{address}/v1/models").status_code == 200
             assert get(second.split()[-1]).status_code == 200
             process.send_signal(signal.SIGINT)
-            _, error = process.communicate(timeout=60)
+            _, error = process.communicate(timeout=LONG)
         finally:
             process.kill()
     assert "no request with a conversation has come through" in error
     assert process.returncode == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from unittest.mock import patch
 
 import httpx
+from helpers import LONG
 from msgspec.structs import replace
 
 from condense_cli.live.state import Memory, State
+from condense_cli.proxy import app
 from condense_cli.proxy.app import Proxy
 from condense_cli.proxy.record import Record
 from condense_cli.proxy.server import address_of, listening, names_of, served
@@ -22,11 +25,11 @@ from condense_cli.proxy.settings import ProxySettings
 
 TOKEN = "the token of this run"
 
-get = partial(httpx.get, timeout=60.0)
-ask = partial(httpx.post, timeout=60.0)
-request = partial(httpx.request, timeout=60.0)
-stream = partial(httpx.stream, timeout=60.0)
-"""As httpx has them, with patience for a busy machine."""
+get = partial(httpx.get, timeout=LONG)
+ask = partial(httpx.post, timeout=LONG)
+request = partial(httpx.request, timeout=LONG)
+stream = partial(httpx.stream, timeout=LONG)
+"""As httpx has them, for any machine."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def proxied(upstream: str | None, state: State | None = None, **more: Any) -> It
     url = address_of(listener, "127.0.0.1")
     settings = ProxySettings(token=TOKEN, hosts=names_of(url), upstream=upstream)
     proxy = Proxy(replace(settings, **more), state or Memory(), Record())
-    with served(proxy, listener):
+    with patch.object(app, "_warm"), served(proxy, listener):  # It takes a second, and no test waits for it.
         yield Running(proxy, url)
 
 
