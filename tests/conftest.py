@@ -6,11 +6,14 @@ import os
 import shutil
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import certifi
 import pytest
+import real
 from helpers import DATA
 from hypothesis import HealthCheck, settings
 
@@ -21,15 +24,16 @@ if TYPE_CHECKING:
     from condense_cli.core.tokens import Counter
 
 settings.register_profile(
-    "default",
+    "fast",
     deadline=None,
     derandomize=True,
-    max_examples=24,
+    max_examples=5,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3_000, derandomize=False)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.register_profile("all", parent=settings.get_profile("fast"), max_examples=24)
+settings.register_profile("thorough", parent=settings.get_profile("fast"), max_examples=3_000, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Many tests start the command, which takes twice as long where each start compiles the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -38,6 +42,32 @@ sys.dont_write_bytecode = False
 # A script that runs the tests in the background ignores Ctrl-C for them and all that they start, which some interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what follows from other markers, and every test of a recorded transcript."""
+    cases: defaultdict[str, int] = defaultdict(int)
+    for item in items:
+        given = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+        if item.get_closest_marker("real") or any(map(real.is_recorded, given)):
+            item.add_marker(pytest.mark.slow)
+        elif sampled := item.get_closest_marker("sampled"):
+            function = item.nodeid.partition("[")[0]
+            cases[function] += 1
+            if cases[function] > sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Clients of HTTP read all certificates when they are made, for a tenth of a second. No test leaves the machine."""
+    bundle, end = Path(certifi.where()).read_text(), "-----END CERTIFICATE-----\n"
+    path = tmp_path_factory.mktemp("certificates") / "one.pem"
+    path.write_text(bundle[: bundle.index(end) + len(end)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(path))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +158,6 @@ def masking_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The detector's compiled rules, which take some seconds to make."""
     from condense_cli.llm.redaction import Redactor
 
-    pytest.importorskip("kingfisher_sdk")
     folder = tmp_path_factory.mktemp("rules")
     Redactor(folder)
     return folder

@@ -22,6 +22,7 @@ SHOWN = re.findall(
 
 
 # The examples of the page are one program; each prints what the page says.
+@pytest.mark.slow
 def test_the_documented_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(PROJECT / "sample_transcripts", tmp_path / "sample_transcripts")
     monkeypatch.chdir(tmp_path)
@@ -56,6 +57,7 @@ def test_unchanged_messages_come_back_as_they_were() -> None:
     assert condense_cli.dump_messages(condense_cli.condense(condense_cli.loads(messages), {})) == messages
 
 
+@pytest.mark.slow
 def test_answers_of_the_anthropic_sdk_can_stand_in_the_list() -> None:
     from anthropic.types import Message
 
@@ -71,6 +73,7 @@ def test_answers_of_the_anthropic_sdk_can_stand_in_the_list() -> None:
     assert condense_cli.dump_messages(condense_cli.condense(condense_cli.loads(given), {})) == messages
 
 
+@pytest.mark.slow
 def test_answers_of_the_openai_sdk_can_stand_in_the_list() -> None:
     from openai.types.chat import ChatCompletionMessage
 

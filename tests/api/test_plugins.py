@@ -73,6 +73,7 @@ def results(done: Outcome) -> list[str]:
 
 
 # The example's provider leaves out the log, and neither what failed nor what is no command's.
+@pytest.mark.slow
 def test_the_provider_of_the_example(packages: Path, session: Path) -> None:
     install_example(packages)
     done = run(packages, "run", session, "--provider", "quiet", "-o", "-")
@@ -85,6 +86,7 @@ def test_the_provider_of_the_example(packages: Path, session: Path) -> None:
     assert kept.stdout == session.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_configuration_names_it_and_its_settings(packages: Path, session: Path, tmp_path: Path) -> None:
     install_example(packages)
     config = tmp_path / "c.yaml"
@@ -103,6 +105,7 @@ def test_a_configuration_names_it_and_its_settings(packages: Path, session: Path
     assert "c.yaml:1:1: there is no provider named 'quiet'" in without.stderr
 
 
+@pytest.mark.slow
 def test_it_is_listed_and_shown(packages: Path) -> None:
     install_example(packages)
     listed = json.loads(run(packages, "providers", "list", "--json").stdout)
@@ -115,6 +118,7 @@ def test_it_is_listed_and_shown(packages: Path) -> None:
     assert "quiet" in run(packages, "providers").text
 
 
+@pytest.mark.slow
 def test_the_selector_of_the_example(packages: Path, session: Path, tmp_path: Path) -> None:
     install_example(packages)
     config = tmp_path / "c.yaml"
@@ -135,6 +139,7 @@ def test_the_selector_of_the_example(packages: Path, session: Path, tmp_path: Pa
         assert "Did you mean logs?" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_the_format_of_the_example(packages: Path, tmp_path: Path) -> None:
     install_example(packages)
     file = tmp_path / "talk.jsonl"
@@ -165,6 +170,7 @@ SUMMARIZING = "provider: native\nprofile: first\n"
 PROFILE = "profiles:\n  first: {api: installed, summarizer: first-lines}\n"
 
 
+@pytest.mark.slow
 def test_the_summarizer_of_the_example(packages: Path, session: Path, tmp_path: Path) -> None:
     install_example(packages)
     own_settings(packages, PROFILE)
@@ -202,6 +208,7 @@ BROKEN: dict[str, tuple[str, dict[str, dict[str, str]]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_package_is_told_of(packages: Path, session: Path, broken: str) -> None:
     install_example(packages)
@@ -221,6 +228,7 @@ def test_a_broken_package_is_told_of(packages: Path, session: Path, broken: str)
         assert "broken 2.0" in wrong.message
 
 
+@pytest.mark.slow
 def test_a_broken_format_is_told_of(packages: Path, tmp_path: Path) -> None:
     file = tmp_path / "talk.jsonl"
     file.write_text('{"speaker": "human", "line": "Hello"}\n')
@@ -257,6 +265,7 @@ FAILING: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", FAILING)
 def test_a_summarizer_that_fails_changes_nothing(packages: Path, session: Path, tmp_path: Path, way: str) -> None:
     code = f"class Bad:\n def __init__(self, count): pass\n def summarize(self, tasks, messages): {FAILING[way]}\n"
@@ -271,6 +280,7 @@ def test_a_summarizer_that_fails_changes_nothing(packages: Path, session: Path, 
 
 
 # Its own code fails: the transcript comes out as it went in, and the status tells.
+@pytest.mark.slow
 def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) -> None:
     code = (
         "from condense_example import Quiet\nclass Bad(Quiet):\n    id = 'bad'\n"
@@ -303,6 +313,7 @@ def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) ->
 # --- The user's settings of providers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_user_orders_configures_and_switches_off(packages: Path, session: Path) -> None:
     install_example(packages)
     own_settings(

@@ -11,8 +11,6 @@ from helpers import COMMAND, CUT, as_lines, condense, session, unharmed
 from condense_cli.asking.pages import MOST
 from condense_cli.core.markers import short_hash
 
-pytest.importorskip("mcp")
-
 
 async def talk(folder: Path, file: Path) -> None:
     from mcp import Client, StdioServerParameters
@@ -42,6 +40,7 @@ async def talk(folder: Path, file: Path) -> None:
             assert len(await ask("search", text=pattern, is_pattern=True)) < MOST + 100
 
 
+@pytest.mark.slow
 def test_the_sdks_client_asks_a_session(tmp_path: Path) -> None:
     import asyncio
 

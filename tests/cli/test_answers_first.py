@@ -12,6 +12,7 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.config.preset_folders import preset_names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_inspect_answers_in_a_screen(columns: int) -> None:
     answer = condense_on_terminal("inspect", real.SESSION, columns=columns).plain
@@ -27,6 +28,7 @@ def test_inspect_answers_in_a_screen(columns: int) -> None:
     assert "--all" not in condense("inspect", real.SESSION).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", preset_names())
 def test_config_show_has_what_somebody_set(preset: str) -> None:
     answer = condense_on_terminal("config", "show", "-p", preset).plain

@@ -70,6 +70,7 @@ NO_TRANSCRIPT: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NO_TRANSCRIPT)
 def test_what_is_no_transcript_is_refused(name: str, tmp_path: Path) -> None:
     """Exit status 3, one message that names the file and says what is wrong, no output, everything as it was."""

@@ -22,6 +22,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bomb", BOMBS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_bounded(command: str, bomb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ def test_the_version_is_the_packages() -> None:
         assert condense(flag) == Outcome(0, f"condense {condense_cli.__version__}\n".encode(), "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", HELP_PAGES, ids=lambda command: "-".join(command) or "condense")
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_every_help_page_has_examples_and_fits(command: tuple[str, ...], flag: str) -> None:

@@ -39,6 +39,7 @@ def completions(typed: str) -> tuple[list[str], set[str]]:
     return done.stdout.split(), set(done.stderr.rpartition("MODULES ")[2].split())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("typed", "found"),
     [

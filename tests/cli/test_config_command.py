@@ -85,6 +85,7 @@ def test_your_own_configuration_as_json(tmp_path: Path) -> None:
     assert (found["valid"], found["own"], found["passes"]) == (True, True, None)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", ["message_text", "assistant_reasoning", "user_messages"])
 def test_what_is_allowed_and_probably_not_wanted_is_a_warning(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mine.yaml"
@@ -165,6 +166,7 @@ def test_what_is_shown_is_a_configuration_that_does_the_same(text: str, flags: d
     assert settings.configuration == apply(parse_configuration(text), overrides_from(**flags))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_is_shown_whole(name: str) -> None:
     done = condense_process("config", "show", "--preset", name)
@@ -175,6 +177,7 @@ def test_a_preset_is_shown_whole(name: str) -> None:
     assert comments == {f"preset {name}", "default"}
 
 
+@pytest.mark.slow
 def test_the_default_preset_and_a_file_by_its_path(mine: Path) -> None:
     assert b"# preset balanced" in condense_process("config", "show").stdout
     by_config = condense_process("config", "show", "--config", mine).stdout
@@ -235,6 +238,7 @@ def test_show_on_a_terminal_is_the_same_text(mine: Path) -> None:
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "arguments",
     [["--preset", "cost", "--config", "x.yaml"], ["--config", "x.yaml"], ["-p", "csot"], ["--range", "x"]],
@@ -289,6 +293,7 @@ def compiled_text(text: str, **flags: Any) -> str:
 
 
 # The passes that a provider or phases become are a configuration that does the same.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("path", "name"), real.spread([*real.SAMPLES, *real.largest()], list(SECTIONS), every_way=False), ids=str
 )
@@ -309,6 +314,7 @@ def test_flags_apply_to_compiled_passes() -> None:
     assert {one.selection.keep_recent_count for one in parse_configuration(text).passes} == {9}
 
 
+@pytest.mark.slow
 def test_compiled_passes_are_printed(tmp_path: Path) -> None:
     path = tmp_path / "native.yaml"
     path.write_text(NATIVE)

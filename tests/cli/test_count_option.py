@@ -10,7 +10,7 @@ from typing import Any, Final
 import model_server as played
 import pytest
 from desk import APIS, KEYS, Desk
-from helpers import OPUS, Outcome, condense, session, unharmed
+from helpers import LONG, OPUS, Outcome, condense, session, unharmed
 from model_server import Play, model_server
 
 from condense_cli import api
@@ -100,6 +100,7 @@ def test_targets_and_thresholds_are_in_the_same_tokens(desk: Desk) -> None:
         assert condense("check", desk.input, *OPUS, *arguments, "--count", how).status == status
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["run", "inspect", "estimate"])
 def test_rows_are_counted_plainly_too(rows_file: Path, name: str) -> None:
     def told(*arguments: str) -> int:
@@ -114,6 +115,7 @@ def test_rows_are_counted_plainly_too(rows_file: Path, name: str) -> None:
     assert "stimate" not in said
 
 
+@pytest.mark.slow
 def test_many_files_are_counted_plainly_too(tree: Path) -> None:
     def told(*arguments: str) -> int:
         return int(condense("run", tree, *OPUS, "--dry-run", "--json", *arguments).json["tokens"]["before"])
@@ -124,6 +126,7 @@ def test_many_files_are_counted_plainly_too(tree: Path) -> None:
 # --- By the provider --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("profile", APIS)
 def test_every_command_shows_what_the_provider_counts(desk: Desk, name: str, profile: str) -> None:
@@ -161,6 +164,7 @@ def test_a_second_run_changes_nothing(desk: Desk) -> None:
 
 
 # `speed` has summaries of no model: the one call that is made counts.
+@pytest.mark.slow
 @pytest.mark.usefixtures("masking")
 def test_secrets_are_masked_before_they_are_sent(desk: Desk) -> None:
     records = session()
@@ -173,6 +177,7 @@ def test_secrets_are_masked_before_they_are_sent(desk: Desk) -> None:
             assert ("hunter2hunter2" in json.dumps(server.bodies)) is is_sent
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize(
     ("play", "why"),
@@ -189,7 +194,7 @@ def test_secrets_are_masked_before_they_are_sent(desk: Desk) -> None:
 )
 def test_a_call_that_fails_ends_the_command(desk: Desk, name: str, play: Play, why: str) -> None:
     with model_server(play) as server:
-        desk.profiles(server, max_retries=0, timeout_seconds=0.3)
+        desk.profiles(server, max_retries=0, timeout_seconds=0.3 if play is played.hang else LONG)
         arguments = ("--in-place", "--force") if name == "run" else ()
         with unharmed(desk.input.parent):
             done = ask(desk, name, *EXACT, "--profile", "anthropic", *arguments)
@@ -222,6 +227,7 @@ def vendors(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return put
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["run", "inspect", "estimate", "check"])
 @pytest.mark.parametrize("model", ["claude-opus-4-5-20251101", "anthropic/claude-haiku-4-5", "gpt-4.1", "gpt-4o-mini"])
 def test_allowed_calls_go_to_the_vendor_of_the_model(
@@ -248,6 +254,7 @@ def test_nothing_is_sent_without_consent(desk: Desk, vendors: Callable[[str], No
 
 
 # Neither a cloned repository nor a flag that prices summaries makes a command send a transcript.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("where", ["project", "variable"])
 @pytest.mark.parametrize("flags", [(), ("--profile", "openai"), ("--allow-calls",)], ids=" ".join)

@@ -58,6 +58,7 @@ def test_diff_stat_is_one_line(file: Path, small: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "is_exact"), [("gpt-4o", True), ("claude-sonnet-4-5", False)])
 def test_diff_says_whether_its_counts_are_exact(tmp_path: Path, model: str, is_exact: bool) -> None:
     path = tmp_path / "session.jsonl"

@@ -134,6 +134,7 @@ def test_footnotes_take_a_line_each(file: Path) -> None:
     assert [line for line in lines if len(line) > 80] == []
 
 
+@pytest.mark.slow
 def test_what_is_exact_and_what_is_assumed_is_said(file: Path) -> None:
     shown = condense("estimate", file, *OPUS).text
     for sentence in (
@@ -161,6 +162,7 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
     assert "(from recorded usage)" in condense("estimate", path).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [(), ("--overhead-tokens", "500")], ids=["recorded", "given"])
 def test_the_window_is_as_full_as_check_says(given: tuple[str, ...]) -> None:
     checked = condense("check", real.SESSION, "--json", *given).json["used"]
@@ -171,6 +173,7 @@ def test_the_window_is_as_full_as_check_says(given: tuple[str, ...]) -> None:
 
 
 # The usage stands beside an answer that came when all of it was there.
+@pytest.mark.slow
 def test_the_overhead_before_a_summary_is_known_behind_it(tmp_path: Path) -> None:
     path, small = tmp_path / "session.jsonl", tmp_path / "small.jsonl"
     path.write_bytes(real.SESSION.read_bytes())
@@ -182,6 +185,7 @@ def test_the_overhead_before_a_summary_is_known_behind_it(tmp_path: Path) -> Non
     assert before["overhead_source"] == "recorded usage"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_table_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     path = tmp_path / "long.jsonl"
@@ -196,6 +200,7 @@ def test_the_table_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     assert row.endswith(("turns", "turn")), "a column was cut off"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "figures"), [(60, 4), (40, 3), (30, 2)])
 def test_a_narrow_terminal_loses_no_name(file: Path, columns: int, figures: int) -> None:
     """What is the same for all presets gets a row, and then columns go; whole figures stay."""
@@ -256,6 +261,7 @@ def test_mistakes_are_said_in_a_sentence(file: Path, arguments: tuple[str, ...],
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_presets_that_do_the_same_are_named_together(file: Path, tmp_path: Path) -> None:
     """With a target only, where equal figures look like a mistake; and by their results, not by their figures."""
     target = ("--target-percent", "60")
@@ -271,6 +277,7 @@ def test_presets_that_do_the_same_are_named_together(file: Path, tmp_path: Path)
     assert "do the same" not in condense("estimate", file).text
 
 
+@pytest.mark.slow
 def test_a_target_holds_for_every_preset(file: Path) -> None:
     """The tokens are those that the run would give, and the presets that miss it are named."""
     options = estimate(file, "--target-percent", "20")["presets"]

@@ -72,6 +72,7 @@ def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
     assert {curve["way"] for curve in total["curves"]} == set(found["ways"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_tables_fit_the_terminal(folder: Path, columns: int) -> None:
     done = condense_on_terminal("evaluate", folder, *SMALL, "--provider", "native", columns=columns)
@@ -99,6 +100,7 @@ def test_many_budgets_stand_below_each_other(folder: Path) -> None:
         assert re.search(rf"^\n{measure} at the same size +90% +80%", done.text, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
     done = condense("evaluate", folder, *QUICK, "--measure", "grounding", "--measure", "facts")
     assert re.search(r"^ +facts +grounding$", done.text, re.MULTILINE)
@@ -131,6 +133,7 @@ def test_all_measures_are_in_the_json(folder: Path) -> None:
     assert curve["witnesses"]["substrings"][-1]["size"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_settings_with_many_measures_keep_their_names(folder: Path, columns: int) -> None:
     done = condense("evaluate", folder / "one.json", *QUICK, "--measure", "all", env={"COLUMNS": str(columns)})
@@ -150,6 +153,7 @@ def test_standard_input_is_a_transcript() -> None:
     assert done.json["total"]["facts"] == 8
 
 
+@pytest.mark.slow
 def test_two_processes_measure_the_same(folder: Path) -> None:
     def total(jobs: str) -> object:
         found = condense("evaluate", folder, *SMALL, "-p", "speed", "--against", "mask", "--json", "-j", jobs).json
@@ -203,6 +207,7 @@ def test_a_line_joins_the_settings_with_a_target_alone(folder: Path, tmp_path: P
     assert len(rings) == 2
 
 
+@pytest.mark.slow
 def test_a_picture_has_no_more_than_six_lines(folder: Path, tmp_path: Path) -> None:
     picture = tmp_path / "a.svg"
     assert condense("evaluate", folder / "one.json", *SMALL, "--measure", "facts", "--plot", picture).status == 0
@@ -224,7 +229,6 @@ def test_a_name_cannot_break_the_picture(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_png_is_drawn_by_a_package_of_its_own(folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip("resvg_py")
     picture = tmp_path / "curves.png"
     assert condense("evaluate", folder, *QUICK, "--plot", picture).status == 0
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -113,6 +113,7 @@ def differences(report: Any) -> dict[str, Any]:
     return {one["measure"]: one for one in report["differences"]}
 
 
+@pytest.mark.slow
 def test_the_model_that_keeps_what_matters_is_said_to_be_better(bench: Bench) -> None:
     bench.configuration(min_facts=0)
     report = bench.report(*against("banana", "keeper"))
@@ -136,6 +137,7 @@ def test_the_model_that_keeps_what_matters_is_said_to_be_better(bench: Bench) ->
     assert re.search(r"keeper keeps more than banana; significant: .*facts or named \(\+\d+\.\d points\)", said)
 
 
+@pytest.mark.slow
 def test_two_equal_models_are_no_more_different_than_chance(bench: Bench) -> None:
     report = bench.report(*against("keeper", "twin"))
     assert {one["verdict"] for one in report["differences"]} == {"chance"}
@@ -147,6 +149,7 @@ def test_two_equal_models_are_no_more_different_than_chance(bench: Bench) -> Non
     assert "; significant" not in said
 
 
+@pytest.mark.slow
 def test_a_model_whose_summaries_are_refused_fails_and_keeps_nothing_by_it(bench: Bench) -> None:
     report = bench.report(*against("keeper", "banana"))
     (failed,) = report["differences"]
@@ -164,6 +167,7 @@ def test_a_model_whose_summaries_are_refused_fails_and_keeps_nothing_by_it(bench
     assert any(note.startswith(why) for note in data_of((bench.folder / "page.html").read_text())["notes"])
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_reached_is_given_up_and_says_so(bench: Bench) -> None:
     report = bench.report(*against("keeper", "broken"), status=ExitStatus.CALLS_FAILED)
     keeper, broken = report["models"]
@@ -206,6 +210,7 @@ def test_limits_over_all_runs_bind_too(bench: Bench, limit: str) -> None:
     assert bench.server.calls == 0
 
 
+@pytest.mark.slow
 def test_prompts_are_compared_and_one_alone_with_the_usual_one(bench: Bench, tmp_path: Path) -> None:
     bench.configuration(min_facts=0)
     (tmp_path / "mine.txt").write_text("Name every name.\n")
@@ -235,6 +240,7 @@ def test_the_profiles_of_configurations_are_called_where_that_is_allowed(bench: 
     assert bench.server.calls == SESSIONS
 
 
+@pytest.mark.slow
 def test_without_consent_nothing_is_called(bench: Bench, tmp_path: Path) -> None:
     bench.configuration(min_facts=0.2, profile="keeper")
     (tmp_path / "mine.txt").write_text("Name every name.")
@@ -251,6 +257,7 @@ def test_without_consent_nothing_is_called(bench: Bench, tmp_path: Path) -> None
 
 
 # Whatever is paid for once comes from the cache, and says the same.
+@pytest.mark.slow
 def test_a_second_run_calls_nothing_and_finds_the_same(bench: Bench) -> None:
     once = bench.report(*against("banana", "keeper"))
     calls = bench.server.calls
@@ -262,6 +269,7 @@ def test_a_second_run_calls_nothing_and_finds_the_same(bench: Bench) -> None:
     assert "--no-cache measures without the cache" in bench.run(*against("banana", "keeper")).text
 
 
+@pytest.mark.slow
 def test_budgets_and_other_ways_are_measured_beside_the_models(bench: Bench) -> None:
     report = bench.report(*against("keeper", "twin"), "--budgets", "0.5", "--against", "mask", "--measure", "facts")
     assert report["ways"] == ["keeper", "twin", "mask old results"]
@@ -270,6 +278,7 @@ def test_budgets_and_other_ways_are_measured_beside_the_models(bench: Bench) -> 
     assert compared == {("twin", "as it is"), ("twin", "to 50%"), ("mask old results", "to 50%")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_the_tables_fit(bench: Bench, columns: str) -> None:
     bench.configuration(min_facts=0)

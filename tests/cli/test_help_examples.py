@@ -50,6 +50,7 @@ def follow(found: Any, path: str) -> None:
             values = [one for value in values for one in (value if index == "" else [value[int(index)]])]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("page", HELP_PAGES, ids=lambda page: "-".join(page) or "condense")
 def test_there_is_what_the_examples_ask_for(page: tuple[str, ...], folder: Path) -> None:
     for command, path in _EXAMPLE.findall(condense(*page, "--help").text):

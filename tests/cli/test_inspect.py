@@ -92,6 +92,7 @@ def test_parts_of_any_transcript_add_up_to_what_is_in_use(data: bytes) -> None:
     parts_add_up(parse(data), Counter())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_what_is_in_use_is_explained_on_a_terminal(columns: int) -> None:
     """Row by row, with a sum."""
@@ -273,6 +274,7 @@ def odd_file(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) -> None:
     """No line is wider than the terminal, none is broken, and nothing in the transcript steers it."""
@@ -290,6 +292,7 @@ def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) ->
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
 def test_json_and_text_say_the_same(path: Path) -> None:
     """Every content type with its tokens; the text without trailing spaces in its tables."""

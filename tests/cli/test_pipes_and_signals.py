@@ -16,6 +16,7 @@ from helpers import (
     COMMAND,
     CUT,
     DATA,
+    LONG,
     SMALLER,
     Outcome,
     as_lines,
@@ -57,7 +58,7 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
 
 def _end(process: subprocess.Popen[bytes]) -> Outcome:
     """How the process ends once nobody reads its output any more."""
-    status = process.wait(timeout=20)
+    status = process.wait(timeout=LONG)
     return Outcome(status, b"", _pipe(process.stderr).read().decode())
 
 
@@ -76,6 +77,7 @@ LONG_OUTPUTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("arguments", LONG_OUTPUTS, ids=" ".join)
 def test_a_reader_that_leaves_early_is_no_defect(arguments: tuple[str, ...], unbuffered: str, tmp_path: Path) -> None:
@@ -104,6 +106,7 @@ def test_messages_that_nobody_reads_do_not_spoil_the_data(file: Path) -> None:
     assert done.returncode == ExitStatus.DONE
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
 def test_a_closed_stream_is_no_internal_error(closed: str, file: Path) -> None:
     """Started without one of the three streams, the command works without it or says what it lacks."""
@@ -154,6 +157,7 @@ def test_an_interrupt_while_writing_to_a_pipe_ends_with_130(tmp_path: Path) -> N
     assert "nothing was written" not in done.message
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_working_ends_with_130(tmp_path: Path) -> None:
     """SIGINT in the middle of a long count: status 130, one message, no output and no part of one."""
     words = "".join(f"{number} words and numbers {number * 7919}\n" for number in range(700_000))

@@ -36,6 +36,7 @@ def test_the_list_as_json() -> None:
     assert all(entry["description"] for entry in listed["presets"])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", preset_names())
 def test_show_prints_the_file_as_it_is(name: str) -> None:
     done = condense_process("presets", "show", name)
@@ -82,6 +83,7 @@ def test_show_on_a_terminal() -> None:
 
 
 # A path is no preset: what anybody's file holds is not printed.
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["sped", "speed.yaml", "../presets/speed", "presets/speed.yaml", ""])
 def test_show_of_an_unknown_preset(name: str) -> None:
     done = condense_process("presets", "show", name)
@@ -126,6 +128,7 @@ def test_new_in_a_file_with_an_odd_name_is_valid(name: str) -> None:
     assert parse_configuration(starter(file=name)) == parse_configuration(STARTER)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [None, *preset_names()])
 def test_new_json_is_json_and_the_same_configuration(name: str | None, tmp_path: Path) -> None:
     path = tmp_path / "mine.JSON"
@@ -149,6 +152,7 @@ def test_new_with_a_hyphen_prints_it(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", preset_names())
 def test_new_from_a_preset_is_that_preset(name: str) -> None:
     done = condense_process("presets", "new", "-", "--from", name)
@@ -184,6 +188,7 @@ def test_every_key_in_the_comments_is_valid() -> None:
     assert uncommented.passes[2].stop_at_target
 
 
+@pytest.mark.slow
 def test_a_run_takes_the_new_configuration(tmp_path: Path) -> None:
     sample = PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
     condense_process("presets", "new", "mine.yaml", cwd=tmp_path)
@@ -240,6 +245,7 @@ def test_presets_of_the_project_and_of_the_user(project: Path, tmp_path: Path) -
     assert found["cost"]["folder"] is None
 
 
+@pytest.mark.slow
 def test_a_preset_of_the_project_runs_by_its_name(project: Path) -> None:
     sample = PROJECT / "sample_transcripts" / "bugfix-messages.jsonl"
     done = condense_process("run", sample, "--preset", "ours", "--json", cwd=project)

@@ -31,6 +31,7 @@ def local(url: str, more: str = "") -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["list"]])
 def test_the_list_names_every_profile(own: Path, arguments: list[str]) -> None:
     own.write_text("profile: local\n" + local("http://localhost:1"))
@@ -43,6 +44,7 @@ def test_the_list_names_every_profile(own: Path, arguments: list[str]) -> None:
     assert "Calls need --profile or --allow-calls" in " ".join(done.text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_names_of_models_are_whole(own: Path, columns: str) -> None:
     """The hosts give way to them."""
@@ -86,6 +88,7 @@ def test_show(own: Path) -> None:
     assert shown["profile"]["context_window"] == 9000
 
 
+@pytest.mark.slow
 def test_a_test_that_succeeds(own: Path) -> None:
     with model_server(played.good("ready")) as server:
         own.write_text(local(server.url))
@@ -99,6 +102,7 @@ def test_a_test_that_succeeds(own: Path) -> None:
     assert server.calls == 2, "a test is never answered from the cache"
 
 
+@pytest.mark.slow
 def test_a_test_that_fails(own: Path) -> None:
     with model_server(played.status(401, "authentication_error")) as server:
         own.write_text(local(server.url, ", key_variable: MY_KEY"))
@@ -142,6 +146,7 @@ def test_the_users_configuration_is_checked_as_what_it_is(own: Path) -> None:
     assert (done.status, done.text) == (ExitStatus.DONE, f"{own}: valid, your own configuration\n")
 
 
+@pytest.mark.slow
 def test_the_cache(tmp_path: Path) -> None:
     env = {"XDG_CACHE_HOME": str(tmp_path)}
     path = tmp_path / "condense" / "summaries.sqlite3"

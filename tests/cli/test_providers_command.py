@@ -48,6 +48,7 @@ def test_the_table_compares_every_provider(arguments: list[str]) -> None:
     assert f"Measured on {measured().date} with {measured().transcripts} sample transcripts" in printed
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_the_table_fits(columns: int) -> None:
     for arguments in ([], ["show", "smart"]) if columns >= 80 else ([],):
@@ -117,6 +118,7 @@ def test_a_provider_of_a_package(width: int) -> None:
 
 
 # What an example shows works.
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", BUILT_IN, ids=lambda provider: provider.id)
 def test_examples_work(provider: Any) -> None:
     sample = BENCHMARKS.parent / "sample_transcripts" / "bugfix-session.jsonl"
@@ -131,6 +133,7 @@ def test_an_unknown_provider() -> None:
 
 
 # The figures are those that the benchmark gives, but for times and prices.
+@pytest.mark.slow
 def test_the_figures_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import providers as benchmark

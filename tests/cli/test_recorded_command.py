@@ -133,6 +133,7 @@ def test_means_are_those_of_all_that_ask(folder: Path) -> None:
     assert total["lines"] == 2
 
 
+@pytest.mark.slow
 def test_the_tables_fit_the_terminal(folder: Path) -> None:
     done = condense_on_terminal("evaluate", "--recorded", folder, columns=80)
     assert done.status == 0

@@ -194,6 +194,7 @@ def originals_found(transcript: Transcript) -> int:
     return len(hashes)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
 def test_every_marker_leads_to_its_original(path: Path) -> None:
     """What a condensed sample leaves out is found in the sample."""

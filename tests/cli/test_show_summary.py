@@ -85,6 +85,7 @@ def test_a_condensed_file_without_them_says_which_to_ask(original: Path) -> None
     assert f"condense show ORIGINAL {name}" in done.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bugfix-session.jsonl", "bugfix-rollout.jsonl"])
 def test_a_session_that_grew_by_its_summary_has_them_still(name: str, tmp_path: Path) -> None:
     """Claude Code and Codex append; the positions are those of the records, as no message number means them."""
@@ -99,6 +100,7 @@ def test_a_session_that_grew_by_its_summary_has_them_still(name: str, tmp_path: 
     assert blocks[0]["role"] == "assistant"
 
 
+@pytest.mark.slow
 def test_a_summary_of_a_summary_leads_to_both(tmp_path: Path) -> None:
     """A session that was condensed, went on and was condensed again holds what either summary stands for."""
     original = tmp_path / "original.jsonl"

@@ -27,6 +27,7 @@ def test_redirected_to_a_file_the_transcript_goes_there(file: Path, tmp_path: Pa
     assert (tmp_path / "out").read_bytes() == SMALLER
 
 
+@pytest.mark.slow
 def test_standard_input_is_read_where_the_file_is_a_hyphen(file: Path) -> None:
     """`-` reads standard input, and the report says so."""
     assert condense_process("run", "-", "-p", "speed", stdin=DATA).stdout == SMALLER
@@ -64,6 +65,7 @@ def test_a_script_that_writes_a_file_gets_one_line(file: Path, tmp_path: Path) -
     assert MARKER.search(condense_on_terminal("run", file, "-p", "speed", "--diff", "-o", small).plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])
 def test_quiet_says_nothing(quiet: str, file: Path, tmp_path: Path) -> None:
     """With -q the transcript is all there is, in a pipe, in a file, and on a terminal."""

@@ -47,6 +47,7 @@ def long_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize(
     "arguments",
@@ -79,6 +80,7 @@ def test_on_a_terminal_run_prints_diff_and_report_and_writes_nothing(file: Path,
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_target_is_proposed_where_rules_cut(long_file: Path) -> None:
     """A preset that could meet a target names the one that keeps more in as many tokens, where rules alone cut."""
     done = condense_on_terminal("run", long_file, "-p", "speed")
@@ -122,12 +124,14 @@ def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
         assert "red" in done.text
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals(file: Path) -> None:
     """A terminal gets colours, a pipe gets none."""
     assert condense_on_terminal("run", file).has_colours
     assert "\x1b" not in condense_process("run", file, "--dry-run").text
 
 
+@pytest.mark.slow
 def test_no_color_and_its_option_switch_colours_off(file: Path) -> None:
     """NO_COLOR and --no-color keep colours from a terminal; a dumb terminal gets none either."""
     assert not condense_on_terminal("run", file, env={"NO_COLOR": "1"}).has_colours
@@ -143,6 +147,7 @@ def test_force_color_colours_a_pipe_unless_the_option_forbids_it(file: Path) -> 
     assert not condense("--no-color", "run", file, "--dry-run", env=forced).has_colours
 
 
+@pytest.mark.slow
 def test_no_colour_ever_enters_data(file: Path) -> None:
     """Transcript and JSON are the same bytes whatever is said about colours."""
     forced = {"FORCE_COLOR": "1"}
@@ -151,6 +156,7 @@ def test_no_colour_ever_enters_data(file: Path) -> None:
     assert b"\x1b" not in condense_process("diff", file, "-p", "speed", "--json", env=forced).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_a_report_is_printed_in_every_encoding(encoding: str, file: Path) -> None:
     """Where standard output has no arrows (Windows pipes, LC_ALL=C), something else stands for them."""
@@ -159,6 +165,7 @@ def test_a_report_is_printed_in_every_encoding(encoding: str, file: Path) -> Non
         assert (done.status, done.stderr) == (ExitStatus.DONE, "")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", ["run", "estimate", "inspect", "validate", "restore", "check"])
 def test_a_terminal_is_no_transcript(command: str) -> None:
     done = condense_on_terminal(command, "-")

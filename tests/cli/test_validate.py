@@ -257,6 +257,7 @@ def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert "not valid: 1 fault" in done.plain
 
 
+@pytest.mark.slow
 def test_what_a_run_writes_is_valid(tmp_path: Path) -> None:
     """The two commands agree."""
     for path in real.SAMPLES:

@@ -40,6 +40,7 @@ def _limits() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_costs_neither_time_nor_memory(name: str, file: Path, tmp_path: Path) -> None:
     """Nesting and aliases are refused within seconds and a gigabyte: no crash, no traceback, exit status 2."""
@@ -49,6 +50,7 @@ def test_a_hostile_file_costs_neither_time_nor_memory(name: str, file: Path, tmp
     assert "c.yaml" in done.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["keep_first", "keep_recent_count", "max_passes"])
 def test_a_count_beyond_all_reason_is_refused(name: str, file: Path, tmp_path: Path) -> None:
     """It is named, and nothing is counted up to it."""

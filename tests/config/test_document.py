@@ -165,6 +165,7 @@ def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
 
 
 # Every preset, edited at random: the text says what was meant, and each comment is still there unless its entry went.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["balanced", "cost", "max", "quality", "speed", "lossless"])
 def test_edits_in_a_row_keep_the_comments(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(yaml_editing, "anew")  # Each is an edit in its place.

@@ -66,6 +66,7 @@ def texts_of(block: Block) -> list[str]:
 
 
 # Each pass ran, or was skipped because the tokens were not above its threshold; in both cases it says so.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PASSES)
 @pytest.mark.parametrize("path", FILES, ids=_id)
 def test_every_pass_does_what_it_asks_for(path: Path, name: str, count: Counter) -> None:
@@ -127,6 +128,7 @@ def _check_batch(found: Condensation, asked: dict[str, Any]) -> None:
 
 
 # What is left of a block is what its operation leaves: so many lines, so many characters, or a marker.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "kind", "lines"),
     [
@@ -190,6 +192,7 @@ def test_truncation_cuts_results_and_parameters(path: Path, count: Counter) -> N
         assert {one.content_type for one in found.changes} == {"tool_results", "tool_parameters"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", FILES, ids=_id)
 def test_native_writes_one_summary(path: Path, count: Counter) -> None:
     found = run(NATIVE, real.transcript(path), count)

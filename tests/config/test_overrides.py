@@ -308,6 +308,7 @@ def changed_by_run(file: Path, *flags: str) -> list[int]:
     return sorted({entry["message"] for entry in json.loads(done.stdout)["changes"] if entry["changed"]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "messages"),
     [
@@ -332,6 +333,7 @@ def test_a_run_names_the_flag(file: Path) -> None:
     assert any("outside --range" in warning for warning in report["warnings"])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "flags",
     [["--range", "x"], ["--pin", "["], ["--keep-recent", "-1"], ["--only-tools", ""], ["--except-tools", " "]],

@@ -181,6 +181,7 @@ def test_a_quoted_value_has_no_more_than_a_message_bears(text: str, most: int) -
     assert quoted(text).startswith(("'", '"'))
 
 
+@pytest.mark.slow
 def test_a_file_of_the_current_folder_that_is_not_used_is_said(tmp_path: Path, file: Path) -> None:
     """The reason, and how to use it; nothing of that where it is used, or another is named."""
     (tmp_path / "condense.yaml").write_text("target_tokens: 1k\n")

@@ -86,6 +86,7 @@ def test_neither_a_model_nor_a_target_is_held_to_presets() -> None:
         assert one == other
 
 
+@pytest.mark.slow
 def test_the_command_leaves_as_little_as_the_api() -> None:
     for path in (real.SESSION, real.PROJECT / "sample_transcripts" / "bugfix-messages.jsonl"):
         report = condense("run", path, "-p", "max", "--json").json

@@ -265,6 +265,7 @@ def test_run_uses_the_projects_file_and_says_so(repository: Path) -> None:
     assert "messages, balanced\n" in ignored.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", [["config", "show"], ["run", "-"], ["check", "-"]])
 @pytest.mark.parametrize(
     ("text", "key"),

@@ -26,6 +26,7 @@ def test_facts_of_a_text(text: str, facts: list[str]) -> None:
     assert facts_of(text) == facts
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("piece", ["a-", "a/", "a", "A_", "1.", "_", "-", "aA1/", "@.", "~/", "é", ".", "https://"])
 def test_hostile_texts_come_to_an_end(piece: str) -> None:
     # With a pattern that goes back over what it has read, each of these would take hours.

@@ -25,6 +25,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "_left", 0.05)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [

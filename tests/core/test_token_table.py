@@ -53,6 +53,7 @@ def test_generated_text(text: str) -> None:
 
 
 # Alone, between letters, after blanks and before an apostrophe: where each category splits.
+@pytest.mark.slow
 @pytest.mark.parametrize("plane", range(17))
 def test_characters_of_every_plane(plane: int) -> None:
     private = plane in (15, 16)

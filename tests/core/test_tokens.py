@@ -31,6 +31,7 @@ def reference(request: pytest.FixtureRequest) -> tiktoken.Encoding:
 
 
 # The vocabulary is the one that tiktoken downloads, by its published hash, and counts agree on real text.
+@pytest.mark.slow
 def test_counts_equal_tiktoken_on_real_transcripts(reference: tiktoken.Encoding) -> None:
     texts = {block.text for path in real.all_files() for _, block in real.transcript(path).blocks()}
     assert texts
@@ -83,6 +84,7 @@ def test_chunks_change_no_count(pieces: list[str], size: int) -> None:
 
 
 # A million spaces, a megabyte without any boundary and lone surrogates are counted, not crashed on.
+@pytest.mark.slow
 @pytest.mark.parametrize("counter", COUNTERS)
 @pytest.mark.parametrize(
     "text", [" " * 1_000_000, "\t" * 1_000_000 + "x", "a" * 1_000_000, "\n" * 1_000_000, "\ud800 lone " * 1_000]

@@ -114,6 +114,7 @@ def test_newer_encodings_are_here(model: str | None) -> None:
 
 
 # A vocabulary with another hash than tiktoken's is none: nothing is counted with it.
+@pytest.mark.slow
 def test_a_vocabulary_counts_by_its_hash(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tiktoken_counter._RANKS, "o200k_base", 199_997)
     assert not tiktoken_counter.is_here("o200k_base")
@@ -184,6 +185,7 @@ def test_long_texts_are_split_alike(name: str, text: str) -> None:
 
 
 # Splitting at the limit itself is within what tiktoken's engine can do.
+@pytest.mark.slow
 @pytest.mark.parametrize("character", [" ", "\t", "\n", "a", "A", ".", "1", "\u0301"])
 def test_the_limit_is_low_enough(character: str) -> None:
     text = character * tiktoken_counter._SPLITTABLE
@@ -227,6 +229,7 @@ def test_evaluations_count_with_it(sevens: int, tmp_path: Path) -> None:
 
 
 # A batch of rows that another process works on is counted as here.
+@pytest.mark.slow
 def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = rows_file.read_bytes()
     kind = rows_in(str(rows_file), None)
@@ -257,6 +260,7 @@ COMMANDS: Final[dict[str, tuple[list[str], Callable[[Any], dict[str, Any]]]]] = 
 
 
 # Every command that counts takes the flag, the variable and the setting, says what counted, and counts the same.
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["flag", "variable", "setting"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_take_it(command: str, way: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,6 +288,7 @@ def test_the_flag_goes_first(file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # Rows and many files count with it in several processes.
+@pytest.mark.slow
 def test_several_processes_take_it(tmp_path: Path, rows_file: Path, file: Path) -> None:
     asked = ("--counter", "tiktoken")
     rows = condense("run", str(rows_file), *rowsets.SPEED, "--json", "-n", "-j", "2", *asked).json["tokens"]
@@ -336,6 +341,7 @@ def test_the_flag_offers_every_counter() -> None:
 
 
 # Counting with tiktoken imports nothing that could download.
+@pytest.mark.slow
 def test_nothing_that_downloads_is_imported(tmp_path: Path, file: Path) -> None:
     printed, modules = outcome(tmp_path, "inspect", str(file), "--counter", "tiktoken", "--json")
     assert json.loads(printed)["tokens"]["counter"] == "tiktoken"

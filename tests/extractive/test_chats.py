@@ -54,6 +54,7 @@ def standing(found: Condensation, sentences: Sequence[str]) -> list[str]:
     return [sentence for sentence in sentences if sentence in said]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["balanced", "cost", "max"])
 @pytest.mark.parametrize("percent", [20, 30, 50])
 def test_rules_of_the_user_stay(preset: str, percent: int) -> None:

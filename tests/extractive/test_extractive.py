@@ -138,6 +138,7 @@ def test_the_limit_is_used(limit: int) -> None:
     assert limit - max(line + 3, limit // 50) <= COUNT(shorten_each(survey, {key: limit})[key]) <= limit
 
 
+@pytest.mark.slow
 def test_a_megabyte_without_a_line_break_is_cut_inside() -> None:
     text = "".join(f'{{"id": {n}, "name": "item_{n}"}}, ' for n in range(30_000))
     survey = _survey(text)

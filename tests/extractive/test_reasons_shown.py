@@ -49,6 +49,7 @@ def _gaps(block: Block) -> int:
     return sum(gap.lines for text in texts for gap in gaps_in(text))
 
 
+@pytest.mark.slow
 def test_every_line_that_went_is_counted_by_a_marker(told: Condensation) -> None:
     after = {message.index: message for message in decode(told.transcript.messages).messages}
     assert told.lines
@@ -85,6 +86,7 @@ def test_receipts_say_the_same_as_lines_and_change_in_nothing_else(ran: Condensa
         assert before.tokens_after == after.tokens_after
 
 
+@pytest.mark.slow
 def test_nobody_looks_for_reasons_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(finding, "Reasons")
     for asked in (("run", "-q"), ("run", "-n", "--json"), ("diff", "-p", "balanced", "--stat")):
@@ -92,6 +94,7 @@ def test_nobody_looks_for_reasons_without_being_asked(monkeypatch: pytest.Monkey
     assert condense("run", real.SESSION, "-n", "--explain").status == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_is_explained_says_why_in_words() -> None:
     """In the diff, where a line of its own or the number of hidden lines has the reason, and in the table."""
     done = condense("run", real.SESSION, "-n", "--explain", "--diff").text
@@ -105,6 +108,7 @@ def test_a_run_that_is_explained_says_why_in_words() -> None:
     assert max(map(len, table.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_diff_of_a_run_gives_reasons_without_more_being_asked() -> None:
     done = condense("run", real.SESSION, "-n", "--diff").text
     assert re.search(r"\n  - … .*also named in message \d+", done)
@@ -134,6 +138,7 @@ def test_a_run_tells_programs_why() -> None:
     assert all(re.search(r"\(\d+ lines?\)", change["reason"]) for change in picked)
 
 
+@pytest.mark.slow
 def test_the_diff_of_two_files_gives_the_reasons_of_the_run(tmp_path: Path) -> None:
     """Which the run itself tells with `--preset`, but for those of blocks of which no lines were picked."""
     small = tmp_path / "small.jsonl"
@@ -176,6 +181,7 @@ def summarized() -> Condensation:
     return result
 
 
+@pytest.mark.slow
 def test_lines_that_one_summary_has_are_told_from_those_that_went(summarized: Condensation) -> None:
     summary = next(block.text for _, block in summarized.transcript.blocks() if block.summarizes and block.changed)
     gone = {(one.message, one.block): one for one in summarized.changes if one.operation == "summarize"}
@@ -209,6 +215,7 @@ def test_the_diff_says_of_one_summary_why_lines_went(summarized: Condensation) -
     assert any(block.why(hunk) for block in blocks for hunk in block.hunks())
 
 
+@pytest.mark.slow
 def test_the_usual_view_of_one_summary_looks_for_no_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(finding, "Reasons")
     assert condense("run", real.SESSION, "-n", "-p", "max").status == 0

@@ -13,6 +13,7 @@ from condense_cli.extractive.survey import Survey
 SESSION = next(path for path in SAMPLES if path.name == "bugfix-session.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0.4, None, 0.4)])
 def test_it_comes_out_the_same(order: tuple[float | None, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     transcript = api.load(SESSION)

@@ -27,6 +27,7 @@ def of_call(transcript: Transcript) -> str:
     return next(block.text for _, block in transcript.blocks() if block.answers == "asked")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERS)
 @pytest.mark.parametrize("preset", ["balanced", "cost", "speed", "max"])
 def test_answers_stay_where_all_else_goes(preset: str, name: str) -> None:

@@ -20,7 +20,7 @@ MESSAGES = openai_messages()
 
 # Whatever messages an agent wrote down, its file is recognised, valid, and written back byte for byte.
 @pytest.mark.parametrize("format", [*agent_logs.WRITABLE, *agent_logs.READ_ONLY])
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 2)
 @given(messages=MESSAGES)
 def test_files_are_recognised(format: str, messages: agent_logs.Messages) -> None:
     data = (agent_logs.WRITABLE | agent_logs.READ_ONLY)[format](messages)
@@ -34,7 +34,7 @@ def test_files_are_recognised(format: str, messages: agent_logs.Messages) -> Non
 
 # Every law holds for any configuration.
 @pytest.mark.parametrize("format", list(agent_logs.WRITABLE))
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 2)
 @given(messages=MESSAGES, config=configurations(), model=MODELS)
 def test_laws_hold(format: str, messages: agent_logs.Messages, config: Any, model: str | None) -> None:
     laws.check_all(api.loads(agent_logs.WRITABLE[format](messages)), config)
@@ -42,7 +42,7 @@ def test_laws_hold(format: str, messages: agent_logs.Messages, config: Any, mode
 
 # Every law holds where content comes again.
 @pytest.mark.parametrize("format", list(agent_logs.WRITABLE))
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 3)
 @given(messages=openai_messages(REPEATING), config=configurations())
 def test_laws_hold_where_content_comes_again(format: str, messages: agent_logs.Messages, config: Any) -> None:
     laws.check_all(api.loads(agent_logs.WRITABLE[format](messages)), config)

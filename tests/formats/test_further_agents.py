@@ -57,7 +57,7 @@ def test_copies_go(format: str) -> None:
 
 # Whatever was said, the file is recognised and valid, and every law holds for any configuration.
 @pytest.mark.parametrize("format", WRITABLE)
-@settings(max_examples=5)
+@settings(max_examples=settings().max_examples // 5)
 @given(messages=openai_messages(), config=configurations())
 def test_laws_hold(format: str, messages: Messages, config: Any) -> None:
     transcript = api.loads(further_agents.WRITABLE[format](messages))
@@ -67,7 +67,7 @@ def test_laws_hold(format: str, messages: Messages, config: Any) -> None:
 
 
 @pytest.mark.parametrize("format", WRITABLE)
-@settings(max_examples=3)
+@settings(max_examples=settings().max_examples // 5)
 @given(messages=openai_messages(REPEATING), config=configurations())
 def test_laws_hold_where_content_comes_again(format: str, messages: Messages, config: Any) -> None:
     laws.check_all(api.loads(further_agents.WRITABLE[format](messages)), config)

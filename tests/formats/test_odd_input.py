@@ -143,6 +143,7 @@ def _object() -> tuple[bytes, bytes]:
     return data, condensed(data)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FINE)
 def test_odd_but_fine_input_keeps_every_byte_that_is_not_cut(name: str, tmp_path: Path) -> None:
     """The output is the input with the cut results exchanged, whatever else stands around and inside them."""
@@ -157,6 +158,7 @@ def test_odd_but_fine_input_keeps_every_byte_that_is_not_cut(name: str, tmp_path
     assert done.message
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FINE)
 def test_odd_but_fine_input_comes_back_as_it_was_when_nothing_is_cut(name: str, tmp_path: Path) -> None:
     """A target that is met already leaves every byte."""
@@ -166,6 +168,7 @@ def test_odd_but_fine_input_comes_back_as_it_was_when_nothing_is_cut(name: str, 
     assert (done.status, done.stdout, done.stderr) == (ExitStatus.DONE, data, "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FINE)
 def test_odd_but_fine_input_can_be_reported_on(name: str, tmp_path: Path) -> None:
     """Every report about it is printed: for people, as JSON, and as a difference."""
@@ -237,6 +240,7 @@ def test_an_output_file_of_odd_input_is_done_with_status_0(tmp_path: Path) -> No
 # --- Large input ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_single_line_of_50_megabytes_is_cut(tmp_path: Path) -> None:
     """A result of 50 MB in one line is read, counted, and cut like many short ones."""
     records = session([*CUT, *(listing(number) for number in range(7, 9))])
@@ -250,6 +254,7 @@ def test_a_single_line_of_50_megabytes_is_cut(tmp_path: Path) -> None:
     path.unlink()
 
 
+@pytest.mark.slow
 def test_a_document_of_50_megabytes_on_a_single_line_is_cut(tmp_path: Path) -> None:
     """A whole session in one line, with one result of a million lines, becomes small."""
     huge = "a line of the log, like all the others, as long as it is\n" * 900_000

@@ -113,6 +113,7 @@ def test_run_reports_on_it(path: Path) -> None:
     assert f"{report['tokens']['after']:,}" in dry.plain
 
 
+@pytest.mark.slow
 def test_run_shows_it_on_a_terminal(path: Path) -> None:
     shown = condense_on_terminal("run", path, "--preset", "speed")
     assert shown.status == 0

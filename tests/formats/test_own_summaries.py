@@ -102,6 +102,7 @@ def test_what_merely_begins_like_a_summary_is_the_users(said: list[dict[str, Any
 # --- Standing instructions and requests that begin like a summary stay ------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["max", "cost", "balanced"])
 @pytest.mark.parametrize("place", ["system", "first", "later"])
 def test_a_rule_that_begins_like_a_summary_stays(preset: str, place: str) -> None:

@@ -157,6 +157,7 @@ def test_real_files_hold_the_same_conversation_when_slim(path: Path) -> None:
     check_slim(transcript, load_preset("cost"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not real.files_of("claude-code"), reason="no real transcripts")
 def test_real_sessions_become_a_quarter_smaller() -> None:
     transcripts = [real.transcript(path) for path in real.files_of("claude-code")]
@@ -300,6 +301,7 @@ def test_a_display_copy_of_a_referenced_result_is_shortened_with_it() -> None:
 
 
 # Slimming later finds it too, by what the references stand for.
+@pytest.mark.slow
 def test_slimming_after_a_lossless_run_gives_what_slimming_at_once_gives() -> None:
     for path in real.SAMPLES:
         transcript = real.transcript(path)

@@ -34,6 +34,7 @@ def prelude() -> dict[str, Any]:
     return runpy.run_path(str(PROJECT / "benchmarks" / "prelude.py"))
 
 
+@pytest.mark.slow
 def test_the_prelude_benchmark_measures_every_sample(
     prelude: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,6 +50,7 @@ def test_the_prelude_benchmark_measures_every_sample(
     assert "cannot be read: 1 (notes.txt)" in printed
 
 
+@pytest.mark.slow
 def test_the_prelude_benchmark_writes_a_table(prelude: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     prelude["main"](["--markdown", *map(str, SAMPLES)])
     header, rule, *rows = capsys.readouterr().out.splitlines()
@@ -139,6 +141,7 @@ def test_the_benchmark_of_reductions_accounts_for_every_token(reductions: dict[s
 # --- What presets keep ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_presets_measures_each_and_compares_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +164,7 @@ def witnesses(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(PROJECT / "benchmarks" / "witnesses.py"))
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_witnesses_puts_every_measure_beside_each_other(
     witnesses: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,6 +196,7 @@ def test_a_sample_takes_projects_in_turns(witnesses: dict[str, Any], tmp_path: P
 
 
 # The figures of the benchmark are those of real runs, and its sets have the bad rows that it promises.
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
 def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rows = runpy.run_path(str(PROJECT / "benchmarks" / "rows.py"))
@@ -236,6 +241,7 @@ def speed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(PROJECT / "benchmarks" / "speed.py"))
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_speed_writes_the_tables_of_the_document(
     speed: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -281,6 +287,7 @@ def rules() -> dict[str, Any]:
     return runpy.run_path(str(PROJECT / "benchmarks" / "rules.py"))
 
 
+@pytest.mark.slow
 def test_rules_are_put_into_every_format_and_stay(rules: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     samples = [path for path in SAMPLES if path.stat().st_size < 50_000 or path == SESSION]
     planted = [rules["planted"](path, 2) for path in samples]

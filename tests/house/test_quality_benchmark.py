@@ -138,6 +138,7 @@ def _transcripts(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_comparison_runs_without_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     few = ["--presets", "balanced", "--measures", "facts", "bits", "--jobs", "1", "--cache", str(tmp_path / "cache")]
     compare.main(["--group", "made up", str(_transcripts(tmp_path)), *few, "--peers"])

@@ -62,6 +62,7 @@ def test_the_readme_names_every_preset() -> None:
     assert sorted(re.findall(r"(?m)^\| `(\w+)`", README)) == sorted(preset_names())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", CONSOLE)
 def test_console_sessions_print_what_they_show(session: str, workplace: Path) -> None:
     shown = ""

@@ -78,6 +78,7 @@ def session(home: Path, project: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_full_session_goes_on(shell: Shell, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
@@ -93,6 +94,7 @@ def test_a_full_session_goes_on(shell: Shell, tmp_path: Path) -> None:
     assert new.stat().st_size < len(before)
 
 
+@pytest.mark.slow
 def test_the_cron_job_condenses_what_is_new(shell: Shell, tmp_path: Path) -> None:
     command = code("In a cron job: a smaller copy of every session", "sh")
     file = session(tmp_path / "home", tmp_path)
@@ -104,6 +106,7 @@ def test_the_cron_job_condenses_what_is_new(shell: Shell, tmp_path: Path) -> Non
     assert small.stat().st_mtime_ns == written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"])
 def test_the_loop_with_anthropic_messages(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     def play(exchange: Exchange) -> None:
@@ -127,6 +130,7 @@ def test_the_loop_with_anthropic_messages(monkeypatch: pytest.MonkeyPatch, kind:
     assert condensed[-1]["content"][-1]["id"] == "toolu_open"
 
 
+@pytest.mark.slow
 def test_the_loop_with_openai_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     def play(exchange: Exchange) -> None:
         exchange.begin(content_type="application/json")
@@ -218,6 +222,7 @@ def test_a_training_set_is_condensed_row_by_row(shell: Shell, tmp_path: Path) ->
     assert all(len(json.dumps(row)) < len(json.dumps(rows[0])) / 2 for row in smaller)
 
 
+@pytest.mark.slow
 def test_the_step_of_continuous_integration(shell: Shell, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copy(SAMPLES / "bugfix-session.jsonl", home / "agent.jsonl")
@@ -232,6 +237,7 @@ def test_the_step_of_continuous_integration(shell: Shell, tmp_path: Path) -> Non
 
 
 # As a runner takes the step: inputs become variables, and the shell stops at the first failure.
+@pytest.mark.slow
 def test_the_action_of_a_workflow(shell: Shell, tmp_path: Path) -> None:
     used, upload = yaml.safe_load(code("In a workflow on GitHub", "yaml"))
     action = yaml.safe_load((PROJECT / "action.yml").read_text())

@@ -77,6 +77,7 @@ def test_help_imports_nothing_that_only_work_needs(stand_ins: Path) -> None:
 
 
 # `condense run` with a preset that asks no model imports no client of a vendor, no pydantic, no prices, no tiktoken.
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("format", ["anthropic", "claude-code"])
 @pytest.mark.parametrize("where", ["-", "condensed.jsonl"])
 def test_run_without_a_model_imports_no_client(tmp_path: Path, stand_ins: Path, format: str, where: str) -> None:

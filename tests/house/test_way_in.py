@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 import condense_cli
 from condense_cli.config.preset_folders import presets_folder
 
@@ -48,6 +50,7 @@ print("FILES", *sorted(own), sep="\\n")
 """
 
 
+@pytest.mark.slow
 def test_the_main_job_goes_through_few_files(tmp_path: Path) -> None:
     sample = presets_folder().parent / "sample_transcripts" / "bugfix-session.jsonl"
     command = ["run", str(sample), "--preset", "speed", "-o", str(tmp_path / "small.jsonl")]

@@ -33,6 +33,7 @@ def is_sound(transcript: Transcript, way: dict[str, Any]) -> bool:
     return result.error is None and not any("left alone" in warning for warning in result.warnings)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [*range(24), 244])
 def test_damaged_files(seed: int) -> None:
     names = ("bugfix-session.jsonl", "bugfix-session.jsonl", "bugfix-rollout.jsonl", "bugfix-pi.jsonl")
@@ -41,6 +42,7 @@ def test_damaged_files(seed: int) -> None:
     assert is_sound(transcript, WAYS[seed // 4 % 4])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [*range(16), 68, 76, 116, 168, 229, 244, 280, 287])
 def test_replies_among_one_another(seed: int) -> None:
     assert is_sound(session(*interleaved(Random(seed))), WAYS[seed % 4])

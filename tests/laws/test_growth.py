@@ -67,6 +67,7 @@ class Work:
         return self.calls, self.characters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SLOW)
 def test_twice_the_input_is_about_twice_the_work(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work, size = Work(monkeypatch), SLOW[shape]

@@ -127,6 +127,7 @@ def test_a_number_that_no_text_has_is_no_marker() -> None:
         assert str(parse_gap(largest)) == largest
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", ["9999999999", "999999999999999"])
 @pytest.mark.parametrize("marker", ["[condense: {} lines left out #deadbeef]", "[… {} lines #012345]", "[…{} lines]"])
 @pytest.mark.parametrize("preset", ["speed", "max", "cost", "balanced"])

@@ -54,12 +54,14 @@ def test_round_trip_is_the_identity(path: Path) -> None:
 
 
 # Every law holds for each preset and example configuration.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "configuration"), real.spread(real.all_files(), CONFIGURATIONS), ids=_id)
 def test_laws_hold(path: Path, configuration: Path, count: Counter) -> None:
     laws.check_all(real.transcript(path), load_with_positions(configuration).configuration, count)
 
 
 # Every law holds for each provider with its default settings, and for a fallback.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "provider"), real.spread(real.all_files(), BUILT_IN), ids=_id)
 def test_laws_hold_for_each_provider(path: Path, provider: Provider[Any], count: Counter) -> None:
     config = provider.default_configuration()
@@ -69,6 +71,7 @@ def test_laws_hold_for_each_provider(path: Path, provider: Provider[Any], count:
 
 
 # Every law holds when everything that may be cut is cut, for a model that binds thinking too.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "model"), real.spread(real.all_files(), [None, "claude-opus-5-5"]), ids=_id)
 def test_laws_hold_for_the_strictest_configuration(
     path: Path, model: str | None, count: Counter, tmp_path: Path
@@ -103,6 +106,7 @@ SECTIONS = {
 
 
 # Every law holds for provider truncation, and for phases up to each of the fallbacks.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "name"), real.spread([*real.SAMPLES, *real.largest()], list(SECTIONS)), ids=_id)
 def test_laws_hold_for_sections(path: Path, name: str, count: Counter) -> None:
     laws.check_all(real.transcript(path), SECTIONS[name], count)
@@ -117,6 +121,7 @@ PRELUDES = {
 
 
 # Every law holds for the prelude alone, with each of its finders, and nothing is lost.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "prelude"), real.spread(real.all_files(), list(PRELUDES)), ids=_id)
 def test_laws_hold_for_the_prelude_alone(path: Path, prelude: str, count: Counter) -> None:
     result = laws.check_all(real.transcript(path), configuration(lossless_prelude=PRELUDES[prelude]), count)
@@ -130,6 +135,7 @@ def condensed(path: Path) -> Transcript:
 
 
 # Every law holds for a preset on what another configuration condensed.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("path", "preset"), real.spread(real.some(real.all_files()), preset_names(), every_way=False), ids=_id
 )
@@ -154,6 +160,7 @@ SUMMARIES = configuration(
 
 
 # Every law holds where a model writes summaries, where it fails, and where it says more than it was told.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "summarizer"), real.spread(real.all_files(), SUMMARIZERS), ids=_id)
 def test_laws_hold_with_summaries(path: Path, summarizer: Summarizer, count: Counter) -> None:
     result = laws.check_all(real.transcript(path), SUMMARIES, count, summarizer)
@@ -174,6 +181,7 @@ def test_real_files_are_recognised_and_valid(format: str) -> None:
 
 
 # A file of any other kind is refused with a message, or read and written back byte for byte.
+@pytest.mark.slow
 def test_every_other_file_is_refused_or_round_trips() -> None:
     files = real.every_file()
     if not files:

@@ -42,6 +42,7 @@ def replayed(path: Path, to: str, model: str | None) -> None:
         replay.send(request)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 @pytest.mark.parametrize("to", APIS)
 def test_samples(path: Path, to: str) -> None:

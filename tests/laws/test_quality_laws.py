@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from generated_configurations import configurations
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from real import SAMPLES, all_files, transcript
 from strategies import FILES
@@ -59,7 +59,6 @@ def test_more_messages_answer_more(data: bytes, at: float, number: int) -> None:
 
 
 @given(FILES, CONTENTS)
-@settings(max_examples=25)
 def test_every_witness_is_one_for_everything_and_zero_for_nothing(data: bytes, at: float) -> None:
     messages = decode(parse(data).messages).messages
     position = cut_before(messages, int(len(messages) * at))
@@ -70,7 +69,6 @@ def test_every_witness_is_one_for_everything_and_zero_for_nothing(data: bytes, a
 
 # Nothing that a run leaves can stand more often than it was asked, and what is named does not stand.
 @given(FILES, CONTENTS, configurations())
-@settings(max_examples=30)
 def test_no_run_answers_more_than_was_asked(data: bytes, at: float, configuration: Configuration) -> None:
     source = parse(data)
     ask, _ = questions(source, at)

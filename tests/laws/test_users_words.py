@@ -113,6 +113,7 @@ def test_nothing_more_is_pasted_once_what_is_pasted_was_cut(lines: list[str]) ->
 # --- Extraction -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("preset", WITH_TARGET)
 @pytest.mark.parametrize("percent", [60, 30, 15, 8])
 def test_rules_stay_at_every_target_that_leaves_room(preset: str, percent: int) -> None:
@@ -123,6 +124,7 @@ def test_rules_stay_at_every_target_that_leaves_room(preset: str, percent: int) 
     assert set(RULES) <= set(words_law.quoted(condensation))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", WITH_TARGET)
 def test_rules_stay_over_five_rounds(preset: str) -> None:
     messages: list[Any] = []
@@ -139,6 +141,7 @@ def test_rules_stay_over_five_rounds(preset: str) -> None:
         messages = json_text.parse(api.dump(condensation))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", WITH_TARGET)
 def test_rules_stay_while_targets_fall(preset: str) -> None:
     transcript = with_rules()
@@ -247,6 +250,7 @@ def test_a_summary_quotes_many_words_whatever_the_usual_length_of_its_ledger() -
 # --- The newest turns -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", WITH_TARGET)
 def test_the_newest_six_turns_stay_while_they_take_a_third_of_the_target(preset: str) -> None:
     transcript = with_rules()
@@ -262,6 +266,7 @@ def test_the_newest_six_turns_stay_while_they_take_a_third_of_the_target(preset:
 
 
 # However much of the target it takes, the newest turn stays while the rest can go.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("room", range(360, 450, 6))
 def test_the_newest_turn_stays(room: int) -> None:
     transcript = anthropic(

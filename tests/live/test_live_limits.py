@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from build import assistant, call, read_turn, result, user
-from live_conversations import lines
+from live_conversations import finished, lines
 from live_replay import Replay
 
 from condense_cli import Live
@@ -44,6 +43,7 @@ def live_of(**more: Any) -> Live:
 
 
 # Files are at work when the first segment is frozen. Nothing behind it gets smaller when they no longer are.
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [f"tokens:{LIMIT}", "share:20%"])
 def test_a_stated_limit_is_kept_by_condensing_anew(policy: str) -> None:
     live = live_of(policy=policy, context_window=5 * LIMIT)
@@ -77,6 +77,7 @@ def test_a_limit_that_is_taken_up_already_costs_no_files() -> None:
 
 
 # What the user wrote stays, whatever was stated: then nothing is rewritten again and again.
+@pytest.mark.slow
 def test_what_cannot_be_cut_is_not_rewritten_at_each_request() -> None:
     words = " ".join(f"Rule {n} says that value {n * n} has to be named." for n in range(300))
     start = [user(words), *reads(0, 16)]
@@ -89,10 +90,7 @@ def test_what_cannot_be_cut_is_not_rewritten_at_each_request() -> None:
 def test_a_try_for_a_limit_comes_to_an_end_beside_the_conversation() -> None:
     live = live_of(timeout=0.0)
     messages = [user("Read them."), *reads(0, 14), assistant("Yes."), user("Go on.")]
-    for _ in range(400):
-        fitted = live.fit(messages, now=0)
-        if fitted.decision.kind is not DecisionKind.PENDING:
-            break
-        time.sleep(0.02)
+    while (fitted := live.fit(messages, now=0)).decision.kind is DecisionKind.PENDING:
+        finished(live)
     assert fitted.decision.is_change
     assert fitted.tokens <= LIMIT

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from build import assistant, call, result, text, thinking, user
-from live_conversations import conversation, lines, live_of, turns
+from helpers import LONG
+from live_conversations import conversation, finished, lines, live_of, turns
 from live_replay import Replay, as_sent
 from summarizers import Short
 
@@ -30,20 +31,13 @@ class Held:
 
     def _try(self, *given: Any) -> Any:
         self.number += 1
-        assert self.may_end.wait(60)
+        assert self.may_end.wait(LONG)
         return steps.next_segment(*given)
 
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Held:
     return Held(monkeypatch)
-
-
-def finished(live: Live) -> None:
-    """Wait for what is worked on beside the conversation."""
-    work = live._decider._work
-    assert work is not None
-    work.result(None)
 
 
 def test_a_request_does_not_wait_longer_than_its_timeout(held: Held) -> None:

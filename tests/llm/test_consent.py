@@ -11,6 +11,7 @@ from model_server import model_server
 from condense_cli.errors import ExitStatus
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_without_consent_nothing_is_called(desk: Desk, way: str) -> None:
     with model_server(played.good(BY_MODEL)) as server:
@@ -25,6 +26,7 @@ def test_without_consent_nothing_is_called(desk: Desk, way: str) -> None:
     assert report["tokens"]["saved"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--allow-calls"], []])
 def test_consent_by_flag_or_by_the_users_own_configuration(desk: Desk, arguments: list[str]) -> None:
     with model_server(played.good(BY_MODEL)) as server:
@@ -46,6 +48,7 @@ def test_a_configuration_cannot_permit_calls(desk: Desk, keys: dict[str, object]
     assert not desk.output.exists()
 
 
+@pytest.mark.slow
 def test_a_configuration_may_name_a_profile_but_not_call_it(desk: Desk) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
@@ -65,6 +68,7 @@ def test_an_unknown_profile_is_refused_with_the_nearest(desk: Desk, way: str) ->
     assert "Did you mean openai?" in done.message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("masking")
 @pytest.mark.parametrize("way", WAYS)
 def test_secrets_are_masked_before_they_are_sent(desk: Desk, way: str) -> None:

@@ -30,9 +30,6 @@ from condense_cli.llm.reasons import Cause
 from condense_cli.llm.redaction import Redactor
 from condense_cli.rules.validity import validate
 
-pytest.importorskip("anthropic")
-pytest.importorskip("openai")
-
 SESSION = library.loads(session())
 PIXEL = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 FORMAT = {"anthropic": "anthropic", "openai": "openai-responses"}
@@ -64,6 +61,7 @@ def of(*messages: dict[str, Any]) -> Transcript:
     return library.loads(messages)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("factor", [0.9, 1.0, 1.37, 3.5])
 def test_the_factor_is_that_of_the_text(api: Api, factor: float) -> None:
@@ -163,6 +161,7 @@ def test_any_transcript_is_sent_by_the_rules(data: bytes) -> None:
             assert validate(parse(json.dumps(body).encode(), format=FORMAT[api])) == []
 
 
+@pytest.mark.slow
 def test_secrets_are_masked_wherever_they_stand(masking_rules: Path) -> None:
     secret = "hunter2hunter2"
     transcript = of(

@@ -47,6 +47,7 @@ STYLES = (
 
 
 # A listing refers to another one, whatever the styles and first numbers of the two are.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("older", [None, *STYLES])
 @pytest.mark.parametrize("newer", [None, *STYLES])
 @pytest.mark.parametrize("first", [1, 8, 95, 9_999_980])

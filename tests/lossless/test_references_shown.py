@@ -154,6 +154,7 @@ def test_references_that_become_lines_again_count_against_what_references_saved(
     assert done.tokens_before - done.tokens_after > 0
 
 
+@pytest.mark.slow
 def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossless: Path, both: Path) -> None:
     """In words, with figures that add up to what was saved."""
     done = condense_on_terminal("run", file, "--config", both, "-v", columns=80)
@@ -253,6 +254,7 @@ def test_tool_parameters_count_on_top_of_all_finders() -> None:
     assert lossless.tool_parameters.tokens > Counter()(LONG) / 2
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
 def test_all_finders_win_what_a_lossless_run_saves(path: Path) -> None:
     """Nothing in these is pinned; and what a run has written is there, and saves just that."""

@@ -159,6 +159,7 @@ def test_order() -> None:
     assert overhead(whole, 0) == (0, "option")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_condensed", [False, True])
 def test_no_command_says_more_than_the_window_holds(is_condensed: bool) -> None:
     """Before condensing and after it."""

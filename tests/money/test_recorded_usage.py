@@ -182,6 +182,7 @@ def test_every_format_that_records_usage(format: str) -> None:
         assert [usage.message for usage in transcript.usages] == sorted(usage.message for usage in transcript.usages)
 
 
+@pytest.mark.slow
 def test_check_says_which_it_is(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     path.write_bytes(as_lines(session()))

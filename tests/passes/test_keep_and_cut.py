@@ -8,7 +8,7 @@ import build
 import laws
 import pytest
 from helpers import condense
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import anthropic_messages
 
@@ -203,7 +203,6 @@ _SOME = st.lists(
 )
 
 
-@settings(max_examples=25)
 @given(anthropic_messages(), _SOME, _SOME, st.sampled_from(["balanced", "lossless", "cost"]))
 def test_the_laws_hold(messages: list[dict[str, Any]], keep: list[str], cut: list[str], preset: str) -> None:
     transcript = build.anthropic(*messages)

@@ -6,7 +6,7 @@ from typing import Any
 
 import build
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import anthropic_messages
 
@@ -78,7 +78,6 @@ def test_one_that_means_nothing_is_said_with_the_nearest(selector: str, said: st
 _SOME = st.sampled_from(["0", "-1", "1.0", "2:5", "last:3", "tool:R*", "file:src/", "/e/"])
 
 
-@settings(max_examples=25)
 @given(anthropic_messages(), _SOME, _SOME)
 def test_selectors_together_mean_what_each_means(messages: list[dict[str, Any]], one: str, other: str) -> None:
     said = build.anthropic(*messages).messages
@@ -91,7 +90,6 @@ def test_selectors_together_mean_what_each_means(messages: list[dict[str, Any]],
     assert bool(meant([one], said)) is (why_none(one, said) == "")
 
 
-@settings(max_examples=25)
 @given(anthropic_messages(), _SOME)
 def test_whatever_means_a_call_means_its_result(messages: list[dict[str, Any]], selector: str) -> None:
     said = build.anthropic(*messages).messages

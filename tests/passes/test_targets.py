@@ -179,6 +179,7 @@ def test_receipts_name_the_places_of_the_input_after_thinking_went() -> None:
 # --- Presets ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("preset", MEETING)
 @pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
 def test_presets_meet_the_target(path: Any, preset: str) -> None:
@@ -236,6 +237,7 @@ def test_a_target_below_what_is_protected_is_told(tmp_path: Path) -> None:
     assert "The target cannot be met, because" in done.stderr
 
 
+@pytest.mark.slow
 def test_passes_that_need_a_target_are_not_told_where_there_is_none(tmp_path: Path) -> None:
     file = tmp_path / "session.jsonl"
     file.write_bytes(as_lines(session()))
@@ -245,6 +247,7 @@ def test_passes_that_need_a_target_are_not_told_where_there_is_none(tmp_path: Pa
 
 
 # A condensed file counts as the run said: the same target changes nothing, and one that it misses is worked on.
+@pytest.mark.slow
 def test_a_second_run_takes_the_target_as_the_first_one_did() -> None:
     def run(transcript: Transcript, target: int) -> api.Condensation:
         return api.condense(transcript, preset="balanced", target_tokens=target)

@@ -217,6 +217,7 @@ def test_no_is_status_0_and_yes_is_status_4() -> None:
 
 
 # As --target-tokens takes them.
+@pytest.mark.slow
 def test_tokens_of_window_and_overhead_are_written_as_people_write_them() -> None:
     yes = checked("--context-window", "0.1M", "--overhead-tokens", "99k")
     assert yes.status == ExitStatus.SHOULD_CONDENSE
@@ -235,6 +236,7 @@ def test_help_shows_how_to_condense_only_where_it_should() -> None:
     assert "||" not in shown
 
 
+@pytest.mark.slow
 def test_an_unknown_window_is_said_and_never_guessed() -> None:
     for arguments in ((), ("--model", "nobody-knows-1"), ("--json",), ("-q",)):
         done = checked(*arguments)
@@ -258,6 +260,7 @@ def test_json_has_the_numbers() -> None:
 
 
 # k · 0.1 / (1.25 − 0.1 + k · 0.1) with k = 10, and no word where nobody knows the price.
+@pytest.mark.slow
 def test_it_says_when_condensing_pays() -> None:
     done = checked("--model", "claude-opus-4-6")
     assert "within 10 requests if it leaves at most 46% of what it rewrites" in done.text
@@ -277,6 +280,7 @@ def test_settings_say_threshold_and_switch() -> None:
     assert (off.status, off.stdout, off.stderr) == (ExitStatus.DONE, b"", "")
 
 
+@pytest.mark.slow
 def test_a_token_count_needs_no_window() -> None:
     yes = checked("--above", "10", "--json")
     assert yes.status == ExitStatus.SHOULD_CONDENSE
@@ -292,6 +296,7 @@ def test_a_token_count_needs_no_window() -> None:
         assert checked("--above", wrong).status == ExitStatus.USAGE
 
 
+@pytest.mark.slow
 def test_the_settings_give_a_token_count(tmp_path: Path) -> None:
     variable = {"CONDENSE_AUTO_CONDENSE_CONTEXT_ABOVE": "10"}
     done = checked(env=variable)
@@ -304,6 +309,7 @@ def test_the_settings_give_a_token_count(tmp_path: Path) -> None:
         assert checked(env={"XDG_CONFIG_HOME": str(tmp_path)}).status == ExitStatus.SHOULD_CONDENSE
 
 
+@pytest.mark.slow
 def test_a_window_that_is_hardly_ever_full_is_said() -> None:
     found = json.loads(checked("--context-window", "1M", "--json").stdout)
     (warning,) = found["warnings"]
@@ -331,6 +337,7 @@ def test_an_impossible_threshold_is_a_usage_error(value: str) -> None:
 
 
 # The model of the profile continues, so it counts; naming another one beside it can only be a slip.
+@pytest.mark.slow
 def test_a_profile_counts_as_its_model_does() -> None:
     told = {name: json.loads(checked("--profile", name, "--json").stdout) for name in ("gpt-4o-mini", "claude-opus-5")}
     assert told["gpt-4o-mini"]["used"]["exact"]

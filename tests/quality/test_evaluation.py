@@ -233,6 +233,7 @@ def test_a_configuration_runs_as_it_is_and_to_each_budget() -> None:
     assert result_lines(way.to_target(found, int(found.tokens * 0.8))) == [1, 41, 41, 41]
 
 
+@pytest.mark.slow
 def test_the_package_measures_presets_and_configurations_by_their_names() -> None:
     mine = {"mine": configuration(one_pass())}
     found = condense_cli.evaluate(
@@ -262,6 +263,7 @@ def test_the_package_measures_the_witnesses_that_are_named() -> None:
         condense_cli.evaluate(work(), witnesses=["bit"])
 
 
+@pytest.mark.slow
 def test_files_are_measured_in_their_order_by_one_process_or_two(tmp_path: Any) -> None:
     names = []
     for number in range(3):

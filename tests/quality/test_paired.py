@@ -75,6 +75,7 @@ def test_the_mean_is_that_of_all_differences() -> None:
 
 # Where two ways are the same, a verdict of a difference is wrong, which may be about one time in twenty. Without the
 # correction for few pairs it is wrong one time in ten here.
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [6, 12])
 def test_chance_is_seldom_taken_for_a_difference(units: int) -> None:
     random = Random(7)

@@ -80,6 +80,7 @@ def estimated(*arguments: str) -> dict[str, Any]:
 
 
 # The figures that come with the program know every preset, and lossless loses nothing.
+@pytest.mark.slow
 def test_typical_figures_are_shown_as_such() -> None:
     known = typical()
     assert sorted(known.presets) == preset_names()
@@ -94,6 +95,7 @@ def test_typical_figures_are_shown_as_such() -> None:
     assert f"Recommended: {found['recommended']['preset']}, " in said
 
 
+@pytest.mark.slow
 def test_quality_measures_the_transcript_itself() -> None:
     found = estimated("speed", "balanced", "--quality")
     assert (found["kept"]["is_typical"], found["kept"]["date"]) == (False, None)
@@ -114,6 +116,7 @@ def test_what_is_too_short_to_measure_has_typical_figures_and_says_why(tmp_path:
 
 
 # What presets keep on their way to a target is not known of other sessions; measured here it is.
+@pytest.mark.slow
 def test_with_a_target_only_measured_figures_are_shown() -> None:
     target = ("speed", "max", "--target-percent", "40")
     found = estimated(*target)
@@ -138,6 +141,7 @@ def test_of_other_configurations_nothing_is_typical(tmp_path: Path, monkeypatch:
     assert option["kept"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_table_fits_with_what_is_kept(columns: int) -> None:
     done = condense_on_terminal("estimate", real.SESSION, columns=columns)

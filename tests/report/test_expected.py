@@ -25,6 +25,7 @@ def test_a_threshold_that_was_measured_says_what_it_keeps() -> None:
     assert expected["with_edits"] <= expected["projects"] <= expected["cuts"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "arguments", [("--preset", "cost"), ("--preset", "balanced", "--target-percent", "50"), ("--preset", "lossless")]
 )
@@ -42,6 +43,7 @@ def test_another_threshold_was_not_measured(tmp_path: Path) -> None:
     assert _report("--config", str(fewer))["expected"] is None
 
 
+@pytest.mark.slow
 def test_people_read_it_in_one_line() -> None:
     shown = " ".join(condense("run", SAMPLE, "--dry-run", "--preset", "balanced").plain.split())
     assert re.search(r"Usually keeps \d+% of needed facts and \d+% of edit lines \(worst: \d+% and \d+%\)\. ", shown)

@@ -243,6 +243,7 @@ def test_files_on_several_drives_are_refused(tree: Path, tmp_path: Path, monkeyp
 # --- Several processes ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_processes_do_the_same(tree: Path, tmp_path: Path) -> None:
     (tree / "a/broken.jsonl").write_bytes(DATA[:-20])
     reports = []

@@ -49,6 +49,7 @@ def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
     assert (out / "b/session.jsonl").read_bytes().startswith(b'{"role"')
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "flags", [("--keep-recent", "9"), ("--target-tokens", "900"), ("-m", "gpt-4"), ("--slim",), ("--lossless-only",)]
 )
@@ -131,6 +132,7 @@ def test_a_folder_of_results_is_known_however_it_is_spelled(tree: Path, tmp_path
     assert not (tree / "small/small").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_whole_files_and_the_next_run_goes_on(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number in range(300):

@@ -53,6 +53,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in small.read_bytes().splitlines()]
 
 
+@pytest.mark.slow
 def test_lines(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     write_lines(path, rows())
@@ -61,6 +62,7 @@ def test_lines(tmp_path: Path) -> None:
 
 
 # The prompt may be a conversation of its own, and what was chosen go on from there.
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_after_a_prompt(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"rows.{suffix}"
@@ -74,6 +76,7 @@ def test_after_a_prompt(suffix: str, tmp_path: Path) -> None:
     assert all(len(json.dumps(row["prompt"])) < len(json.dumps(made[0]["prompt"])) for row in read(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_text", [False, True])
 def test_parquet(as_text: bool, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
@@ -96,6 +99,7 @@ def test_a_named_column_is_the_only_one(tmp_path: Path) -> None:
     assert all(row["rejected"] != given["rejected"] for row, given in zip(read(path), rows(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_text_beside_a_conversation_stays(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"rows.{suffix}"

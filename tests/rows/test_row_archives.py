@@ -28,6 +28,7 @@ def log(tmp_path: Path) -> Path:
     return archive(tmp_path / "log.eval", *(json.dumps({**SAMPLE, "id": n}, indent=2) for n in range(3)))
 
 
+@pytest.mark.slow
 def test_each_sample_is_a_row(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "small.jsonl"
     done = condense("run", str(log), "--preset", "max", "-o", str(out), "-j", "1")

@@ -55,6 +55,7 @@ def test_sizes_of_compressed_rows_are_said_to_be_unpacked(rows_file: Path, tmp_p
         assert f"{len(DATA):,} → {(tmp_path / output).stat().st_size:,} {unit}, openai-chat" in said
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n"])
 @pytest.mark.parametrize("last", [True, False], ids=["ended", "open"])
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n"], ids=["plain", "bom", "blank"])
@@ -116,6 +117,7 @@ def test_targets_are_those_of_each_row() -> None:
     assert "The target was not reached in 3 rows." in missed.json["warnings"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--explain", "--log-json", "--to=anthropic"])
 def test_what_is_for_one_transcript_is_refused(rows_file: Path, tmp_path: Path, flag: str) -> None:
     before = snapshot(tmp_path)
@@ -205,6 +207,7 @@ def many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(working, "batches", lambda stream, name: batches(stream, name, size=1))
 
 
+@pytest.mark.slow
 def test_several_processes_write_the_same_bytes_in_order(many_batches: None, tmp_path: Path) -> None:
     data = as_lines(rows(*(LONG, 1, 2) * 4), ensure_ascii=True) + BROKEN
     path = tmp_path / "rows.jsonl"
@@ -220,6 +223,7 @@ def test_several_processes_write_the_same_bytes_in_order(many_batches: None, tmp
     assert reports[0]["problems"][0]["line"] == 13
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(as_lines(rows(*[LONG] * 40)) * 40)

@@ -76,6 +76,7 @@ def test_inspect_adds_the_rows_up() -> None:
     assert ".\n\nstandard input:" in bad  # A blank line between the report and what is wrong.
 
 
+@pytest.mark.slow
 def test_estimate_compares_presets_on_all_rows(rows_file: Path) -> None:
     told = condense("estimate", rows_file, "speed", "cost", "--json").json
     assert [each["configuration"] for each in told["presets"]] == ["speed", "cost"]

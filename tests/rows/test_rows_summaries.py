@@ -114,6 +114,7 @@ def test_what_was_spent_is_told_whatever_comes_last(folder: Path) -> None:
         assert spent(done.json) == CALL * server.calls > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("masking")
 @pytest.mark.parametrize("files", ["rows.jsonl -o small.jsonl", "in --out-dir out"])
 def test_how_many_secrets_were_masked_is_told(folder: Path, files: str) -> None:
@@ -127,6 +128,7 @@ def test_how_many_secrets_were_masked_is_told(folder: Path, files: str) -> None:
 
 
 # What is known of the server after one row is known for all that follow.
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "calls"), [(401, 1), (400, 5)])
 def test_a_server_that_fails_is_left_alone_for_all_rows(folder: Path, status: int, calls: int) -> None:
     (folder / "rows.jsonl").write_bytes(as_lines(rows(*[LONG] * 12)))

@@ -61,6 +61,7 @@ def split(rows: Path) -> tuple[list[Json], Json]:
     return [json.loads(line) for line in small.read_bytes().splitlines()], done.json
 
 
+@pytest.mark.slow
 def test_rows_fit_and_are_valid(rows: Path) -> None:
     found, told = split(rows)
     assert told["rows"] == {"total": 3, "changed": 2, "bad": 0, "missed": 0, "added": len(found) - 3}
@@ -79,6 +80,7 @@ def test_rows_fit_and_are_valid(rows: Path) -> None:
 
 
 # Every answer is there once as it was, to be trained on, in a row that goes on where the one before it ended.
+@pytest.mark.slow
 def test_every_answer_is_in_one_row_as_it_was(rows: Path) -> None:
     found, _ = split(rows)
     given = chat(TURNS)
@@ -96,6 +98,7 @@ def test_every_answer_is_in_one_row_as_it_was(rows: Path) -> None:
     assert position == len(given)
 
 
+@pytest.mark.slow
 def test_a_row_that_fits_stays_byte_for_byte(rows: Path) -> None:
     split(rows)
     assert rows.with_name("small.jsonl").read_bytes().splitlines()[0] == rows.read_bytes().splitlines()[0]
@@ -119,6 +122,7 @@ def test_what_cannot_be_split_is_refused(rows: Path, arguments: tuple[str, ...],
 
 
 # What was written without --split is not up to date with it.
+@pytest.mark.slow
 def test_an_earlier_run_that_did_not_split_is_done_again(rows: Path) -> None:
     def run(*how: str) -> list[str]:
         done = condense("run", rows, "--out-dir", rows.parent / "out", "--target-tokens", "3k", "--json", *how)
@@ -130,6 +134,7 @@ def test_an_earlier_run_that_did_not_split_is_done_again(rows: Path) -> None:
 
 
 # Further rows repeat what each turn had before it.
+@pytest.mark.slow
 def test_more_tokens_than_before_are_not_called_saved(rows: Path) -> None:
     small = rows.with_name("small.jsonl")
     done = condense("run", rows, "-o", small, "--split", "--target-tokens", str(MOST), "-m", "gpt-5.1", "-j", "1")

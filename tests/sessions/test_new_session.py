@@ -195,6 +195,7 @@ def test_without_hard_links_it_is_renamed(file: Path, monkeypatch: pytest.Monkey
 
 
 # On a terminal, where nothing was written, one line says how to go on.
+@pytest.mark.slow
 def test_the_report_proposes_a_new_session(file: Path, tmp_path: Path) -> None:
     *_, how, better = condense_on_terminal("run", file, "-p", "speed", columns=120).plain.splitlines()
     assert "--new-session" in how

@@ -81,6 +81,7 @@ def test_the_list_of_sessions_names_the_original(sessions: tuple[Path, Path]) ->
     assert f"{rows[str(new)]['short']} was condensed from {rows[str(original)]['short']}." in condense("sessions").text
 
 
+@pytest.mark.slow
 def test_latest_and_a_second_run_say_what_they_look_at(sessions: tuple[Path, Path]) -> None:
     original, new = sessions
     said = f"this session is already condensed; its original is {original}"

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers import COMMAND, as_lines, environment, snapshot
+from helpers import COMMAND, LONG, as_lines, environment, snapshot
 from machine import Machine, dialogue, written
 
 from condense_cli.sessions.cache import NAME, FactsCache
@@ -126,6 +126,7 @@ def test_without_a_place_to_write_listing_works(machine: Machine, tmp_path: Path
     database.close()
 
 
+@pytest.mark.slow
 def test_several_processes_share_the_memory(machine: Machine) -> None:
     """Started at once, on a machine where nothing is remembered yet; every one gives the whole list."""
     for number in range(40):
@@ -135,7 +136,7 @@ def test_several_processes_share_the_memory(machine: Machine) -> None:
         subprocess.Popen(command, env=environment(machine.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(4)
     ]
-    outputs = [process.communicate(timeout=60) for process in running]
+    outputs = [process.communicate(timeout=LONG) for process in running]
     assert {process.returncode for process in running} == {0}
     assert {err for _, err in outputs} == {b""}
     assert len({out for out, _ in outputs}) == 1

@@ -227,6 +227,7 @@ def test_shells_complete_ids(machine: Machine, monkeypatch: pytest.MonkeyPatch) 
     assert complete_session("x") == []
 
 
+@pytest.mark.slow
 def test_a_long_search_shows_that_it_goes_on(machine: Machine, tmp_path: Path) -> None:
     """On a terminal, while nothing is remembered; afterwards there is nothing to wait for."""
     machine.claude_code("large", *dialogue("word " * 200_000))

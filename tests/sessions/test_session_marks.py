@@ -13,6 +13,7 @@ ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 SAMPLE = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("preset", ["speed", "lossless"])
 @pytest.mark.parametrize("place", ["--new-session", "--in-place"])
 def test_a_condensed_session_is_told_from_its_original(machine: Machine, place: str, preset: str) -> None:

@@ -58,6 +58,7 @@ def test_hostile_titles_come_out_of_json_whole(hostile: Machine) -> None:
     assert "(no request)" in hostile.sessions().text
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals(machine: Machine, tmp_path: Path) -> None:
     """And NO_COLOR turns them off; a session that is nearly full is marked."""
     records = dialogue()

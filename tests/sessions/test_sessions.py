@@ -289,6 +289,7 @@ def test_thousands_of_sessions_are_listed(machine: Machine) -> None:
     assert [row["id"] for row in report["sessions"]] == [f"{number:08d}" for number in range(20)]
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs() -> None:
     """On few sessions; its figures are for people."""
     benchmark = real.PROJECT / "benchmarks" / "sessions.py"

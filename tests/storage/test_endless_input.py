@@ -70,6 +70,7 @@ def test_a_transcript_stops(command: str, small: None) -> None:
     assert "name the file" in outcome.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [b"y\n", b"y", as_lines(session())], ids=["lines", "one line", "messages"])
 def test_a_pipe_stops(piece: bytes, small: None, tmp_path: Path) -> None:
     with endless(tmp_path / "pipe", piece) as pipe:
@@ -93,6 +94,7 @@ def test_a_row_without_an_end_stops(small: None, tmp_path: Path) -> None:
     assert not (tmp_path / "out.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read(small: None, tmp_path: Path) -> None:
     path = tmp_path / "large.jsonl"
     path.write_bytes(as_lines(session(["line of a large file\n" * 20_000] * 3)))

@@ -9,7 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 import killing
-from helpers import environment
+import pytest
+from helpers import LONG, environment
 from real import PROJECT
 
 SUPPORT = Path(killing.__file__).parent
@@ -20,13 +21,14 @@ Files = dict[str, bytes]
 
 
 # One test, so that the kills happen once, however many processes share the tests.
+@pytest.mark.slow
 def test_every_kill_leaves_whole_files(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, killing.__file__, tmp_path],
         env=environment({"PYTHONPATH": f"{PROJECT}:{SUPPORT}"}),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONG,
     )
     assert done.returncode == 0, done.stderr
     found = {case.name: {file.name: file.read_bytes() for file in case.iterdir()} for case in tmp_path.iterdir()}

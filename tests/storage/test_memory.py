@@ -89,6 +89,7 @@ def synthetic(folder: Path, format: str) -> bytes:
 
 # Beside the bytes of the file, reading takes less than they do; with the prelude and writing it is three times as much.
 # Half of these texts holds an arrow or an emoji, so that holding all of them as strings takes twice the file alone.
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["claude-code", "anthropic"])
 def test_memory_stays_near_the_size_of_the_file(tmp_path: Path, format: str) -> None:
     data = synthetic(tmp_path, format)

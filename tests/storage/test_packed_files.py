@@ -72,6 +72,7 @@ def test_sizes_say_whether_they_are_those_on_disk(tmp_path: Path, suffix: str) -
     assert re.search(f"^{row}", condense("run", plain, *SPEED, "-v", "--dry-run").plain, re.MULTILINE)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize("command", ["run", "restore", "validate", "inspect", "estimate"])
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path, suffix: str, command: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers import LONG
 
 from condense_cli.errors import CondenseError, NotJsonError
 from condense_cli.storage.processes import in_order
@@ -36,10 +37,11 @@ def _give_a_function(task: int) -> object:
 
 def _work_long(folder: Path) -> None:
     (folder / "begun").touch()
-    time.sleep(20)
+    time.sleep(LONG)
     (folder / "done").touch()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_results_come_in_the_order_of_the_tasks(jobs: int) -> None:
     assert list(in_order(abs, [-3, 2, -1], jobs)) == [3, 2, 1]
@@ -63,6 +65,7 @@ def test_tasks_are_taken_as_they_are_needed(ahead: int | None, most: int) -> Non
     assert taken <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_comes_where_its_result_would(jobs: int) -> None:
     results = in_order(_fail, [1, 2, 3], jobs)
@@ -78,6 +81,7 @@ def test_an_error_tells_where_it_was_raised() -> None:
     assert "_fail" in refused.value.__notes__[0]
 
 
+@pytest.mark.slow
 def test_errors_and_results_that_cannot_travel_are_told() -> None:
     with pytest.raises(CondenseError, match="_TwoWordsError: strange thing"):
         list(in_order(_fail_strangely, [1], 2))

@@ -97,6 +97,7 @@ def test_a_full_device_as_output_fails(file: Path, tmp_path: Path) -> None:
     assert "No space left" in done.message
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "arguments",
     [("run",), ("run", "--dry-run"), ("run", "--json"), ("diff", "-p", "speed"), ("diff", "-p", "speed", "--json")],
@@ -173,12 +174,10 @@ def test_writing_that_breaks_off_leaves_the_old_file_and_nothing_else(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    if step == "replace":
-        monkeypatch.setattr(Path, "replace", fail)
-    else:
-        monkeypatch.setattr(os, step, fail)
-    with unharmed(tmp_path), pytest.raises((OutputError, KeyboardInterrupt, MemoryError)):
-        files.write_bytes(target, b"new")
+    with monkeypatch.context() as patch, unharmed(tmp_path):
+        patch.setattr(*((Path, step) if step == "replace" else (os, step)), fail)
+        with pytest.raises((OutputError, KeyboardInterrupt, MemoryError)):
+            files.write_bytes(target, b"new")
 
 
 def test_the_umask_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ def test_an_existing_output_keeps_its_permissions(file: Path, tmp_path: Path) ->
         assert stat.S_IMODE(out.stat().st_mode) == mode
 
 
+@pytest.mark.slow
 def test_a_new_output_follows_the_umask(file: Path, tmp_path: Path) -> None:
     """A new file has the permissions that every program's new files have."""
     for umask, mode in ((0o022, 0o644), (0o077, 0o600)):

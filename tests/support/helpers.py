@@ -24,6 +24,9 @@ from unittest.mock import patch
 
 from condense_cli.core.markers import Gap, short_hash
 
+LONG: Final = 300.0
+"""Seconds after which something is taken to hang. A test that passes never waits so long, however slow the machine."""
+
 COMMAND: Final = (sys.executable, "-m", "condense_cli")
 MARKER: Final = re.compile(r"\[… \d+ lines #\d{6}\]")
 """What stands where lines were left out."""
@@ -183,7 +186,6 @@ def condense_process(
     cwd: Path | None = None,
     umask: int = -1,
     before_start: Callable[[], object] | None = None,
-    timeout: float = 60,
 ) -> Outcome:
     """Run `condense` in a process of its own, with pipes for its three streams."""
     done = subprocess.run(
@@ -195,15 +197,13 @@ def condense_process(
         cwd=cwd,
         umask=umask,
         preexec_fn=before_start,
-        timeout=timeout,
+        timeout=LONG,
         check=False,
     )
     return Outcome(done.returncode, done.stdout or b"", done.stderr.decode())
 
 
-def condense_on_terminal(
-    *arguments: str | Path, columns: int = 80, env: Mapping[str, str] | None = None, timeout: float = 60
-) -> Outcome:
+def condense_on_terminal(*arguments: str | Path, columns: int = 80, env: Mapping[str, str] | None = None) -> Outcome:
     """Run `condense` with a pseudo-terminal of that width for its input, output and messages together."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -216,7 +216,7 @@ def condense_on_terminal(
     )
     os.close(theirs)
     pieces: list[bytes] = []
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + LONG
     try:
         while time.monotonic() < deadline:
             if not select.select([ours], [], [], 0.2)[0]:
@@ -228,7 +228,7 @@ def condense_on_terminal(
             if not piece:
                 break
             pieces.append(piece)
-        status = process.wait(timeout=10)
+        status = process.wait(timeout=LONG)
     finally:
         os.close(ours)
         with contextlib.suppress(ProcessLookupError):

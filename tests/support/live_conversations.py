@@ -24,3 +24,10 @@ def conversation(number: int = 10) -> list[Any]:
 
 def live_of(**more: Any) -> Live:
     return Live(**{"preset": "cost", "policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
+
+
+def finished(live: Live) -> None:
+    """Wait for what is worked on beside the conversation."""
+    work = live._decider._work
+    assert work is not None
+    work.result(None)

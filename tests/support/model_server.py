@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from helpers import LONG
 
 Body = dict[str, Any]
 Play = Callable[["Exchange"], None]
@@ -97,12 +98,12 @@ class Exchange:
 OPENAI_USAGE: Body = {"prompt_tokens": INPUT, "completion_tokens": OUTPUT, "total_tokens": INPUT + OUTPUT}
 
 
-def good(text: str = "A short summary.", *, usage: Body | None = OPENAI_USAGE, seconds: float = 0) -> Play:
-    """A whole answer. `usage` is what an OpenAI server reports; `seconds` pass before it."""
+def good(text: str = "A short summary.", *, usage: Body | None = OPENAI_USAGE, together: int = 0) -> Play:
+    """A whole answer, once `together` requests have come in at a time. `usage` is what an OpenAI server reports."""
 
     def play(exchange: Exchange) -> None:
-        if seconds:
-            exchange.server.over.wait(seconds)
+        if together:
+            exchange.server.gather(together)
         exchange.start()
         for word in text.split(" "):
             exchange.text(f"{word} ")
@@ -162,7 +163,7 @@ def raw(text: str, content_type: str = "text/event-stream") -> Play:
 
 def hang(exchange: Exchange) -> None:
     """Nothing, until the test is over."""
-    exchange.server.over.wait(60)
+    exchange.server.over.wait(LONG)
 
 
 def dribble(exchange: Exchange) -> None:
@@ -222,12 +223,10 @@ class ModelServer:
         self.headers: list[dict[str, str]] = []
         self.bodies: list[Body] = []
         self.most_at_once = 0
-        self.busy_seconds = 0.0
-        """Time spent on all requests, added up: with the time that passed it gives how many ran on average."""
         self.over = threading.Event()
         self.begun = threading.Event()
         self._running: set[Exchange] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
 
     @property
     def calls(self) -> int:
@@ -245,16 +244,20 @@ class ModelServer:
             exchange = Exchange(handler, self, body)
             self._running.add(exchange)
             self.most_at_once = max(self.most_at_once, len(self._running))
+            self._lock.notify_all()
         self.begun.set()
-        begun = time.perf_counter()
         try:
             self.play(exchange)
         except OSError:
             pass  # Whoever asked is gone.
         finally:
             self.ends(exchange)
-            with self._lock:
-                self.busy_seconds += time.perf_counter() - begun
+
+    def gather(self, count: int) -> None:
+        """Wait until so many requests were worked on at once, then a moment in which one too many may come."""
+        with self._lock:
+            assert self._lock.wait_for(lambda: self.most_at_once >= count, LONG)
+        self.over.wait(0.02)
 
     def ends(self, exchange: Exchange) -> None:
         """The answer does not count as running any more: whoever has its last words may ask again at once."""

@@ -91,6 +91,13 @@ NO_ROW_SETS = ["langsmith/*.jsonl", "openai-proxy-log/*.jsonl", "openhands-event
 """Files of lines that are no rows, or too few of them."""
 
 
+def is_recorded(value: object) -> bool:
+    """Whether the parameter of a test is, or holds, the path of a recorded transcript."""
+    if isinstance(value, tuple):
+        return any(map(is_recorded, value))
+    return isinstance(value, Path) and not {FOLDER, MORE}.isdisjoint(value.parents)
+
+
 def row_sets() -> list[Path]:
     return sorted(path for pattern in ROW_SETS for path in FOLDER.glob(pattern))
 

@@ -31,6 +31,7 @@ def at_machine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
+@pytest.mark.slow
 def test_a_session_of_this_machine_is_opened_and_condensed_to_a_new_one(at_machine: Machine) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)

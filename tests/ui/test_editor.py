@@ -135,6 +135,7 @@ def test_passes_of_a_preset_can_be_edited() -> None:
     assert "# mine\nkeep_first: 2" in changed.text
 
 
+@pytest.mark.slow
 def test_the_editor_shows_the_effect_of_each_pass(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
@@ -160,6 +161,7 @@ def test_the_editor_shows_the_effect_of_each_pass(file: Path) -> None:
     run(app_of(opened(file)), steps)
 
 
+@pytest.mark.slow
 def test_passes_move_with_their_comments_and_are_saved(tmp_path: Path) -> None:
     home = tmp_path / "presets" / "balanced.yaml"
 
@@ -182,6 +184,7 @@ def test_passes_move_with_their_comments_and_are_saved(tmp_path: Path) -> None:
     run(app_of(editor=editor), steps)
 
 
+@pytest.mark.slow
 def test_settings_are_changed_in_the_form() -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)

@@ -18,6 +18,7 @@ SCREENS = Path(__file__).parent / "screens"
 SMALL, LARGE = (80, 24), (120, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size", "keys"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 from app_runs import app_of, enter, opened, press, run, said, screen_text, session_screen, settled
 from textual.pilot import Pilot
@@ -59,6 +60,7 @@ def test_keys_keep_and_cut(file: Path) -> None:
 
 
 # By its tool, its file, and all that was before.
+@pytest.mark.slow
 def test_more_than_the_place_itself_can_be_meant(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
@@ -76,6 +78,7 @@ def test_more_than_the_place_itself_can_be_meant(file: Path) -> None:
     run(app_of(opened(file)), steps)
 
 
+@pytest.mark.slow
 def test_preset_and_target_change_on_the_fly(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
@@ -96,6 +99,7 @@ def test_preset_and_target_change_on_the_fly(file: Path) -> None:
     run(app_of(opened(file)), steps)
 
 
+@pytest.mark.slow
 def test_a_file_is_written_and_taken_back(file: Path, tmp_path: Path) -> None:
     small = tmp_path / "session-small.jsonl"
 
@@ -113,6 +117,7 @@ def test_a_file_is_written_and_taken_back(file: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["session.jsonl"]
 
 
+@pytest.mark.slow
 def test_it_is_written_in_place_and_taken_back(file: Path, tmp_path: Path) -> None:
     before = file.read_bytes()
 
@@ -130,6 +135,7 @@ def test_it_is_written_in_place_and_taken_back(file: Path, tmp_path: Path) -> No
 
 
 # Escape is pressed once too often after every window.
+@pytest.mark.slow
 def test_what_was_chosen_is_not_left_by_one_key(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
@@ -160,6 +166,7 @@ def test_a_format_without_sessions_says_so(file: Path) -> None:
     run(app_of(opened(file)), steps)
 
 
+@pytest.mark.slow
 def test_what_is_chosen_becomes_a_configuration(file: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
 
@@ -174,6 +181,7 @@ def test_what_is_chosen_becomes_a_configuration(file: Path, tmp_path: Path) -> N
     assert yaml.safe_load(path.read_text()) == {"preset": "speed", "keep": ["2"], "target_reduction_percent": 50.0}
 
 
+@pytest.mark.slow
 def test_help_contents_and_the_way_from_cut_to_cut(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
@@ -196,6 +204,7 @@ def test_help_contents_and_the_way_from_cut_to_cut(file: Path) -> None:
 
 
 # A summary takes a line of its own in front of the messages that it is of.
+@pytest.mark.slow
 def test_the_cursor_stays_on_its_message(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from helpers import condense, condense_on_terminal
 from json_shapes import EXPLAINED, SHAPE, check_shape
 
@@ -80,6 +81,7 @@ def test_explain_and_verbose_take_a_line_for_each_pass(file: Path, tmp_path: Pat
         assert len(re.findall(rf"^\d+\.\d+ .* \({name}\)$", text, re.MULTILINE)) == 18
 
 
+@pytest.mark.slow
 def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
     """Neighbours only; messages come last, and --json has each block."""
     said = condense("run", file, "--preset", "max", "--explain", "-n").text

@@ -124,6 +124,7 @@ def report(*arguments: str | Path) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("id", [provider.id for provider in BUILT_IN])
 def test_each_provider_runs_with_its_own_defaults(id: str) -> None:
     found = report("--provider", id)
@@ -148,6 +149,7 @@ def test_a_provider_beside_a_preset_takes_its_place() -> None:
 
 
 # Flags bind every provider: what the flag leaves alone stays.
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("id", ["truncation", "native", "smart", "lossless"])
 def test_flags_bind_each_provider(id: str, tmp_path: Path) -> None:
     kept = report("--provider", id, "--keep-recent", "1000", "--except-tools", "*")
@@ -172,6 +174,7 @@ def test_what_is_wrong_is_said(arguments: list[str], said: str) -> None:
         assert said in done.message
 
 
+@pytest.mark.slow
 def test_estimate_compares_providers() -> None:
     done = condense("estimate", SAMPLE, "speed", "--provider", "truncation", "--provider", "native", "--json")
     rows = json.loads(done.stdout)["presets"]

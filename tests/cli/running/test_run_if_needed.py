@@ -32,6 +32,7 @@ def logged(done: Outcome) -> dict[str, Any]:
 # --- Only if needed ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("data", [DATA, DATA.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + DATA + b"\n\n"])
 def test_below_the_threshold_a_pipe_passes_the_bytes_on(data: bytes) -> None:
     done = condense_process("run", "-", "-p", "speed", "--slim", *ROOMY, stdin=data)
@@ -66,6 +67,7 @@ def test_a_target_that_nobody_worked_for_is_not_missed() -> None:
     assert (done.status, done.stdout) == (ExitStatus.DONE, DATA)
 
 
+@pytest.mark.slow
 def test_a_token_count_decides_where_the_window_does_not() -> None:
     for window in ((), ("--context-window", "1M")):
         done = condense_process("run", "-", "-p", "speed", "--if-needed", "--above", "10", *window, stdin=DATA)
@@ -98,6 +100,7 @@ def test_the_report_says_that_nothing_was_needed() -> None:
     assert report["warnings"][0].startswith("Nothing was done: ")
 
 
+@pytest.mark.slow
 def test_check_and_run_agree_on_thresholds() -> None:
     for threshold, is_needed in (("100", False), ("5", True)):
         flags = ("--context-window", "60000", "--threshold", threshold)
@@ -129,6 +132,7 @@ def test_a_failed_summary_over_the_limit_drops_the_older_half(tmp_path: Path) ->
     assert 0 < len(done.stdout.splitlines()) < 26
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [("--context-window", "1000000"), ("--context-window", "10000", "--dry-run")])
 def test_it_drops_nothing_otherwise(tmp_path: Path, flags: tuple[str, ...]) -> None:
     done = without_a_key(tmp_path, "--json", *flags)
@@ -159,6 +163,7 @@ def test_the_log_is_one_line_of_json_in_place_of_messages() -> None:
     assert done.stdout == condensed(DATA, CUT)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("flags", [("-o", "out.jsonl"), ("--in-place", "--force"), ("--new-session",), ()])
 @pytest.mark.parametrize("more", [(), ROOMY, ("-v",)])
 def test_in_a_script_too_it_is_all_that_standard_error_holds(

@@ -55,6 +55,7 @@ def test_the_whole_diff_is_for_those_who_ask(option: str, file: Path) -> None:
         assert f"{number}: line 40 of the listing" not in answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("preset", ["balanced", "speed", "cost"])
 def test_the_answer_takes_about_fifteen_lines(preset: str, columns: int) -> None:
@@ -95,6 +96,7 @@ def test_reasons_and_diff_are_to_be_read_in_a_pipe_too(option: str, file: Path) 
     assert "% saved" in both.stderr
 
 
+@pytest.mark.slow
 def test_a_long_report_goes_to_the_pager_of_the_user(file: Path, tmp_path: Path) -> None:
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\necho paged\ncat >/dev/null\n")
@@ -106,6 +108,7 @@ def test_a_long_report_goes_to_the_pager_of_the_user(file: Path, tmp_path: Path)
     assert "line 40 of the listing" in done.plain
 
 
+@pytest.mark.slow
 def test_a_path_is_never_broken(tmp_path: Path) -> None:
     folder = tmp_path / "a-folder" / ("with-a-long-name-" * 6)
     folder.mkdir(parents=True)
@@ -114,6 +117,7 @@ def test_a_path_is_never_broken(tmp_path: Path) -> None:
     assert str(small) in done.plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_passes_that_did_not_run_for_one_reason_take_one_sentence(columns: int) -> None:
     """And a pass that ran takes one line, its name unbroken."""
@@ -126,6 +130,7 @@ def test_passes_that_did_not_run_for_one_reason_take_one_sentence(columns: int) 
     assert line.endswith(" ms")
 
 
+@pytest.mark.slow
 def test_a_file_that_grows_by_its_summary_is_said_to(tmp_path: Path) -> None:
     """With what makes it smaller, where that was not asked for; one that shrinks is not said to."""
     file = tmp_path / "session.jsonl"
@@ -143,6 +148,7 @@ def test_a_file_that_grows_by_its_summary_is_said_to(tmp_path: Path) -> None:
 FIGURES = "Next turn: $"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "columns"),
     [
@@ -165,6 +171,7 @@ def test_a_terminal_is_told_what_a_run_means_in_money(where: tuple[str, ...], co
     assert "Prices: " not in said
 
 
+@pytest.mark.slow
 def test_who_asks_for_costs_on_a_terminal_is_told_how(file: Path) -> None:
     model = ("-m", "claude-opus-4-5")
     said = joined(condense_on_terminal("run", file, "-p", "speed", *model, "--cost").plain)
@@ -173,6 +180,7 @@ def test_who_asks_for_costs_on_a_terminal_is_told_how(file: Path) -> None:
     assert FIGURES not in condense_on_terminal("run", file, "-p", "speed", *model, "-q").plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nothing", [(), ("-m", "nobodys-model"), ("-m", "claude-opus-4-5", "--only-tools", "none")])
 def test_no_word_of_money_where_there_is_nothing_to_say(nothing: tuple[str, ...], file: Path) -> None:
     """No model, no price, no change."""

@@ -10,7 +10,7 @@ import subprocess
 import model_server as played
 import pytest
 from desk import APIS, BY_MODEL, CALL, KEYS, WAYS, Desk, cost_of
-from helpers import COMMAND, environment
+from helpers import COMMAND, LONG, environment
 from model_server import model_server
 
 from condense_cli import api
@@ -40,7 +40,7 @@ def test_single_results_are_summarized_each_by_a_call(desk: Desk, name: str) -> 
 # The summaries of a phase are called for as many at a time as it says, where the profile allows more.
 @pytest.mark.parametrize("name", APIS)
 def test_a_phase_limits_the_calls_at_a_time(desk: Desk, name: str) -> None:
-    with model_server(played.good(BY_MODEL, seconds=0.05)) as server:
+    with model_server(played.good(BY_MODEL, together=2)) as server:
         desk.profiles(server, max_parallel_calls=5)
         report = desk.report("phases", "--profile", name)
     assert report["summaries"][0]["written"] == server.calls > 2
@@ -79,12 +79,13 @@ def test_what_a_run_used_is_told_in_a_line(desk: Desk) -> None:
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_as_many_calls_run_at_once_as_the_profile_allows(desk: Desk, most: int) -> None:
-    with model_server(played.good(BY_MODEL, seconds=0.05)) as server:
+    with model_server(played.good(BY_MODEL, together=most)) as server:
         desk.profiles(server, max_parallel_calls=most)
         desk.report("individual", "--profile", "openai")
     assert server.most_at_once == most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", APIS)
 def test_a_second_run_calls_nothing(desk: Desk, name: str, way: str) -> None:
@@ -112,6 +113,7 @@ def test_refused_summaries_of_the_cache_are_none_that_were_written(desk: Desk) -
             assert used["refused"] > used["written"] == used["cached"] == 0
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_what_is_done(desk: Desk) -> None:
     with model_server(played.in_turn(played.good(BY_MODEL), played.hang)) as server:
         desk.profiles(server, max_parallel_calls=1)
@@ -124,7 +126,7 @@ def test_an_interrupt_leaves_what_is_done(desk: Desk) -> None:
         while server.calls < 2 and process.poll() is None:
             server.over.wait(0.01)
         os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LONG)
     assert process.returncode == ExitStatus.INTERRUPTED, err.decode()
     assert b"Traceback" not in err
     report = json.loads(out)

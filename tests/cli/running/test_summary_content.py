@@ -145,6 +145,7 @@ def test_a_failure_at_the_second_request_loses_nothing(desk: Desk, server: Model
     assert server.calls == len(again(server)) == firsts == report["summaries"][0]["written"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", [played.good(""), played.good("word " * 6_000)], ids=["empty", "too long"])
 def test_a_second_answer_of_no_use_is_as_good_as_none(desk: Desk, server: ModelServer, second: Play) -> None:
     report = summarized(desk, server, at_second(BANANA, second), "batch", status=FAILED)
@@ -173,6 +174,7 @@ def test_a_dry_run_prices_the_second_request(desk: Desk, server: ModelServer) ->
     assert cost_of(summarized(desk, server, BANANA, "batch", "--dry-run")) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("masking")
 def test_secrets_are_not_in_what_is_asked_for_again(desk: Desk, server: ModelServer) -> None:
     secret = "hunter2/" + "correct_horse_battery_" * 5

@@ -47,6 +47,7 @@ FAILURES: Final[Mapping[str, tuple[Play, str, Mapping[str, Decimal]]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", APIS)
 @pytest.mark.parametrize("failure", FAILURES)
@@ -65,7 +66,8 @@ def test_a_failure_loses_nothing(desk: Desk, failure: str, name: str, way: str) 
     assert used["refused"] > 0
     assert cost_of(report) == known[name] * used["calls"]
     assert used["at_least"] == (known is not WHOLE)
-    assert server.calls >= used["calls"]
+    if failure != "hanging":  # A call that is given up so soon may not have arrived.
+        assert server.calls >= used["calls"]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -58,6 +58,7 @@ def test_an_amount_that_is_none_is_refused(desk: Desk, amount: str) -> None:
 # --- Prices without calls ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", APIS)
 def test_a_dry_run_prices_the_requests(desk: Desk, name: str, way: str) -> None:

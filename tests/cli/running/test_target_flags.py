@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from helpers import CUT, DATA, SMALLER, condense, condense_process
 
 from condense_cli.errors import ExitStatus
@@ -37,6 +38,7 @@ def test_a_target_that_is_met_already_changes_no_byte(file: Path) -> None:
     assert (done.status, done.stdout) == (ExitStatus.DONE, DATA)
 
 
+@pytest.mark.slow
 def test_strict_turns_a_missed_target_into_a_status(file: Path, tmp_path: Path) -> None:
     """With --strict a missed target is exit status 4, without it 0; the result is written either way."""
     strict = condense_process(

@@ -128,6 +128,7 @@ def test_reminders_of_newer_models_have_no_tags() -> None:
     assert said_with(systemTurns=True) == "Today is Monday."
 
 
+@pytest.mark.slow
 def test_unknown_kinds_are_named_and_not_counted(tmp_path: Path) -> None:
     odd = attached(5, 4, "a_kind_of_later", {"content": LONG})
     records = [*OLD, odd, {"type": "record-of-later", "sessionId": "s"}, {"type": "mode", "mode": "normal"}]

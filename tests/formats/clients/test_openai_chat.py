@@ -102,6 +102,7 @@ CHAT_TOOLS: list[dict[str, Any]] = [
 
 
 # The calls of a chat prove its format. Where a summary takes their place, what is left says it.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("shown", "answer", "tools"),
     [

@@ -127,6 +127,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
