@@ -201,7 +201,7 @@ def test_what_is_pasted_is_no_sentence_of_the_user() -> None:
 
 
 def test_what_the_user_answers_in_a_result_stands_there() -> None:
-    text, _ = ANSWERS["reason"]
+    text, *_ = ANSWERS["reason"]
     session = Session(
         [assistant([call("c", "Bash", command="npm i")]), user([result("c", text)])], [assistant("Well.")]
     )

@@ -197,6 +197,8 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
             if block.kind is BlockKind.TEXT and _is_notice(value):
                 block = replace(block, estimate=NOTICE_WORDS)
+            if block.kind is BlockKind.TOOL_RESULT and _is_answer(value):
+                block = replace(block, is_answer=True)
             is_part = is_summary and block.kind is BlockKind.TEXT
             yield replace(block, injected=True, summarizes=is_part) if is_injected else block
 
@@ -205,6 +207,13 @@ def _is_notice(value: dict[str, Any]) -> bool:
     """Whether a message of the user tells that a task in the background has ended."""
     origin = value.get("origin")
     return isinstance(origin, dict) and origin.get("kind") == "task-notification"
+
+
+def _is_answer(value: dict[str, Any]) -> bool:
+    """Whether the result in a record holds what a person said: answers, a plan that they edited, or a refusal."""
+    shown = value.get("toolUseResult")
+    is_said = isinstance(shown, dict) and (isinstance(shown.get("answers"), dict) or shown.get("planWasEdited") is True)
+    return is_said or value.get("toolDenialKind") == "user-rejected"
 
 
 def _is_printed(value: dict[str, Any]) -> bool:

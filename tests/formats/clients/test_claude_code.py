@@ -11,6 +11,7 @@ from build import LONG, call, claude_line, condense, configuration, one_pass, re
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.extractive.answers import words_in
 from condense_cli.report.lists.validation import check
 
 
@@ -96,6 +97,28 @@ def test_sidechains() -> None:
     side = [record | {"isSidechain": True} for record in side]
     assert texts(session(*main, *side)) == [["main"], ["yes"]]
     assert texts(session(*side)) == [["side"], ["no"]]
+
+
+# Answers, a plan that the user edited, and a reason for a refusal: fields of the record tell, no words.
+@pytest.mark.parametrize(
+    ("beside", "is_answer"),
+    [
+        ({"toolUseResult": {"questions": [], "answers": {"Which?": "pnpm"}}}, True),
+        ({"toolUseResult": {"plan": "1. Use pnpm.", "planWasEdited": True}}, True),
+        ({"toolUseResult": "Error: x", "toolDenialKind": "user-rejected"}, True),
+        ({"toolUseResult": "Error: x", "toolDenialKind": "automode-blocked"}, False),
+        ({"toolUseResult": {"plan": "1. Use npm.", "planWasEdited": False}}, False),
+        ({"toolUseResult": {"stdout": "Use pnpm.", "answers": 3}}, False),
+        ({}, False),
+    ],
+)
+def test_what_a_person_said_in_a_result(beside: dict[str, Any], is_answer: bool) -> None:
+    said = "In words that no client has today: use pnpm."
+    asked = [claude_line("user", "1", None, "go"), claude_line("assistant", "2", "1", [call("x")], reply="m")]
+    answer = claude_line("user", "3", "2", [result("x", said), text("more")], **beside)
+    blocks = session(*asked, answer).messages[2].blocks
+    assert [block.is_answer for block in blocks] == [is_answer, False]
+    assert words_in(blocks[0]) == (said if is_answer else "")
 
 
 # A parent that is missing ends the chain there, and a circle does not hang the reader.
