@@ -31,8 +31,9 @@ from .recorded import WindowSigns as WindowSigns
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
 
-QUEUED: Final = "queued_command"
-"""What Claude Code calls a prompt that waited until the agent was free; the client sends it with words of its own."""
+TYPED_KINDS: Final = ("queued_command", "bashExecution")
+"""What a person typed that the client sends with words of its own: a prompt that waited until the agent was free, as
+Claude Code calls it, and a command in a shell, as pi does."""
 
 SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 """What Anthropic's API calls the calls that a server answers. Names of their results end in `_tool_result`."""

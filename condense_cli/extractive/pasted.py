@@ -12,7 +12,7 @@ from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
 from ..core.lazy_text import Text
-from ..core.transcript import QUEUED, Block, BlockKind, Message, Role
+from ..core.transcript import TYPED_KINDS, Block, BlockKind, Message, Role
 from .answers import is_all_words, lines_with_words
 from .units import Units, split
 
@@ -33,7 +33,7 @@ Address = tuple[int, int]
 
 def is_typed(message: Message, block: Block) -> bool:
     """Whether a block of a message is text that a person typed, also while the agent was at work."""
-    is_text = block.kind is BlockKind.TEXT or block.api_type == QUEUED
+    is_text = block.kind is BlockKind.TEXT or block.api_type in TYPED_KINDS
     is_text = is_text and message.role is Role.USER and block.answers is None
     return is_text and not block.injected and not block.summarizes and bool(block.text.strip())
 

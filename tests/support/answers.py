@@ -80,7 +80,7 @@ QUESTIONS = {
     ),
     "human": (RULE, RULE),
 }
-"""Results of tools that ask the user, by their names; all of the text is the answer where nothing is given beside it."""
+"""Results of tools that ask the user, by their names; all of the text is the answer where nothing is beside it."""
 
 ANSWERS = {name: (text, words, "Bash") for name, (text, words) in TELLING.items()} | {
     tool: (text, words or text, tool) for tool, (text, words) in QUESTIONS.items()

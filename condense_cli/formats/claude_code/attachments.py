@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.lazy_pattern import lazy_pattern
-from ...core.transcript import QUEUED, Block, BlockKind, Place
+from ...core.transcript import Block, BlockKind, Place
 from ..engine import estimates
 from ..engine.injected import is_injected
 from .kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
@@ -73,7 +73,7 @@ def _is_typed(attachment: Mapping[str, Any]) -> bool:
     """Whether it is what a person typed while the agent was at work."""
     origin = attachment.get("origin")
     by_person = not isinstance(origin, dict) or origin.get("kind") == "human"
-    return attachment.get("type") == QUEUED and attachment.get("commandMode") not in _OF_CLIENT and by_person
+    return attachment.get("type") == "queued_command" and attachment.get("commandMode") not in _OF_CLIENT and by_person
 
 
 def _is_heard(attachment: Mapping[str, Any]) -> bool:
