@@ -1,8 +1,8 @@
 """What a person said in the result of a call: the answer to a question, why a call was refused, what to do instead.
 
-Questions are known by their tool, other results by a field of the format (`Block.is_answer`): the sentence that a client
-puts around an answer changes from version to version. Only where there is neither, as for refusals in most clients, do
-the client's words tell. They are kept beside the answer, because by them it is found again.
+Questions are known by their tool, other results by a field of the format (`Block.is_answer`): the sentence that a
+client puts around an answer changes from version to version. Only where there is neither, as for refusals in most
+clients, do the client's words tell. They are kept beside the answer, because by them it is found again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..core.transcript import Block, BlockKind
 from ..toolcalls.tools import name_of
 
 _ASKS: Final = lazy_pattern(
-    r"(?:\w*[_.])??ask_?(?:the_?)?(?:user|human|question|followup)\w*|(?:request|get|ask_for)_(?:user|human)_input"
-    r"|question|human|human_assistance"
+    r"(?:^|[_.])ask_?(?:the_?)?(?:user|human|question|followup)"
+    r"|^(?:(?:request|get|ask_for)_(?:user|human)_input|question|human|human_assistance)$"
 )
 """Tools whose result is an answer: `AskUserQuestion` (Claude Code, Kimi Code, Conductor), `ask_user_question` (Qwen
 Code), `ask_user` (Gemini CLI, Copilot CLI), `ask_followup_question` (Roo Code, Cline), `ask_question` (Cline),
@@ -45,9 +45,7 @@ _REFUSED: Final = lazy_pattern(
 _UNEXPLAINED: Final = ("STOP what you are doing", "new_string was NOT written to the file).")
 _LONGEST_ENDING: Final = 100
 """Of these one is in the last words of Claude Code where the user gave no reason."""
-_FEEDBACK: Final = lazy_pattern(
-    r"^The user [^\n]{0,300}\n<(feedback|user_message)>\n(?P<words>.*?)\n</\1>", re.DOTALL | re.MULTILINE
-)
+_FEEDBACK: Final = lazy_pattern(r"^The user [^\n]{0,300}\n<(feedback|user_message)>\n", re.MULTILINE)
 """Roo Code and Cline: beside whatever else the tool answered."""
 _DECISIONS: Final = ("approved", "denied")
 
@@ -87,7 +85,7 @@ def _found(block: Block) -> list[tuple[str, int, int]]:
     """What was said, and where in the text that begins and ends, the client's words included."""
     if block.kind is not BlockKind.TOOL_RESULT and not (block.kind is BlockKind.OPAQUE and block.answers):
         return []
-    is_asked = bool(block.tool) and _ASKS.fullmatch(name_of(block)) is not None
+    is_asked = bool(block.tool) and _ASKS.search(name_of(block)) is not None
     if block.is_answer or (is_asked and not block.is_error):
         text = block.text
         words = "" if _is_no_answer(text) else _without_sentence(text)
@@ -101,8 +99,7 @@ def _told(content: Text) -> list[tuple[str, int, int]]:
     """The same of a result of which nothing but its words tells."""
     head = _head(content)
     if "<feedback>" in content or "<user_message>" in content:
-        text = str(content)
-        if found := [(found["words"].strip(), *found.span()) for found in _FEEDBACK.finditer(text)]:
+        if found := _in_elements(str(content)):
             return found
     if head.startswith("{") and "feedback" in head:
         text = str(content)
@@ -114,6 +111,22 @@ def _told(content: Text) -> list[tuple[str, int, int]]:
         words = _without_sentence(text)
         return [(words, 0, len(text))] if words and words != text.strip() else []
     return []
+
+
+def _in_elements(text: str) -> list[tuple[str, int, int]]:
+    """The same of what is between tags, each behind a sentence of the client."""
+    told: list[tuple[str, int, int]] = []
+    end = 0
+    for opened in _FEEDBACK.finditer(text):
+        if opened.start() < end:
+            continue
+        closing = f"\n</{opened[1]}>"
+        closed = text.find(closing, opened.end() - 1)
+        if closed < 0:
+            break  # What is not closed here is not closed behind it either.
+        end = closed + len(closing)
+        told.append((text[opened.end() : closed].strip(), opened.start(), end))
+    return told
 
 
 def _without_sentence(text: str) -> str:
@@ -139,7 +152,7 @@ def _is_no_answer(text: str) -> bool:
 
 
 def _feedback_of(line: str) -> str:
-    """What the user said to a call, where the client tells it as JSON: Roo Code with native calls, and others of plans."""
+    """What the user said to a call, where the client tells it as JSON: Roo Code with native calls, others of plans."""
     try:
         value = json_text.parse_text(line)
     except (ValueError, RecursionError):

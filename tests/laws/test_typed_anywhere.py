@@ -117,6 +117,7 @@ FILES: Final = [file for file in sources.sessions([_SYSTEM]) if format_named(fil
 @cache
 def session(file: str, files: int = 2) -> Transcript:
     has_tools = file.partition(".")[0] not in _WITHOUT_TOOLS
+    files = files if has_tools else 1  # Each step of SWE-agent repeats all before it.
     return api.loads(sources.sessions(chat(has_tools, files))[file]())
 
 
