@@ -98,9 +98,9 @@ def _found(block: Block) -> list[tuple[str, int, int]]:
 def _told(content: Text) -> list[tuple[str, int, int]]:
     """The same of a result of which nothing but its words tells."""
     head = _head(content)
-    if "<feedback>" in content or "<user_message>" in content:
-        if found := _in_elements(str(content)):
-            return found
+    holds_tags = "<feedback>" in content or "<user_message>" in content
+    if holds_tags and (found := _in_elements(str(content))):
+        return found
     if head.startswith("{") and "feedback" in head:
         text = str(content)
         line = text.partition("\n")[0]

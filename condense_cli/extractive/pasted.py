@@ -18,6 +18,8 @@ from .units import Units, split
 
 _SHELL: Final = ("<user_shell_command>", "<result>", "</result>")
 """How Codex opens a command that the user ran, and opens and closes what that printed."""
+_RAN: Final = ["I ran the following shell command:", "```sh"]
+"""How Gemini CLI and Qwen Code open such a command."""
 _FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})((?<=~).*|[^`]*)$")
 _RUN: Final = 3
 """So many lines in a row that are numbered, or that stand so in a result, are no accident."""
@@ -40,7 +42,7 @@ def is_typed(message: Message, block: Block) -> bool:
 
 def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[int]:
     """Numbers of the units of a typed text that are pasted; `shown` are lines in a row that results show."""
-    return {*_fenced(units), *_numbered(units), *_repeated(units, shown), *_printed(units)}
+    return {*_fenced(units), *_numbered(units), *_repeated(units, shown), *_printed(units)}.difference(_ran(units))
 
 
 Without = dict[Text, frozenset[str]]
@@ -129,6 +131,12 @@ def _printed(units: Units) -> Iterator[int]:
     if texts and texts[0] == shell and opened in texts and closed in texts:
         last = len(texts) - 1 - texts[::-1].index(closed)
         yield from range(texts.index(opened) + 1, last)
+
+
+def _ran(units: Units) -> range:
+    """Units of a command of the user's that the client put between fences."""
+    texts = units.texts
+    return range(2, texts.index("```", 2)) if [*texts[:2]] == _RAN and "```" in texts[2:] else range(0)
 
 
 def _numbered(units: Units) -> Iterator[int]:

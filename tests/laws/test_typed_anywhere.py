@@ -34,6 +34,8 @@ _TEXTS: Final = {
     "<command-args>{}</command-args>",
     "in a shell of Claude Code": "<bash-input>{}</bash-input>",
     "in a shell of Codex": _SHELL,
+    "in a shell of Gemini CLI": "I ran the following shell command:\n```sh\n{}\n```\n\nThis produced the following "
+    "result:\n```\nclean\n```",
     "behind a reminder": "<system-reminder>\nBe brief.\n</system-reminder>\n{}",
     "before a reminder": "{}\n<system-reminder>\nBe brief.\n</system-reminder>",
     "behind an interruption": "[Request interrupted by user]{}",

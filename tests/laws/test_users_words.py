@@ -48,6 +48,7 @@ RULES = (
 )
 
 SHELL = "<user_shell_command>\n<command>\ngit status\n</command>\n<result>\n"
+RAN = "I ran the following shell command:\n```sh\n"
 
 
 def with_rules(turns: int = 40, every: int = 9) -> Transcript:
@@ -92,6 +93,8 @@ def own(typed: str, *before: dict[str, Any]) -> str:
             f"{SHELL}clean\n</result>\nof git\n</result>\n</user_shell_command>",
             f"{SHELL}</result>\n</user_shell_command>",
         ),
+        (f"{RAN}git status\n```\nand:\n```\nclean\n```", f"{RAN}git status\n```\nand:\n```\n```"),
+        (f"{RAN}git status", f"{RAN}git status"),
         (f"{SHELL}clean\nNever push.", f"{SHELL}clean\nNever push."),
         ("> quoted\n> or not\n> who knows", "> quoted\n> or not\n> who knows"),
     ],
