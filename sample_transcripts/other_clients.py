@@ -67,7 +67,7 @@ def tool(
         return names[0], {path: f"{PROJECT}/{args['path']}", **lines(args, *limits)}
     if use.name == "edit_file":
         return names[1], {path: f"{PROJECT}/{args['path']}", texts[0]: args["old_text"], texts[1]: args["new_text"]}
-    return names[2], {"command": args["command"]}
+    return (names[2], {"command": args["command"]}) if use.name == "run_command" else (use.name, args)
 
 
 def sharegpt(system: str, tools: list[Json], messages: list[Json]) -> list[Json]:
@@ -215,7 +215,9 @@ def cline_tool(use: Use) -> tuple[str, Json, str]:
         return "read_files", {"files": [{"path": args["path"], **part}]}, args["path"]
     if use.name == "edit_file":
         return "editor", args, f"edit:{args['path']}"
-    return "run_commands", {"commands": [args["command"]]}, args["command"]
+    if use.name == "run_command":
+        return "run_commands", {"commands": [args["command"]]}, args["command"]
+    return use.name, args, use.name
 
 
 def gemini(messages: list[Json]) -> Json:

@@ -31,8 +31,9 @@ from .recorded import WindowSigns as WindowSigns
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
 
-QUEUED: Final = "queued_command"
-"""What Claude Code calls a prompt that waited until the agent was free; the client sends it with words of its own."""
+TYPED_KINDS: Final = ("queued_command", "bashExecution")
+"""What a person typed that the client sends with words of its own: a prompt that waited until the agent was free, as
+Claude Code calls it, and a command in a shell, as pi does."""
 
 SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 """What Anthropic's API calls the calls that a server answers. Names of their results end in `_tool_result`."""
@@ -72,7 +73,8 @@ class Block(Struct, frozen=True):
     the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
     `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
     image's data. A block that `stands_in` was an image: its `place` is that of the whole part. One that is `forgotten`
-    costs nothing: the client sends it, and the API leaves it out.
+    costs nothing: the client sends it, and the API leaves it out. A result `is_answer` where the format says by a field
+    that a person gave it.
     """
 
     kind: BlockKind
@@ -98,6 +100,7 @@ class Block(Struct, frozen=True):
     anchors: bool = False
     demonstrates: bool = False
     forgotten: bool = False
+    is_answer: bool = False
 
     @property
     def key(self) -> BlockKey:

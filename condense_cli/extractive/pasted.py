@@ -1,6 +1,7 @@
 """What of a text that the user typed is pasted; all the rest are the user's own words, which go last.
 
-Pasted are lines between two fences, the numbered lines of a listing, and lines that repeat an earlier result. In doubt
+Pasted are lines between two fences, the numbered lines of a listing, lines that repeat an earlier result, and what a
+client says that a command of the user's printed. In doubt
 a line is the user's own: a fence without an end encloses nothing, and a list of demands may be numbered too.
 """
 
@@ -11,10 +12,14 @@ from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
 from ..core.lazy_text import Text
-from ..core.transcript import QUEUED, Block, BlockKind, Message, Role
+from ..core.transcript import TYPED_KINDS, Block, BlockKind, Message, Role
 from .answers import is_all_words, lines_with_words
 from .units import Units, split
 
+_SHELL: Final = ("<user_shell_command>", "<result>", "</result>")
+"""How Codex opens a command that the user ran, and opens and closes what that printed."""
+_RAN: Final = ["I ran the following shell command:", "```sh"]
+"""How Gemini CLI and Qwen Code open such a command."""
 _FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})((?<=~).*|[^`]*)$")
 _RUN: Final = 3
 """So many lines in a row that are numbered, or that stand so in a result, are no accident."""
@@ -30,14 +35,14 @@ Address = tuple[int, int]
 
 def is_typed(message: Message, block: Block) -> bool:
     """Whether a block of a message is text that a person typed, also while the agent was at work."""
-    is_text = block.kind is BlockKind.TEXT or block.api_type == QUEUED
+    is_text = block.kind is BlockKind.TEXT or block.api_type in TYPED_KINDS
     is_text = is_text and message.role is Role.USER and block.answers is None
     return is_text and not block.injected and not block.summarizes and bool(block.text.strip())
 
 
 def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[int]:
     """Numbers of the units of a typed text that are pasted; `shown` are lines in a row that results show."""
-    return {*_fenced(units), *_numbered(units), *_repeated(units, shown)}
+    return {*_fenced(units), *_numbered(units), *_repeated(units, shown), *_printed(units)}.difference(_ran(units))
 
 
 Without = dict[Text, frozenset[str]]
@@ -117,6 +122,21 @@ def _fenced(units: Units) -> Iterator[int]:
         elif not fence or (found[2].strip() and found[1][0] == fence[0]):
             # One with a language opens; so the one before it had no end.
             opened, fence = unit, found[1]
+
+
+def _printed(units: Units) -> Iterator[int]:
+    """Units of what a command of the user's printed, where the client tells both."""
+    shell, opened, closed = _SHELL
+    texts = units.texts
+    if texts and texts[0] == shell and opened in texts and closed in texts:
+        last = len(texts) - 1 - texts[::-1].index(closed)
+        yield from range(texts.index(opened) + 1, last)
+
+
+def _ran(units: Units) -> range:
+    """Units of a command of the user's that the client put between fences."""
+    texts = units.texts
+    return range(2, texts.index("```", 2)) if [*texts[:2]] == _RAN and "```" in texts[2:] else range(0)
 
 
 def _numbered(units: Units) -> Iterator[int]:

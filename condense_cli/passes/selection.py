@@ -17,7 +17,7 @@ from ..core.selectors import OfText
 from ..core.tokens import Counter
 from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from ..errors import ConfigurationError
-from ..formats.engine.injected import is_command, is_injected
+from ..formats.engine.injected import is_command, is_wrapped
 from .meant import meaning
 from .predicates import Predicate, compile_predicates
 from .receipts import Kept
@@ -136,8 +136,8 @@ def protect(
         protected[message.index] = Kept.FIRST
     request = _first_request(conversation)
     if request is not None:
-        # What only its words tell to be the client's stays as well: cut, it could be taken for the request later.
-        for message in filter(_begins_as_injected, conversation[:request]):
+        # What only its words tell to be no request stays as well: cut, it could be taken for one later.
+        for message in filter(_holds_elements, conversation[:request]):
             protected.setdefault(message.index, Kept.BEFORE_REQUEST)
         protected[conversation[request].index] = Kept.FIRST_REQUEST
     pins = tuple(_pin(pin, messages, count) for pin in configuration.pins)
@@ -157,9 +157,9 @@ def _pin(pin: Predicates, messages: Sequence[Message], count: Counter) -> Predic
     return lambda message, block: own(message, block) or (found(message, block) and rest(message, block))
 
 
-def _begins_as_injected(message: Message) -> bool:
+def _holds_elements(message: Message) -> bool:
     return message.role is Role.USER and any(
-        block.kind is BlockKind.TEXT and is_injected(block.text) for block in message.blocks
+        block.kind is BlockKind.TEXT and is_wrapped(block.text) for block in message.blocks
     )
 
 
@@ -175,6 +175,7 @@ def _first_request(conversation: Sequence[Message]) -> int | None:
             continue
         is_answered = position + 1 < len(conversation) and conversation[position + 1].role is Role.ASSISTANT
         goes_on = message.is_summary or any(is_command(block.text) for block in texts)
-        if not all(block.injected for block in texts) or (is_answered and goes_on):
+        is_asked = not all(block.injected or is_wrapped(block.text) for block in texts)
+        if is_asked or (is_answered and goes_on):
             return position
     return None

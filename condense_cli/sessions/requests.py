@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..core.markers import parse_summary
-from ..formats.engine.injected import words_of_user
+from ..formats.engine.injected import words_beside
 
 LONGEST: Final = 200
 """Characters of a title."""
@@ -34,7 +34,7 @@ def request_in(text: str) -> str | None:
     wrapped = _WRAPPED.match(text[:_LOOKED_AT])
     if wrapped:
         return title_of(wrapped["text"])
-    return None if parse_summary(text) else title_of(words_of_user(text))
+    return None if parse_summary(text) else title_of(words_beside(text))
 
 
 def command_in(text: str) -> str | None:

@@ -13,9 +13,9 @@ from condense_cli.passes.receipts import Kept
 from condense_cli.passes.words import lost
 
 
-def answered(text: str, turns: int = 30) -> Transcript:
+def answered(text: str, turns: int = 30, tool: str = "Bash") -> Transcript:
     """A long session, in the middle of which the user answered a call."""
-    asked = [assistant([call("asked", "Bash", command="npm install")]), user([result("asked", text)])]
+    asked = [assistant([call("asked", tool, command="npm install")]), user([result("asked", text)])]
     before, after = (
         [message for n in range(turns) for message in read_turn(f"{name}{n}", f"{name}_{n}.py", f"{LONG}\n{name}{n}")]
         for name in ("b", "a")
@@ -31,8 +31,8 @@ def of_call(transcript: Transcript) -> str:
 @pytest.mark.parametrize("name", ANSWERS)
 @pytest.mark.parametrize("preset", ["balanced", "cost", "speed", "max"])
 def test_answers_stay_where_all_else_goes(preset: str, name: str) -> None:
-    text, words = ANSWERS[name]
-    transcript = answered(text)
+    text, words, tool = ANSWERS[name]
+    transcript = answered(text, tool=tool)
     condensation = api.condense(transcript, preset=preset, target_tokens=2_500)
     kept = [block.text for _, block in condensation.transcript.blocks() if block.kind is not BlockKind.TOOL_CALL]
     assert any(words in text or all(line in text for line in words.split("\n")) for text in kept)
@@ -42,7 +42,7 @@ def test_answers_stay_where_all_else_goes(preset: str, name: str) -> None:
 
 
 def test_a_pass_over_results_leaves_answers_alone() -> None:
-    text, _ = ANSWERS["context"]
+    text, *_ = ANSWERS["context"]
     for individual in ({"defaults": {"tool_results": {"operation": "suppress"}}}, cut_to(2)):
         condensation = run(answered(text, 3), one_pass(individual_config=individual))
         assert of_call(condensation.transcript) == text
@@ -51,7 +51,7 @@ def test_a_pass_over_results_leaves_answers_alone() -> None:
 
 # Of a result that says more than the answer, the rest goes like that of any other.
 def test_what_the_tool_said_beside_an_answer_goes() -> None:
-    text, words = ANSWERS["context"]
+    text, words, _ = ANSWERS["context"]
     condensation = run(answered(text, 3), extract(), target_tokens=1_000)
     left = of_call(condensation.transcript)
     assert words in left

@@ -14,6 +14,7 @@ from condense_cli.formats.engine.own_summaries import NO_REQUEST, recognised, re
 USER, ASSISTANT, SYSTEM = Role.USER, Role.ASSISTANT, Role.SYSTEM
 GO = short_hash("Go.")
 COMMAND = "<command-name>/init</command-name>"
+TYPED_BEHIND = f"{COMMAND}<command-args>Never push.</command-args>"
 LEDGER = "<ledger>\nRequests of the user:\n- Go.\n</ledger>"
 
 
@@ -154,6 +155,8 @@ def test_a_line_leads_on_from_a_summary_in_the_other_role(before: Message, role:
         ([message(USER, " \n"), REQUEST], "Go."),
         ([message(USER, "<system-reminder>x</system-reminder>", injected=True), REQUEST], "Go."),
         ([message(USER, COMMAND, injected=True), REQUEST], COMMAND),
+        ([message(USER, TYPED_BEHIND), REQUEST], TYPED_BEHIND),
+        ([message(USER, "<bash-input>git status</bash-input>"), REQUEST], "Go."),
         ([summary(USER, mark()), REQUEST], "Go."),
         ([message(USER, " ", "Go.", "Stop.")], "Go."),
         ([message(USER, "x", kind=BlockKind.TOOL_RESULT), REQUEST], "Go."),

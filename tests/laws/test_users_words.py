@@ -47,6 +47,9 @@ RULES = (
     "1: write the test first\n2: see it fail\n3: mend it",
 )
 
+SHELL = "<user_shell_command>\n<command>\ngit status\n</command>\n<result>\n"
+RAN = "I ran the following shell command:\n```sh\n"
+
 
 def with_rules(turns: int = 40, every: int = 9) -> Transcript:
     """A long session in which the user said some rules, the last of them long ago."""
@@ -86,6 +89,13 @@ def own(typed: str, *before: dict[str, Any]) -> str:
         ("See\n  7→def f():\n  8→    x\n  9→    y\nNow.", "See\nNow."),
         ("1: write a test\n2: see it fail\n3: mend it", "1: write a test\n2: see it fail\n3: mend it"),
         ("1. one\n2. two\n3. three\n4. four", "1. one\n2. two\n3. three\n4. four"),
+        (
+            f"{SHELL}clean\n</result>\nof git\n</result>\n</user_shell_command>",
+            f"{SHELL}</result>\n</user_shell_command>",
+        ),
+        (f"{RAN}git status\n```\nand:\n```\nclean\n```", f"{RAN}git status\n```\nand:\n```\n```"),
+        (f"{RAN}git status", f"{RAN}git status"),
+        (f"{SHELL}clean\nNever push.", f"{SHELL}clean\nNever push."),
         ("> quoted\n> or not\n> who knows", "> quoted\n> or not\n> who knows"),
     ],
 )

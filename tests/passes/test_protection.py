@@ -16,6 +16,8 @@ from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import Selected, no_selectors, protect, select, why_untouched
 
 COMMAND = "<command-name>/init</command-name>"
+TYPED_BEHIND = f"{COMMAND}\n<command-args>Never push.</command-args>"
+SHELL = "<bash-input>git status</bash-input>"
 REMINDER = "<system-reminder>Be brief.</system-reminder>"
 Messages = list[dict[str, Any]]
 
@@ -139,6 +141,8 @@ def test_standing_instructions_and_the_first_messages() -> None:
         ([assistant("a"), user("b"), assistant("c")], {1: Kept.FIRST_REQUEST}),
         ([user(COMMAND), assistant("a"), user("b")], {0: Kept.FIRST_REQUEST}),
         ([user(COMMAND), assistant("a")], {0: Kept.FIRST_REQUEST}),
+        ([user(TYPED_BEHIND), assistant("a"), user("b")], {0: Kept.FIRST_REQUEST}),
+        ([user(SHELL), assistant("a"), user("b")], {0: Kept.BEFORE_REQUEST, 2: Kept.FIRST_REQUEST}),
         ([user(REMINDER), assistant("a")], {}),
         ([assistant("a")], {}),
         ([], {}),
@@ -149,8 +153,9 @@ def test_the_first_request(messages: Messages, expected: dict[int, Kept]) -> Non
 
 
 # Nobody answered it: what the user types next is the request.
-def test_a_command_that_nobody_answered_is_no_request() -> None:
-    messages = read(user(COMMAND), {"role": "system", "content": "s"}, user("b"), assistant("c"))
+@pytest.mark.parametrize("command", [COMMAND, TYPED_BEHIND])
+def test_a_command_that_nobody_answered_is_no_request(command: str) -> None:
+    messages = read(user(command), {"role": "system", "content": "s"}, user("b"), assistant("c"))
     assert protected(messages)[2] is Kept.FIRST_REQUEST
     assert protected(messages)[0] is Kept.BEFORE_REQUEST
 

@@ -200,14 +200,17 @@ def test_what_is_pasted_is_no_sentence_of_the_user() -> None:
     assert session(user("Look at this output. Why is that so?"))["rules"] == 1
 
 
-def test_what_the_user_answers_in_a_result_stands_there() -> None:
-    text, _ = ANSWERS["reason"]
-    session = Session(
-        [assistant([call("c", "Bash", command="npm i")]), user([result("c", text)])], [assistant("Well.")]
-    )
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_the_user_answers_in_a_result_stands_there(name: str) -> None:
+    text, words, tool = ANSWERS[name]
+    session = Session([assistant([call("c", tool, command="npm i")]), user([result("c", text)])], [assistant("Well.")])
     assert session.without()["rules"] == 1
     assert session.without(1)["rules"] == 0
-    # The client's own sentences around it are nobody's rules.
+    assert session(user(words))["rules"] == 1
+
+
+def test_a_clients_words_around_an_answer_are_nobodys_rules() -> None:
+    text, *_ = ANSWERS["reason"]
     refused = text.partition(". ")[0] + ". The user provided the following reason for the rejection: use pnpm here"
     told = Session(
         [assistant([call("c", "Bash", command="npm i")]), user([result("c", refused)])], [assistant("Well.")]

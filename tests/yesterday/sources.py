@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -59,34 +60,12 @@ def chat(ids: str = "") -> list[Json]:
 
 def inputs() -> dict[str, bytes]:
     """Bytes by the name of the file; what stands before the first dot is the format, or what is rare about it."""
-    agents, clients = _writers("other_agents"), _writers("other_clients")
+    clients = _writers("other_clients")
     messages = chat()
-    system, tools = messages[0]["content"], json.loads((SAMPLES / "bugfix-chat.json").read_text())["tools"]
-    session = _claude(messages)
     rollout = _rollout()
     return {
-        "anthropic.json": _one(_anthropic(messages)),
-        "openai-chat.jsonl": _lines(messages),
-        "openai-responses.json": _one(clients.responses(system, tools, messages)),
-        "claude-code.jsonl": _lines(session),
+        **{name: write() for name, write in sessions(messages).items()},
         "codex.jsonl": _lines(rollout),
-        "roo.json": _one(_roo(messages), "\t"),
-        "cline.json": _one(clients.cline(system, messages)),
-        "opencode.json": _one(clients.opencode(messages)),
-        "pi.jsonl": _lines(clients.pi(messages)),
-        "gemini.json": _one(clients.gemini(messages)),
-        "sharegpt.json": _one(clients.sharegpt(system, tools, messages)),
-        "swe-agent.traj": _one(agents.swe_agent(messages)),
-        "mini-swe-agent.json": _one(agents.mini_swe_agent(messages)),
-        "openhands.jsonl": _lines([agents.openhands(messages)]),
-        "openhands-sdk.jsonl": _lines(agents.openhands_sdk(messages)),
-        "inspect.json": _one(agents.inspect(messages)),
-        "tau2.json": _one(agents.tau2(messages)),
-        "gemini-log.jsonl": _lines(clients.gemini_log(clients.gemini(messages))),
-        "kimi.jsonl": _lines(clients.kimi(system, messages)),
-        "opencode-events.jsonl": _lines(clients.opencode_events(clients.opencode(messages))),
-        "claude-stream-json.jsonl": _lines(agents.claude_stream(messages)),
-        **{f"{name}.json": write(messages) for name, write in _FURTHER.items() if name in _FORMATS},
         "mixed.json": _one(_mixed()),
         "compacted-claude-code.jsonl": _lines(_compacted_by_claude(messages)),
         "compacted-codex.jsonl": _lines(_compacted_by_codex(rollout)),
@@ -96,16 +75,46 @@ def inputs() -> dict[str, bytes]:
     }
 
 
-def grown(name: str, condensed: bytes) -> bytes:
-    """A condensed session of Claude Code, Roo Code or bare messages that went on since."""
-    more = chat("_2")[1:]
+def sessions(messages: list[Json]) -> dict[str, Callable[[], bytes]]:
+    """What writes a chat, which begins with a system prompt, as a file of each format; Codex has the items alone."""
+    agents, clients = _writers("other_agents"), _writers("other_clients")
+    system, tools = messages[0]["content"], json.loads((SAMPLES / "bugfix-chat.json").read_text())["tools"]
+    return {
+        "anthropic.json": lambda: _one(_anthropic(messages)),
+        "openai-chat.jsonl": lambda: _lines(messages),
+        "openai-responses.json": lambda: _one(clients.responses(system, tools, messages)),
+        "claude-code.jsonl": lambda: _lines(_claude(messages)),
+        "codex.jsonl": lambda: _lines(_items(clients.responses(system, tools, messages)["input"])),
+        "roo.json": lambda: _one(_roo(messages), "\t"),
+        "cline.json": lambda: _one(clients.cline(system, messages)),
+        "opencode.json": lambda: _one(clients.opencode(messages)),
+        "pi.jsonl": lambda: _lines(clients.pi(messages)),
+        "gemini.json": lambda: _one(clients.gemini(messages)),
+        "sharegpt.json": lambda: _one(clients.sharegpt(system, tools, messages)),
+        "swe-agent.traj": lambda: _one(agents.swe_agent(messages)),
+        "mini-swe-agent.json": lambda: _one(agents.mini_swe_agent(messages)),
+        "openhands.jsonl": lambda: _lines([agents.openhands(messages)]),
+        "openhands-sdk.jsonl": lambda: _lines(agents.openhands_sdk(messages)),
+        "inspect.json": lambda: _one(agents.inspect(messages)),
+        "tau2.json": lambda: _one(agents.tau2(messages)),
+        "gemini-log.jsonl": lambda: _lines(clients.gemini_log(clients.gemini(messages))),
+        "kimi.jsonl": lambda: _lines(clients.kimi(system, messages)),
+        "opencode-events.jsonl": lambda: _lines(clients.opencode_events(clients.opencode(messages))),
+        "claude-stream-json.jsonl": lambda: _lines(agents.claude_stream(messages)),
+        **{f"{name}.json": partial(write, messages) for name, write in _FURTHER.items() if name in _FORMATS},
+    }
+
+
+def grown(name: str, condensed: bytes, more: list[Json] | None = None, start: int = 1_000) -> bytes:
+    """A condensed session of Claude Code, Roo Code or bare messages that went on since, with records from a number."""
+    more = chat("_2")[1:] if more is None else more
     if name == "claude-code.jsonl":
         records = [json.loads(line) for line in condensed.splitlines()]
-        return condensed + _lines(_claude(more, start=1_000, parent=records[-1]["uuid"]))
+        return condensed + _lines(_claude(more, start=start, parent=records[-1]["uuid"]))
     if name == "openai-chat.jsonl":
         return condensed + _lines(more)
     old = json.loads(condensed)
-    return _one([*old, *(_roo(more, 100) if name == "roo.json" else _anthropic(more))])
+    return _one([*old, *(_roo(more, start // 10) if name == "roo.json" else _anthropic(more))])
 
 
 def _one(value: Any, indent: int | str = 1) -> bytes:
@@ -165,6 +174,14 @@ def _rollout() -> list[Json]:
     records = [json.loads(line) for line in (SAMPLES / "bugfix-rollout.jsonl").read_text().splitlines()]
     requests = [number for number, record in enumerate(records) if record["type"] == "turn_context"]
     return records[: requests[1]]
+
+
+def _items(items: list[Json]) -> Iterator[Json]:
+    """A rollout of Codex of these items and nothing else."""
+    for item in items:
+        if item.get("role") == "user":
+            item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": item["content"]}]}
+        yield {"timestamp": "2026-03-02T09:00:00.000Z", "type": "response_item", "payload": item}
 
 
 def _roo(messages: list[Json], start: int = 0) -> list[Json]:

@@ -13,12 +13,16 @@ from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.lazy_pattern import lazy_pattern
-from ...core.transcript import QUEUED, Block, BlockKind, Place
+from ...core.transcript import Block, BlockKind, Place
 from ..engine import estimates
+from ..engine.injected import is_injected
 from .kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
 
 _HOOKS_HEARD: Final = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")
 """Events whose hooks may say something to the model when they succeed."""
+
+_OF_CLIENT: Final = ("task-notification", "orphaned-permission")
+"""Modes of what the client itself puts into the queue; a person's wait as `prompt` or `bash`."""
 
 _TAGS: Final = lazy_pattern(r"\A<system-reminder>\n|\n</system-reminder>\Z")
 
@@ -48,7 +52,7 @@ def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:
         place.path,
         content=content,
         estimate=estimate,
-        injected=not _is_typed(attachment),
+        injected=not _is_typed(attachment) or is_injected(content),
         api_type=kind,
         is_readable=bool(content),
     )
@@ -69,7 +73,7 @@ def _is_typed(attachment: Mapping[str, Any]) -> bool:
     """Whether it is what a person typed while the agent was at work."""
     origin = attachment.get("origin")
     by_person = not isinstance(origin, dict) or origin.get("kind") == "human"
-    return attachment.get("type") == QUEUED and attachment.get("commandMode") == "prompt" and by_person
+    return attachment.get("type") == "queued_command" and attachment.get("commandMode") not in _OF_CLIENT and by_person
 
 
 def _is_heard(attachment: Mapping[str, Any]) -> bool:

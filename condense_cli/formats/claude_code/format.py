@@ -17,6 +17,7 @@ from ...core.transcript import Block, BlockKind, Family, Message, Place, Role, T
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, RecordEdits
 from ..engine.container import Document
+from ..engine.injected import is_injected, is_wrapped
 from ..engine.spelling import as_lazy
 from ..engine.usages import SignsReader
 from . import (
@@ -187,24 +188,36 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
         yield from attachments.blocks(value, record)
     elif _is_printed(value):
         place = Place(record, ("content",))
-        yield Block(BlockKind.TEXT, place, ("content",), content=value["content"], injected=True)
+        text = value["content"]
+        yield Block(
+            BlockKind.TEXT, place, ("content",), content=text, injected=not is_wrapped(text) or is_injected(text)
+        )
     elif value["type"] in ("user", "assistant") and isinstance(message, dict):
         if _is_only_shown(value, message):
             return
         is_user = value["type"] == "user"
         is_summary = is_user and value.get("isCompactSummary") is True
-        is_injected = is_user and (value.get("isMeta") is True or is_summary)
+        by_client = is_user and (value.get("isMeta") is True or is_summary)
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
             if block.kind is BlockKind.TEXT and _is_notice(value):
                 block = replace(block, estimate=NOTICE_WORDS)
+            if block.kind is BlockKind.TOOL_RESULT and _is_answer(value):
+                block = replace(block, is_answer=True)
             is_part = is_summary and block.kind is BlockKind.TEXT
-            yield replace(block, injected=True, summarizes=is_part) if is_injected else block
+            yield replace(block, injected=True, summarizes=is_part) if by_client else block
 
 
 def _is_notice(value: dict[str, Any]) -> bool:
     """Whether a message of the user tells that a task in the background has ended."""
     origin = value.get("origin")
     return isinstance(origin, dict) and origin.get("kind") == "task-notification"
+
+
+def _is_answer(value: dict[str, Any]) -> bool:
+    """Whether the result in a record holds what a person said: answers, a plan that they edited, or a refusal."""
+    shown = value.get("toolUseResult")
+    is_said = isinstance(shown, dict) and (isinstance(shown.get("answers"), dict) or shown.get("planWasEdited") is True)
+    return is_said or value.get("toolDenialKind") == "user-rejected"
 
 
 def _is_printed(value: dict[str, Any]) -> bool:

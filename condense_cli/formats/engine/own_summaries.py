@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ...core.markers import GO_ON, PREFIX, parse_summary, short_hash, with_escape, without_escape, without_escapes
 from ...core.transcript import Block, BlockKind, Message, Role
-from .injected import is_command
+from .injected import is_command, is_wrapped
 
 _ROLES: Final = (Role.USER, Role.ASSISTANT)
 _END_OF_LEDGER: Final = "\n</ledger>"
@@ -117,4 +117,6 @@ class _Marks:
 
 def _is_request(block: Block) -> bool:
     """Whether the user gave it, in words or as a command of the client."""
-    return bool(block.text.strip()) and not block.summarizes and (not block.injected or is_command(block.text))
+    text = block.text
+    is_said = not (block.injected or is_wrapped(text)) or is_command(text)
+    return bool(text.strip()) and not block.summarizes and is_said

@@ -31,6 +31,8 @@ _SENT: Final = frozenset({
     "ActionEvent", "AgentErrorEvent", "Condensation", "MessageEvent", "ObservationEvent", "SystemPromptEvent",
     "UserRejectObservation",
 })  # fmt: skip
+_NO_REASON: Final = "User rejected the action"
+"""The reason of a rejection for which the user gave none; a hook may reject as well."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -125,6 +127,8 @@ class _Reader:
                 found += _parts(holder.get(key), record, (*path, key))
         if not found:
             found = [Block(BlockKind.TEXT, Place(record, ("observation", "content")), ("observation",))]
+        reason = event.get("rejection_reason")
+        by_person = reason not in (None, _NO_REASON) and event.get("rejection_source", "user") == "user"
         call_id = event.get("tool_call_id")
         failed = event["kind"] != "ObservationEvent" or seen.get("is_error") is True
         for block in found:
@@ -135,6 +139,7 @@ class _Reader:
                 tool=self._called.get(str(call_id)) or str(event.get("tool_name") or ""),
                 call_id=call_id if isinstance(call_id, str) else None,
                 is_error=failed,
+                is_answer=by_person and block.content == reason,
             )
 
     def _condensation(self, event: dict[str, Any], record: int) -> Turn:

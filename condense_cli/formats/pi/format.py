@@ -131,7 +131,7 @@ def _command(message: dict[str, Any], record: int) -> Iterator[Block]:
     """A command that the user ran; pi sends it and what it printed as a message of the user."""
     said = f"Ran `{message.get('command')}`"
     place = Place(record, ("message", "command"))
-    yield Block(BlockKind.OPAQUE, place, ("message",), content=said, injected=True)
+    yield Block(BlockKind.OPAQUE, place, ("message",), content=said, api_type="bashExecution", is_readable=True)
     output = message.get("output")
     if isinstance(output, str) and output:
         place = Place(record, ("message", "output"))

@@ -11,6 +11,8 @@ from build import LONG, call, claude_line, condense, configuration, one_pass, re
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.extractive.answers import words_in
+from condense_cli.extractive.pasted import is_typed as is_typed_text
 from condense_cli.report.lists.validation import check
 
 
@@ -96,6 +98,45 @@ def test_sidechains() -> None:
     side = [record | {"isSidechain": True} for record in side]
     assert texts(session(*main, *side)) == [["main"], ["yes"]]
     assert texts(session(*side)) == [["side"], ["no"]]
+
+
+# Answers, a plan that the user edited, and a reason for a refusal: fields of the record tell, no words.
+@pytest.mark.parametrize(
+    ("beside", "is_answer"),
+    [
+        ({"toolUseResult": {"questions": [], "answers": {"Which?": "pnpm"}}}, True),
+        ({"toolUseResult": {"plan": "1. Use pnpm.", "planWasEdited": True}}, True),
+        ({"toolUseResult": "Error: x", "toolDenialKind": "user-rejected"}, True),
+        ({"toolUseResult": "Error: x", "toolDenialKind": "automode-blocked"}, False),
+        ({"toolUseResult": {"plan": "1. Use npm.", "planWasEdited": False}}, False),
+        ({"toolUseResult": {"stdout": "Use pnpm.", "answers": 3}}, False),
+        ({}, False),
+    ],
+)
+def test_what_a_person_said_in_a_result(beside: dict[str, Any], is_answer: bool) -> None:
+    said = "In words that no client has today: use pnpm."
+    asked = [claude_line("user", "1", None, "go"), claude_line("assistant", "2", "1", [call("x")], reply="m")]
+    answer = claude_line("user", "3", "2", [result("x", said), text("more")], **beside)
+    blocks = session(*asked, answer).messages[2].blocks
+    assert [block.is_answer for block in blocks] == [is_answer, False]
+    assert words_in(blocks[0]) == (said if is_answer else "")
+
+
+# A command of the client that never reached the model is in a record of its own, with what was typed behind it.
+@pytest.mark.parametrize(
+    ("content", "is_typed"),
+    [
+        ("<command-name>/btw</command-name>\n<command-args>Never push.</command-args>", True),
+        ("<command-name>/cost</command-name>\n<command-args></command-args>", False),
+        ("<local-command-stdout>Never push.</local-command-stdout>", False),
+        ("Never push.", False),
+    ],
+)
+def test_what_is_typed_behind_a_command_of_the_client(content: str, is_typed: bool) -> None:
+    records = [claude_line("user", "1", None, "go"), claude_line("assistant", "2", "1", [text("yes")], reply="m")]
+    command = {"type": "system", "subtype": "local_command", "uuid": "3", "parentUuid": "2", "content": content}
+    message = session(*records, command).messages[2]
+    assert is_typed_text(message, message.blocks[0]) is is_typed
 
 
 # A parent that is missing ends the chain there, and a circle does not hang the reader.

@@ -86,8 +86,10 @@ def test_values_that_are_sent_count(kind: str, keys: dict[str, Any], told: str) 
         ({"commandMode": "prompt", "origin": {"kind": "human"}}, True),
         ({"commandMode": "prompt"}, True),
         ({"commandMode": "prompt", "origin": {"kind": "agent"}}, False),
+        ({"commandMode": "bash"}, True),
+        ({}, True),
         ({"commandMode": "task-notification"}, False),
-        ({}, False),
+        ({"prompt": "<task-notification>Never push to main.</task-notification>"}, False),
     ],
 )
 def test_a_queued_prompt_is_what_the_user_typed(keys: dict[str, Any], is_typed: bool) -> None:

@@ -18,6 +18,7 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UnknownFormatError
+from condense_cli.extractive.answers import words_in
 from condense_cli.formats import parse
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls.tools import arguments_of, command_lines, path_argument, reads_a_file, writes_a_file
@@ -185,6 +186,11 @@ def test_thinking_errors_and_rejections() -> None:
         transcript = loaded(value)
         assert shape(transcript)[2:4] == [("assistant", ["thinking", "text", "tool_call"]), ("tool", ["tool_result"])]
         assert transcript.messages[3].blocks[0].is_error
+        assert words_in(transcript.messages[3].blocks[0]) == ("no" if kind == "UserRejectObservation" else "")
+    for unsaid in ({"rejection_reason": "User rejected the action"}, {"rejection_source": "hook"}):
+        value[3] |= unsaid
+        assert not words_in(loaded(value).messages[3].blocks[0])
+        value[3]["rejection_reason"] = "no"
 
 
 def test_what_the_sdk_condensed_is_not_sent() -> None:

@@ -13,6 +13,7 @@ from condense_cli import api
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.formats import parse, serialize
+from condense_cli.ledger.collect import collect
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls import tools
 
@@ -88,7 +89,8 @@ def test_commands_and_custom_messages() -> None:
     ]
     transcript = loaded(records)
     assert texts(transcript) == ["Ran `ls`", "a.py", "Mind the gap.", "And the step.", "What was tried.", "Go."]
-    assert [message.is_injected for message in transcript.messages] == [True] * 4 + [False]
+    assert [message.is_injected for message in transcript.messages] == [False, *[True] * 3, False]
+    assert [request.text for request in collect(transcript.messages).requests] == ["Ran `ls`", "Go."]
     assert transcript.messages[0].blocks[1].kind is BlockKind.TOOL_RESULT
     assert transcript.messages[3].is_summary
 
