@@ -6,6 +6,7 @@ Clients hand it on in fixed words of their own. Those are kept beside it, becaus
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
@@ -20,9 +21,8 @@ _WHOLE: Final = lazy_pattern(
     re.DOTALL,
 )
 """Claude Code and OpenCode: the whole of a result."""
-_FEEDBACK: Final = lazy_pattern(
-    r"^The user [^\n]{0,200}\b(?:feedback|context):\n<feedback>\n(?P<words>.*?)\n</feedback>", re.DOTALL | re.MULTILINE
-)
+_FEEDBACK: Final = lazy_pattern(r"^The user [^\n]{0,200}\b(?:feedback|context):\n<feedback>(?=\n)", re.MULTILINE)
+_FEEDBACK_END: Final = "\n</feedback>"
 """Roo Code: beside whatever else the tool answered."""
 _BEGINNINGS: Final = (
     "The user doesn't want to ",
@@ -56,9 +56,17 @@ def _found(block: Block) -> list[tuple[str, int, int]]:
     if _may_begin(block.content) and (whole := _WHOLE.fullmatch(block.text)):
         words = whole["refused"] or whole["denied"] or whole["answered"]
         return [(words.strip(), 0, whole.end())]
-    if "<feedback>" not in block.content:
-        return []
-    return [(found["words"].strip(), found.start(), found.end()) for found in _FEEDBACK.finditer(block.text)]
+    return list(_feedback(block.text)) if "<feedback>" in block.content else []
+
+
+def _feedback(text: str) -> Iterator[tuple[str, int, int]]:
+    end = 0
+    while opened := _FEEDBACK.search(text, end):
+        stop = text.find(_FEEDBACK_END, opened.end() + 1)
+        if stop < 0:
+            return
+        end = stop + len(_FEEDBACK_END)
+        yield text[opened.end() : stop].strip(), opened.start(), end
 
 
 def _may_begin(content: Text) -> bool:
