@@ -88,8 +88,12 @@ class CountedPattern:
     def _pumps(self) -> Iterator[tuple[str, str, str]]:
         parts = _Parts(self._compiled)
         parts.add(self._nodes, self._flags, "")
-        for word in parts.characters():
-            yield from ((head, word, tail) for head in sorted(parts.heads) for tail in ("\x00", "\n\x00"))
+        heads = sorted(parts.heads)
+        for character in parts.characters():
+            tails = dict.fromkeys(("\x00", "\n\x00", parts.stop(character)))
+            yield from ((head, character, tail) for head in heads for tail in tails)
+        for body in sorted(parts.bodies - {""}):
+            yield from ((head, body, "\x00") for head in heads)
         for word in sorted(parts.words - {""}):
             yield from (("", word, tail) for tail in ("\x00", "\n\x00"))
 
@@ -247,6 +251,7 @@ class _Parts:
     def __init__(self, compiled: Callable[[Sequence[Any], int], re.Pattern[str]]) -> None:
         self._compiled = compiled
         self.heads: set[str] = {""}
+        self.bodies: set[str] = set()
         self.words: set[str] = set()
         self._taken: dict[str, bool] = {}
         """By the characters of the alphabet that a node takes whether it is in a repeat without a bound."""
@@ -260,7 +265,8 @@ class _Parts:
                 least, most, body = given
                 if most == ops.MAXREPEAT:
                     self.heads.add(head)
-                    self.words |= {head, self.add(body, flags, "", is_repeated=True)}
+                    self.words.add(head)
+                    self.bodies.add(self.add(body, flags, "", is_repeated=True))
                 once = self.add(body, flags, head, is_repeated=is_repeated or most == ops.MAXREPEAT)
                 head = once + once[len(head) :] * (least - 1)
             elif op is ops.BRANCH:
@@ -282,6 +288,11 @@ class _Parts:
             if any(character in taken for taken, is_repeated in self._taken.items() if is_repeated):
                 kinds.setdefault(tuple(character in taken for taken in self._taken), character)
         return iter(kinds.values())
+
+    def stop(self, character: str) -> str:
+        """What ends a run of a character: nothing that takes that takes this."""
+        taking = [taken for taken in self._taken if character in taken]
+        return next((other for other in _ALPHABET if not any(other in taken for taken in taking)), "")
 
     def _character(self, node: Any, flags: int, *, is_repeated: bool) -> str:
         match = self._compiled([node], flags).match
