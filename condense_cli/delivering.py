@@ -96,7 +96,7 @@ class Destination(Struct, frozen=True):
             case Where.NEW_SESSION:
                 return self._write_session(data, before.format)
             case Where.IN_PLACE:
-                return self._replace(data, before.source.data)
+                return self._replace(data, before)
             case other:
                 assert_never(other)
 
@@ -110,25 +110,30 @@ class Destination(Struct, frozen=True):
         write_bytes(Path(output), written)
         return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes)",))
 
-    def _replace(self, data: bytes, read: bytes) -> Delivery:
+    def _replace(self, data: bytes, before: Transcript) -> Delivery:
         from datetime import UTC, datetime
 
+        from .formats import format_named
         from .report.text.visible import visible
         from .storage.backups import replace_in_place
         from .storage.open_files import running_client
 
         assert self.seen is not None
+        read = before.source.data
+        written = format_named(before.format).in_place(read, data)
+        blanks = len(written) - len(data)
         backup = replace_in_place(
             Path(self.source),
-            data,
+            written,
             read=read,
             seen=self.seen,
             now=datetime.now(UTC),
             force=self.force,
         )
         name = visible(self.source)
+        kept = f", {blanks:,} of them blanks: the client notes where records are" if blanks else ""
         said = (
-            f"Condensed in place: {name} ({len(data):,} bytes)",
+            f"Condensed in place: {name} ({len(written):,} bytes{kept})",
             f"The original is kept as {visible(backup.name)}; condense undo restores it.",
         )
         client = running_client(Path(self.source))

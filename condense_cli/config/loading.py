@@ -36,7 +36,7 @@ _ANY: Final = -1
 _UNKNOWN: Final = lazy_pattern(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING: Final = lazy_pattern(r"Object missing required field `(.*)`")
 _EXPECTED: Final = lazy_pattern(
-    r"Expected `(?P<wanted>.+?)`(?: (?P<bound>[<>]=?) (?P<limit>\S+))?(?:, got `(?P<got>.+?)`)?"
+    r"Expected `(?P<wanted>[^`]++)`(?: (?P<bound>[<>]=?) (?P<limit>[^\s,]++))?(?:, got `(?P<got>[^`]++)`)?"
 )
 _WORDS: Final = {
     "int": "a whole number",

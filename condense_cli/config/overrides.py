@@ -35,7 +35,7 @@ from .models import (
     Selection,
 )
 
-_RANGE: Final = lazy_pattern(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
+_RANGE: Final = lazy_pattern(r"\s*+([+-]?\d{1,9})?\s*+:\s*+([+-]?\d{1,9})?\s*+", re.ASCII)
 
 
 class Overrides(Struct, frozen=True):

@@ -25,7 +25,7 @@ _LARGEST: Final = 1_000_000
 """Characters of a pattern; and as many with its counted repetitions written out, as reading it takes that long."""
 _SHOWN: Final = 60
 _VERBOSE: Final = lazy_pattern(r"\(\?[a-zA-Z]*x")
-_COUNTED: Final = lazy_pattern(r"(\)?)\s*\{(\d*)(?:,(\d*))?\}")
+_COUNTED: Final = lazy_pattern(r"(\)\s*+)?\{(\d*+)(?:,(\d*+))?\}")
 _HINT: Final = "Avoid nested repetition: write .*= instead of (.*)*=."
 
 _left = _SECONDS

@@ -177,6 +177,6 @@ def _hint(text: str, kind: str) -> str:
     near = nearest(kind, KINDS) if kind else None
     if near:
         return f"Did you mean {near}:{text.partition(':')[2]}?"
-    if re.fullmatch(r"[\w*?.-]*[/\\.][\w*?./\\-]*", text):
+    if re.fullmatch(r"[\w*?-]*+[/\\.][\w*?./\\-]*+", text):
         return f"Did you mean file:{text}?"
     return f"Did you mean tool:{text}?" if re.fullmatch(r"[A-Za-z_]\w*", text) else HOW

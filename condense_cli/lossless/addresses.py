@@ -21,7 +21,8 @@ _ARGUMENT: Final = 12
 """About so many characters of a path or another argument name a call: counting tells calls of one name apart."""
 _TELLING: Final = 3
 """Shorter arguments, such as the number of an entry, name nothing."""
-_CHANGE_OF_FOLDER: Final = lazy_pattern(r"cd\s[^&;|\n]*(?:&&|;)\s*")
+_CHANGE_OF_FOLDER: Final = lazy_pattern(r"(?:(?<![^&;|\n])(?>([^&;|\n]*?)cd[^\S\n])|cd\n)[^&;|\n]*+(?:&&|;)\s*+")
+"""With what its line has before it, so that no part of a line is looked at twice."""
 
 
 class TextPlace(NamedTuple):
@@ -162,5 +163,5 @@ def _end_of_path(path: str) -> str:
 
 
 def _start_of_argument(argument: str) -> str:
-    line = _CHANGE_OF_FOLDER.sub("", argument.strip(), count=1).partition("\n")[0].rstrip()
+    line = _CHANGE_OF_FOLDER.sub(r"\1", argument.strip(), count=1).partition("\n")[0].rstrip()
     return line if len(line) <= _ARGUMENT else line[:_ARGUMENT] + "…"

@@ -11,7 +11,7 @@ from ..core.markers import short_hash
 from .lines import Lines, Numbering, Shape, numbering_of, prefixes
 
 _RANGE: Final = lazy_pattern(r"lines? (\d+)(?:-(\d+))?", re.ASCII)
-_COUNT: Final = lazy_pattern(r"(\d+) lines", re.ASCII)
+_COUNT: Final = lazy_pattern(r"(?<!\d)(\d++) lines", re.ASCII)
 _FROM: Final = lazy_pattern(r"(\d+) lines from (\d+) on", re.ASCII)
 
 

@@ -31,7 +31,7 @@ _ROUTING: Final = lazy_pattern(
     r"(?:anthropic|openai|amazon|meta|mistral|deepseek|cohere|google|qwen|moonshotai?)\."
 )
 """Bedrock names: an inference region and the maker before the model, as in `us.anthropic.claude-…`."""
-_VERSION: Final = lazy_pattern(r"(?:@[\w-]+|-v\d+:\d+(?::\d+k)?|\[\w+\])+$")
+_VERSION: Final = lazy_pattern(r"(?:@[\w-]{1,60}|-v\d{1,4}:\d{1,4}(?::\d{1,6}k)?|\[\w{1,20}\]){1,4}$")
 """Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`, also one behind another."""
 
 _MILLION: Final = "[1m]"

@@ -14,7 +14,7 @@ RECORD: Final = "record"
 
 _DIGITS: Final = 6
 _FRAMES: Final = re.compile(
-    r"<(?=\s*/?\s*(?:system-reminder|persisted-output|user_instructions|environment_context"
+    r"<(?=\s*+/?\s*+(?:system-reminder|persisted-output|user_instructions|environment_context"
     r"|command-(?:name|message|args)|local-command-\w+|task-notification|user-prompt-submit-hook"
     rf"|(?:{WORDS}|{RECORD})-[0-9a-f]{{{_DIGITS}}})\b)",
     re.IGNORECASE,

@@ -13,7 +13,7 @@ MOST: Final = 5
 
 _LEADING: Final = re.compile(r"\s*+(?:cd [^&;\n]{1,300}(?:&&|;)\s*+|[A-Za-z_]\w*=\S*+\s++|(?:sudo|time|timeout \S+) )*")
 _PROGRAM: Final = re.compile(r"(\S++)((?: ++\S++){0,8})")
-_OPTION: Final = re.compile(r" ++-\S++(?: ++[/.~]\S++)?")
+_OPTION: Final = re.compile(r"(?<! ) ++-\S++(?: ++[/.~]\S++)?")
 """An option, with the folder that some of them name."""
 
 _NAMES: Final = (

@@ -74,8 +74,9 @@ _STATUS_LINE: Final = lazy_pattern(
 """A line that has the exit status alone."""
 
 _FRAME: Final = lazy_pattern(
-    r"(?:(?:Command|Chunk ID|Exit code|Wall time|Original token count|Total output lines): .*\n"
-    r"|Process exited with code .*\n){1,8}+Output:\n"
+    r"^(?:(?:Command|Chunk ID|Exit code|Wall time|Original token count|Total output lines): .*+\n"
+    r"|Process exited with code .*+\n){1,8}+Output:\n",
+    re.MULTILINE,
 )
 """What Codex writes before the output of a command."""
 

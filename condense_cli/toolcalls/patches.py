@@ -23,7 +23,7 @@ from ..core.transcript import JsonPath
 BEGIN: Final = "*** Begin Patch"
 
 _FILE: Final = lazy_pattern(
-    r"^\*\*\* (?P<kind>Add|Update|Delete) File: (?P<path>[^\n]*?)[ \t\r]*"
+    r"^\*\*\* (?P<kind>Add|Update|Delete) File: (?P<path>(?:[^ \t\r\n]++|[ \t\r]++(?=[^ \t\r\n]))*+)[ \t\r]*+"
     r"(?:\n(?:\*\*\* Move to: (?P<target>[^\n]*)(?:\n|\Z))?|\Z)",
     re.MULTILINE,
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +35,14 @@ class Codex:
 
     def rollouts(self) -> list[Path]:
         return sorted(self.folder.glob("sessions/*/*/*/rollout-*.jsonl"))
+
+    def indexed(self, session_id: str) -> tuple[int, int, int]:
+        """Up to which byte and ordinal the client has read a rollout for its list of turns, and how many it lists."""
+        with contextlib.closing(sqlite3.connect(self.folder / "thread_history_1.sqlite")) as index:
+            state = "SELECT next_rollout_byte_offset, next_rollout_ordinal FROM thread_history_projection_state"
+            place, ordinal = index.execute(f"{state} WHERE thread_id = ?", [session_id]).fetchone()
+            (turns,) = index.execute("SELECT count(*) FROM thread_turns WHERE thread_id = ?", [session_id]).fetchone()
+        return place, ordinal, turns
 
     def put(self, data: bytes, name: str) -> Path:
         """Store a rollout under the name that the client gave it; the day's folder does not matter."""

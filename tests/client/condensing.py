@@ -19,9 +19,9 @@ WAYS = {
 }
 
 
-def condensed_beside(path: Path, *destination: str) -> Path:
+def condensed_beside(path: Path, destination: str, way: str = "speed") -> Path:
     """The file that the command wrote where the client looks for its sessions."""
-    command = [*COMMAND, "run", str(path), "--preset", "speed", *destination, "--json"]
+    command = [*COMMAND, "run", str(path), *WAYS[way], destination, "--json"]
     done = subprocess.run(command, check=True, capture_output=True, cwd=PROJECT)
     return Path(json.loads(done.stdout)["output"])
 

@@ -123,6 +123,21 @@ def test_the_condensed_sample_resumes(codex: Codex, way: str, tmp_path: Path) ->
     assert differences(after, request, NEXT) == []
 
 
+# The client lists turns from an index of the bytes of the file: it reads on where the condensed one goes on.
+@pytest.mark.parametrize("destination", ["--new-session", "--in-place"])
+@pytest.mark.parametrize("way", ["speed", "max", "no thinking"])
+def test_the_client_goes_on_in_its_index(codex: Codex, destination: str, way: str) -> None:
+    codex_plan.prepare(codex.project)
+    codex.start("Give item 7 a name.", codex_plan.turns())
+    (old,) = codex.rollouts()
+    assert codex.indexed(old.stem[-36:])[0] == old.stat().st_size
+    path = condensed_beside(old, destination, way)
+    for turns in (2, 3):
+        assert codex.resume(path.stem[-36:], NEXT).status == 0
+        last = json.loads(path.read_bytes().splitlines()[-1])["ordinal"]
+        assert codex.indexed(path.stem[-36:]) == (path.stat().st_size, last + 1, turns)
+
+
 # What is written as a session beside the old one, or in its place, is what the client finds and resumes.
 @pytest.mark.parametrize("destination", ["--new-session", "--in-place"])
 def test_a_written_session_is_found(codex: Codex, recorded: Rollout, destination: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -117,38 +116,6 @@ def imported_rooms(path: Path) -> set[str]:
             names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
             rooms |= {name if name in FLOOR_OF else "__init__" for name in names}
     return rooms
-
-
-def patterns(path: Path) -> dict[str, str]:
-    """The regular expressions that a file names."""
-    found = {}
-    for node in nodes(path):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(node.value, ast.Call):
-            call = ast.unparse(node.value.func)
-            pattern = node.value.args[0] if node.value.args else None
-            if call == "re.compile" and isinstance(pattern, ast.Constant):
-                found[node.target.id] = str(pattern.value)
-    return found
-
-
-def searched(path: Path) -> set[str]:
-    """Names of which a file uses a method that tries a pattern at every character."""
-    return {
-        node.value.id
-        for node in nodes(path)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        if node.attr in ("search", "finditer", "findall", "sub", "split")
-    }
-
-
-# A run of blanks takes the square of its length where a pattern begins anew at each of them, or where two neighbouring
-# repeats can share them in many ways.
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_patterns_take_a_run_of_blanks_once(path: Path) -> None:
-    for name, pattern in patterns(path).items():
-        assert not (name in searched(path) and re.match(r"\\[sW][*+]", pattern)), name
-        assert not re.search(r"[*+]\?\)?\\s\*", pattern), name
-        assert len(re.findall(r"\\W\*(?!\+)", pattern)) < 2, name
 
 
 def imports(path: Path) -> Iterator[Path]:

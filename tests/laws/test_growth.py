@@ -16,6 +16,10 @@ from condense_cli.core.lazy_text import LazyText
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.extractive import shorten
+from condense_cli.extractive import survey as survey_module
+from condense_cli.extractive.parts import Key
+from condense_cli.extractive.reasons import finding
+from condense_cli.extractive.reasons.reason import Reason
 from condense_cli.extractive.restated import restated_units
 from condense_cli.extractive.survey import Survey
 from condense_cli.lossless import states
@@ -87,6 +91,35 @@ def test_a_block_is_asked_about_once() -> None:
 
     encode(messages, Finders(), Counter(), may_change)
     assert len(asked) == len(set(asked))
+
+
+class Searched(tuple[int, ...]):
+    """Numbers that are compared one after the other wherever one is looked for among them."""
+
+    compared = 0
+
+    def __contains__(self, number: object) -> bool:
+        Searched.compared += len(self)
+        return super().__contains__(number)
+
+
+# Each line of a text is looked for among the lines that are said again, and among the user's own.
+def test_reasons_of_equal_lines_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(function: Any) -> Any:
+        return lambda *given: {key: found and Searched(found) for key, found in function(*given).items()}
+
+    for module, name in ((finding, "restated_units"), (survey_module, "own_units")):
+        monkeypatch.setattr(module, name, searched(getattr(module, name)))
+    own = "Please keep each of these lines.\n" * 200
+    records = [
+        {"role": "user", "content": f"{own}```\nx\n```\n"},
+        {"role": "assistant", "content": "Let me look again.\n" * 200},
+    ]
+    left: dict[Key, str | None] = {(0, 0, ()): own, (1, 0, ()): None}
+    found = finding.Reasons(api.loads(records).messages, left, [], [(0, 0), (1, 0)], Counter())
+    reasons = {line.why.reason for place in ((0, 0), (1, 0)) for line in found.of(place)}
+    assert {Reason.OWN_WORDS, Reason.REPEATED} <= reasons
+    assert Searched.compared == 0
 
 
 # What the assistant says again later is looked for in the whole conversation.

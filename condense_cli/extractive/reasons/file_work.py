@@ -12,7 +12,7 @@ from ...core.transcript import Block
 from ...toolcalls import tools
 from ..parts import Key, Part
 
-_FILE_NAME: Final = re.compile(r"[^\s'\"|;&<>()]*[\w-]\.[A-Za-z]\w*(?=[\s'\"|;&<>()]|$)")
+_FILE_NAME: Final = re.compile(r"(?<![^\s'\"|;&<>()])[^\s'\"|;&<>()]*[\w-]\.[A-Za-z]\w*(?=[\s'\"|;&<>()]|$)")
 """A word of a command that ends as files do; another one may be anything."""
 
 _PLAIN: Final = frozenset("+ ")

@@ -110,7 +110,7 @@ class Reasons:
     def _stays(self, part: Part, body: str, numbers: Sequence[int], unit: int) -> LineReason | None:
         survey, evidence = self._survey, self._evidence
         key = part.key
-        own = survey.own.get(key[:2], ())
+        own = self._own.get(key[:2], ())
         if own is None or unit in own:
             return LineReason(Reason.OWN_WORDS)
         if tells_an_error(body) and evidence.failures.is_unsolved(part):
@@ -151,9 +151,15 @@ class Reasons:
         is_said = fact in self._evidence.added or self._evidence.still_names(fact, key)
         return self._survey.weights[fact] * (AGAIN if is_said else 1.0)
 
+    # Sets, since each line of a text that says the same thousands of times is looked for in them.
     @cached_property
-    def _said_again(self) -> dict[Key, list[int]]:
-        return restated_units(self._survey.parts, self._survey.units)
+    def _own(self) -> dict[Address, frozenset[int] | None]:
+        return {address: None if units is None else frozenset(units) for address, units in self._survey.own.items()}
+
+    @cached_property
+    def _said_again(self) -> dict[Key, frozenset[int]]:
+        found = restated_units(self._survey.parts, self._survey.units)
+        return {key: frozenset(units) for key, units in found.items()}
 
 
 def _filled(found: Sequence[LineReason | None], *, stays: bool) -> list[LineReason]:

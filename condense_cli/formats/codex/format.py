@@ -24,7 +24,7 @@ from ..engine.usages import SignsReader, recorded
 from ..openai import responses_items
 from ..openai.responses_items import ItemReader, turns_of, with_forgotten
 from ..openai.responses_pairs import completing
-from . import compaction, faults, sizes, slim
+from . import compaction, faults, places, sizes, slim
 from .history import SUMMARY, RolloutHistory, RolloutItem, is_replaced, item_path
 
 _RECORD_TYPES = {
@@ -209,4 +209,5 @@ FORMAT = Format(
     display=slim.display_values,
     compaction=compaction.write,
     summary_role=Role.USER,
+    in_place=places.in_old_places,
 )

@@ -96,6 +96,14 @@ Compaction = Callable[[Rewrite], bytes]
 """The whole file with a summary in place of earlier messages, as a client writes it, so that it resumes behind it."""
 
 
+InPlace = Callable[[bytes, bytes], bytes]
+"""What takes the place of a file, from its old bytes and its new ones. Raises OutputError where nothing may."""
+
+
+def as_written(old: bytes, new: bytes) -> bytes:
+    return new
+
+
 NewMessage = Callable[[Role, str, str], dict[str, str]]
 
 
@@ -180,7 +188,8 @@ class Format(Struct, frozen=True):
     place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
     neighbours decide. A client that `answers_calls` tells the model itself of a call that has no result; once a word of
     the user follows, it leaves that call out. One that `sends_lone_thinking` sends turns of nothing but thinking
-    whatever the other turns are.
+    whatever the other turns are. A client that has an index of the bytes of its files wants them otherwise `in_place`
+    than elsewhere.
     """
 
     name: str
@@ -206,6 +215,7 @@ class Format(Struct, frozen=True):
     answers_calls: bool = False
     sends_lone_thinking: bool = True
     fits: Callable[[Document], bool] = claims_nothing
+    in_place: InPlace = as_written
 
 
 def part_kinds(content: list[Any]) -> set[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import laws
@@ -10,7 +12,9 @@ import pytest
 import real
 from build import LONG, condense, configuration, cut_to, one_pass, texts, written
 from generated_configurations import configurations
+from helpers import condense as command
 from hypothesis import given
+from replacing import beside, in_place
 from rollout_items import DONE, HEAD, HEADER, PATCH, REQUEST, custom, function, items, only, output, reasoning, rollout
 from rollouts import message, record, rollout_records
 from strategies import ANY_TURNS, spelled
@@ -19,6 +23,8 @@ from summarizers import Short
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core.transcript import BlockKind
+from condense_cli.errors import ExitStatus, OutputError
+from condense_cli.formats.codex.places import in_old_places
 from condense_cli.toolcalls.tools import arguments_of, patched_paths
 
 KEPT = 2
@@ -185,6 +191,88 @@ def test_a_summary_behind_a_line_that_is_cut_off() -> None:
     *_, last = api.dump(after).decode().removeprefix(f"{cut_off}\n").splitlines()
     assert json.loads(last)["type"] == "compacted"
     assert json.loads(last)["ordinal"] == len(records)
+
+
+def numbered(*records: dict[str, Any]) -> bytes:
+    """A rollout whose records have ordinals, which the client keeps an index of."""
+    lines = [{**each, "ordinal": number} for number, each in enumerate((HEAD, *records))]
+    return "".join(json.dumps(each) + "\n" for each in lines).encode()
+
+
+def places(data: bytes) -> dict[int, int]:
+    """Where each record begins, by its ordinal."""
+    starts = accumulate(map(len, data.splitlines(keepends=True)), initial=0)
+    return {json.loads(line)["ordinal"]: start for line, start in zip(data.splitlines(), starts, strict=False)}
+
+
+WORK = items(REQUEST, *(item for name in "abcdefghi" for item in (function(name), output(name, LONG))), DONE)
+
+
+# The client goes on in its index from the byte and the ordinal at which it last was.
+def test_in_place_every_record_stays_where_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "rollout.jsonl"
+    file.write_bytes(data := numbered(*WORK))
+    done = in_place(file)
+    after = file.read_bytes()
+    assert len(after) == len(data)
+    assert after != data
+    assert places(after) == places(data)
+    assert "of them blanks" in done.text
+    assert api.dump(api.loads(data)) == beside(file)[0].read_bytes()
+    assert in_place(file).status == ExitStatus.DONE
+    assert file.read_bytes() == after
+    assert command("undo", file).status == ExitStatus.DONE
+    assert file.read_bytes() == data
+
+
+# The same is written anywhere else as it comes, and in place where nothing is numbered.
+def test_elsewhere_no_blanks_are_written(tmp_path: Path) -> None:
+    file, other = tmp_path / "rollout.jsonl", tmp_path / "other.jsonl"
+    file.write_bytes(numbered(*WORK))
+    command("run", file, "-p", "speed", "-o", other)
+    assert b"  \n" not in other.read_bytes()
+    file.write_bytes(b"".join(json.dumps(each).encode() + b"\n" for each in (HEAD, *WORK)))
+    in_place(file)
+    assert b"  \n" not in file.read_bytes()
+
+
+OLD = [b'{"ordinal": %d, "text": "%s"}\n' % (number, b"x" * 9) for number in (0, 1, 2, 2, 3)]
+"""Two have the same ordinal, as clients have been seen to write it."""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "grows"),
+    [
+        ([9, 9, 9, 9, 9], False),
+        ([9, 1, 9, 1, 1], False),
+        ([9, None, 9, None, 9], False),  # Records that go.
+        ([9, 1, 9, 12, 9], True),  # One that grew begins earlier, where there is room.
+    ],
+)
+def test_records_keep_their_places_whatever_becomes_of_them(sizes: list[int | None], grows: bool) -> None:
+    old, added = b"".join(OLD), b'{"ordinal": 4}\n'
+    left = [line.replace(b"x" * 9, b"x" * size) for line, size in zip(OLD, sizes, strict=True) if size is not None]
+    written = in_old_places(old, b"".join(left) + added)
+    assert [line.rstrip() for line in written.splitlines()] == [line.rstrip() for line in [*left, added]]
+    assert written[len(old) :] == added
+    starts = [*accumulate(map(len, OLD), initial=0)]
+    wanted = [start for start, size in zip(starts, sizes, strict=False) if size is not None]
+    found = [*accumulate(map(len, written.splitlines(keepends=True)), initial=0)][: len(left)]
+    assert (found == wanted) is not grows
+
+
+@pytest.mark.parametrize("left", [[*OLD[:4], OLD[4].replace(b"x", b"xx")], OLD[:4], [b'{"n": 1}\n', OLD[4]]])
+def test_what_would_be_elsewhere_is_refused(left: list[bytes]) -> None:
+    with pytest.raises(OutputError, match="Codex has noted"):
+        in_old_places(b"".join(OLD), b"".join(left))
+
+
+# The client was in the middle of a line: only whole lines are in the index.
+def test_a_line_that_is_cut_off_stays_at_the_end() -> None:
+    cut_off = b'{"ordinal": 4, "te'
+    written = in_old_places(b"".join(OLD) + cut_off, b"".join(OLD).replace(b"xxx", b"") + cut_off)
+    assert len(written) == len(b"".join(OLD)) + len(cut_off)
+    assert written.endswith(b" \n" + cut_off)
 
 
 # Events for the screen stay as they are, whatever becomes of what they repeat.
