@@ -148,7 +148,7 @@ def _content(
 
 
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    """A step keeps its message, if an empty one; the steps that stay are numbered anew."""
+    """A step keeps its message, if an empty one; the steps that stay are numbered anew where they have numbers."""
     new = {block.place.record for _, block in meant.blocks() if block.is_inserted}
     for block in meant.removed:
         if block.owner == _MESSAGE and block.place.record not in gone | new:
@@ -157,7 +157,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
     for record, step in records_of(meant.source) if gone else ():
         if record not in gone and isinstance(step, dict):
             number += 1
-            if step.get(_NUMBER) != number:
+            if _NUMBER in step and step[_NUMBER] != number:
                 edits[record][(_NUMBER,)] = str(number)
 
 
