@@ -19,12 +19,13 @@ from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Plac
 from ..anthropic import attachment_block
 from ..engine import estimates
 from ..engine.base import Evidence, Format
+from ..engine.chain_links import not_reached, parents_exist
 from ..engine.container import Document
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
 from . import writing
-from .path import PiEntry, sent
+from .path import PiEntry, is_tree, sent
 
 _TYPES: Final = frozenset({
     "message", "compaction", "branch_summary", "custom_message", "model_change", "thinking_level_change", "custom",
@@ -78,9 +79,22 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         messages,
         document.source,
         model=model,
-        begins_in_middle=bool(path) and not path[0].is_compaction and path[0].parent is not None,
+        begins_in_middle=_is_broken(entries, path),
         usages=tuple(usages),
+        warnings=_not_reached(entries, path[0].record) if _is_broken(entries, path) else (),
     )
+
+
+def _is_broken(entries: list[PiEntry], sent: list[PiEntry]) -> bool:
+    """Whether the first entry that is sent hangs on one that is missing, and that no compaction left out."""
+    return (
+        bool(sent) and not sent[0].is_compaction and is_tree(entries) and sent[0].value.get("parentId", 0) is not None
+    )
+
+
+def _not_reached(entries: list[PiEntry], start: int) -> tuple[str, ...]:
+    earlier = sum(entry.record < start and entry.value.get("type") == "message" for entry in entries)
+    return not_reached(start, "parentId", earlier)
 
 
 def _is_older(entry: PiEntry, compaction: PiEntry | None) -> bool:
@@ -210,6 +224,7 @@ FORMAT = Format(
     read,
     complete=writing.complete,
     fixed=writing.fixed,
+    rules=(parents_exist("parentId"),),
     compaction=writing.write,
     summary_role=Role.USER,
 )
