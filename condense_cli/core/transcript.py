@@ -72,7 +72,8 @@ class Block(Struct, frozen=True):
     the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
     `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
     image's data. A block that `stands_in` was an image: its `place` is that of the whole part. One that is `forgotten`
-    costs nothing: the client sends it, and the API leaves it out.
+    costs nothing: the client sends it, and the API leaves it out. One that `is_unknown` was not understood:
+    nobody knows whether it is a call, a result or something else.
     """
 
     kind: BlockKind
@@ -98,6 +99,7 @@ class Block(Struct, frozen=True):
     anchors: bool = False
     demonstrates: bool = False
     forgotten: bool = False
+    is_unknown: bool = False
 
     @property
     def key(self) -> BlockKey:

@@ -65,14 +65,16 @@ def parse(
     format: str | None = None,
     lenient: bool = False,
     others: OtherFormats | None = None,
+    is_own: bool = False,
 ) -> Transcript:
     """Transcript in the bytes of a file; `name` is used in errors.
 
     Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are. What is of
-    no format of the table is shown to the `others`, which are in it from then on.
+    no format of the table is shown to the `others`, which are in it from then on. A file in which too little is
+    understood is refused, but not one that `is_own`: written here, from one that was read.
     """
     try:
-        return _read(data, name, format, lenient=lenient)
+        return _read(data, name, format, lenient=lenient, is_own=is_own)
     except (UnknownFormatError, UsageError) as error:
         if others is None:
             raise
@@ -92,7 +94,7 @@ def parse(
     return replace(transcript, warnings=(*transcript.warnings, *warnings))
 
 
-def _read(data: bytes, name: str, format: str | None, *, lenient: bool) -> Transcript:
+def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: bool = False) -> Transcript:
     if data.startswith(_ZIP):
         from .inspect_log import read_archive
 
@@ -109,6 +111,11 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool) -> Trans
             raise _nothing_understood(form)
         if any(message.stands_apart for message in transcript.messages):
             transcript = replace(transcript, messages=recognised(transcript.messages))
+        unknown = [block for _, block in transcript.blocks() if block.is_unknown]
+        if unknown and not is_own:
+            from .understood import checked
+
+            return checked(transcript, unknown)
         return transcript
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None

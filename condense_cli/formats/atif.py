@@ -19,7 +19,7 @@ from ..core import json_text
 from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..errors import UnknownFormatError
 from .anthropic import attachment_block
-from .engine.base import Evidence, Format, RecordEdits, records_of
+from .engine.base import Evidence, Format, RecordEdits, records_of, unknown_block
 from .engine.container import Document, first_of, with_records_at
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
@@ -91,7 +91,7 @@ def _calls(step: dict[str, Any], record: int) -> Iterator[Block]:
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
         owner = ("tool_calls", number)
         if not isinstance(call, dict) or not isinstance(call.get("tool_call_id"), str):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+            yield unknown_block(call, record, owner)
             continue
         yield Block(
             BlockKind.TOOL_CALL,

@@ -49,6 +49,38 @@ _OUTPUTS: Final = frozenset({
 })  # fmt: skip
 """Items whose `output` is a text, or a list of parts."""
 
+NEEDED: Final = {
+    "additional_tools": "tools",
+    "apply_patch_call": "operation",
+    "apply_patch_call_output": "call_id",
+    "code_interpreter_call": "container_id",
+    "compaction": "encrypted_content",
+    "computer_call": "call_id",
+    "computer_call_output": "call_id",
+    "custom_tool_call": "call_id",
+    "custom_tool_call_output": "call_id",
+    "file_search_call": "queries",
+    "function_call": "call_id",
+    "function_call_output": "call_id",
+    "image_generation_call": "result",
+    "item_reference": "id",
+    "local_shell_call": "action",
+    "local_shell_call_output": "output",
+    "mcp_approval_request": "server_label",
+    "mcp_approval_response": "approval_request_id",
+    "mcp_call": "server_label",
+    "mcp_list_tools": "server_label",
+    "program": "call_id",
+    "program_output": "call_id",
+    "reasoning": "summary",
+    "shell_call": "action",
+    "shell_call_output": "call_id",
+    "tool_search_call": "arguments",
+    "tool_search_output": "tools",
+    "web_search_call": "status",
+}
+"""Types of items, each with a key that it cannot be without: logs of other agents call things so as well."""
+
 _OF_MODEL: Final = frozenset({"reasoning", "mcp_list_tools", "mcp_approval_request", "item_reference", "program"})
 """Items of the assistant that are no calls by their names. What an `item_reference` names is most often an answer."""
 
@@ -57,6 +89,9 @@ _OWN_ID: Final = frozenset({"local_shell_call", "local_shell_call_output"})
 
 _ELSEWHERE: Final = frozenset({"compaction", "compaction_summary", "item_reference"})
 """Items that stand for what the server alone can read."""
+
+_OF_CODEX: Final = frozenset({"agent_message", "context_compaction", "ghost_snapshot"})
+"""Items that only Codex keeps."""
 
 _PICTURES: Final = {"image_generation_call": "result", "computer_call_output": "output"}
 """Where the data of an image stands in an opaque item, or the object that holds it."""
@@ -180,6 +215,8 @@ class ItemReader:
             injected=role_of(item) is Role.USER,
             estimate=estimate,
             anchors=item.kind in _ELSEWHERE,
+            is_unknown=item.kind not in _ELSEWHERE | _OF_CODEX
+            and NEEDED.get(item.kind) not in value.keys() | {_ENCRYPTED},
         )
 
 

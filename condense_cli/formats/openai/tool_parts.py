@@ -16,7 +16,7 @@ from typing import Any, Final
 from ...core import json_text
 from ...core.transcript import Block, BlockKind, JsonPath, Place, Transcript
 from ..engine import repeats
-from ..engine.base import RecordEdits, records_of
+from ..engine.base import RecordEdits, records_of, unknown_block
 
 CALLS: Final = frozenset({"tool_call", "tool-call"})
 RESULTS: Final = frozenset({"tool_output", "tool-result"})
@@ -29,7 +29,7 @@ _SAID: Final = ("text", "output", "result", "content")
 
 
 def is_one(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in CALLS | RESULTS
+    return isinstance(part, dict) and str(part.get("type")) in CALLS | RESULTS
 
 
 def call_id(part: dict[str, Any]) -> str | None:
@@ -39,7 +39,7 @@ def call_id(part: dict[str, Any]) -> str | None:
 def call(part: dict[str, Any], record: int, path: JsonPath, tools: dict[str, str]) -> Block:
     found, key = call_id(part), next((key for key in _ARGUMENTS if key in part), None)
     if found is None or key is None:
-        return Block(BlockKind.OPAQUE, Place(record, path), path, content=json_text.dump_compact(part))
+        return unknown_block(part, record, path)
     name = next((part[key] for key in _NAMES if isinstance(part.get(key), str)), "")
     tools[found] = name
     is_object = not isinstance(part[key], str)
@@ -86,9 +86,9 @@ def repeated(value: Any) -> Iterator[tuple[int, str]]:
     """Number and id of each part that says once more what `tool_calls` say."""
     calls, content = value.get("tool_calls"), value.get("content")
     if isinstance(calls, list) and isinstance(content, list):
-        ids = {one.get("id") for one in calls if isinstance(one, dict)}
+        ids = {str(one.get("id")) for one in calls if isinstance(one, dict)}
         for number, part in enumerate(content):
-            if isinstance(part, dict) and part.get("type") in CALLS and (found := call_id(part)) in ids:
+            if isinstance(part, dict) and str(part.get("type")) in CALLS and (found := call_id(part)) in ids:
                 yield number, str(found)
 
 

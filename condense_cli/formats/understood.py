@@ -1,0 +1,79 @@
+"""Whether what was read is understood. A file in which calls, results or most of the text are not is refused.
+
+A part of an unknown kind is carried along, and said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..core import json_text
+from ..core.markers import SPELLED
+from ..core.plurals import plural
+from ..core.transcript import Block, BlockKind, Transcript
+from ..errors import UnknownFormatError
+from .foreign import foreign
+
+_OF_RESULTS: Final = ("result", "output", "response", "observation")
+_OF_CALLS: Final = ("call", "tool", "function", "invocation")
+_MOST_NAMED: Final = 4
+
+
+def checked(transcript: Transcript, unknown: Sequence[Block]) -> Transcript:
+    """The transcript with a warning about its `unknown` blocks.
+
+    Raises UnknownFormatError where most of its calls, its results or its text are among them. Not where something of
+    ours is in it: that file was understood once, and is smaller now by what was understood.
+    """
+    kinds = Tally(map(_kind, unknown))
+    named = ", ".join([*map(repr, [*kinds][:_MOST_NAMED]), *(["…"] if len(kinds) > _MOST_NAMED else [])])
+    wrong = _not_understood(transcript, unknown)
+    if wrong and not SPELLED.search(transcript.source.data):
+        value = json_text.parse(transcript.source.view(0))
+        if kind := foreign(value):
+            raise UnknownFormatError(f"It is {kind.what}.", kind.instead)
+        raise UnknownFormatError(
+            f"It was read as {transcript.format}, but {wrong} in it cannot be understood ({named}).",
+            "If it is of another format, name that with --format.",
+        )
+    said = f"{plural(len(unknown), 'part')} of the messages cannot be understood and will not be changed: {named}."
+    return replace(transcript, warnings=(*transcript.warnings, said))
+
+
+def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:
+    """What most of is not understood, in words; empty where there is nothing."""
+    blocks = [block for _, block in transcript.blocks()]
+    results = sum(_is_result(block) for block in unknown)
+    calls = sum(not _is_result(block) and _is_named(block, _OF_CALLS) for block in unknown)
+    known_calls = sum(block.kind is BlockKind.TOOL_CALL or bool(block.server_call) for block in blocks)
+    known_results = sum(bool(block.answers) and not block.is_unknown for block in blocks)
+    if results > known_results:
+        return "most of the results"
+    if calls > known_calls:
+        return "most of the calls"
+    return "most of the text" if 2 * _size(unknown) > _size(blocks) else ""
+
+
+def _size(blocks: Sequence[Block]) -> int:
+    return sum(len(block.text) for block in blocks)
+
+
+def _kind(block: Block) -> str:
+    """What a block calls itself: its type, or its first keys where it has none."""
+    if block.api_type:
+        return block.api_type
+    value = json_text.parse_text(block.text)
+    return ", ".join([*map(str, value)][:3]) if isinstance(value, dict) else type(value).__name__
+
+
+def _is_result(block: Block) -> bool:
+    return bool(block.answers) or _is_named(block, _OF_RESULTS)
+
+
+def _is_named(block: Block, words: Sequence[str]) -> bool:
+    kind = _kind(block).lower()
+    return any(word in kind for word in words)
