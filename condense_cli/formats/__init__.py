@@ -128,6 +128,14 @@ def _nothing_understood(form: Format) -> UnknownFormatError:
     )
 
 
+def recognized(data: bytes) -> str | None:
+    """Name of the format that a file is recognized as; None where it is not."""
+    try:
+        return _recognise(open_document(data, "output"), "output")[0].name
+    except CondenseError:
+        return None
+
+
 def check_writable(transcript: Transcript) -> None:
     """Raises UsageError when the format of the transcript is only read."""
     if not format_named(transcript.format).is_writable:

@@ -94,12 +94,12 @@ def _is_record(value: Any) -> bool:
     """
     if not isinstance(value, dict) or value.get("type") not in _TYPES:
         return False
-    has_parent = "parentUuid" in value and isinstance(value["parentUuid"], str | None)
+    has_parent = isinstance(value.get("parentUuid", ...), str | None)
     return has_parent and all(isinstance(value.get(key), str) and bool(value[key]) for key in ("uuid", "sessionId"))
 
 
 def _is_said(value: dict[str, Any]) -> bool:
-    return value["type"] != "system"
+    return value.get("type") in _TYPES[:3]
 
 
 def _is_beside(value: dict[str, Any]) -> bool:

@@ -19,6 +19,8 @@ from condense_cli.core.markers import short_hash
 
 pytest.importorskip("mcp")
 
+SEARCH = {"name": "search", "arguments": {"text": "TEXT"}}
+
 
 async def talk(folder: Path, file: Path) -> None:
     from mcp import Client, StdioServerParameters
@@ -64,9 +66,7 @@ def test_the_sdks_client_asks_a_session(tmp_path: Path) -> None:
     ("escaped", "read"),
     [("a\\ud800b", "a\ufffdb"), ("\\udc00\\ud83d\\ude00", "\ufffd\U0001f600"), ("\\\\ud800", "\\ud800")],
 )
-def test_half_a_character_is_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, escaped: str, read: str
-) -> None:
+def test_half_a_character_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, escaped: str, read: str) -> None:
     from condense_cli.asking import server
 
     file = tmp_path / "session.jsonl"
@@ -77,8 +77,8 @@ def test_half_a_character_is_answered(
         json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}),
         '{"jsonrpc":"2.0","method":"notifications/initialized"}',
         *(
-            '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search","arguments":{"text":"%s"}}}' % each
-            for each in ((1, escaped), (2, "of it"))
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": SEARCH}).replace("TEXT", each)
+            for number, each in ((1, escaped), (2, "of it"))
         ),
     ]
 

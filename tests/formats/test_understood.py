@@ -9,7 +9,8 @@ from typing import Any
 import claude_tree
 import further_agents
 import pytest
-from agent_work import WORK
+from agent_work import WORK, answer, asked
+from agent_work import call as function
 from build import LONG, assistant, call, result, text, user
 from helpers import condense, listing
 
@@ -192,3 +193,27 @@ def test_parts_of_contents_are_known_by_their_keys(client: str) -> None:
     data = data.replace(b'"function_response"', b'"function_answer"')
     with pytest.raises(UnknownFormatError, match=r"most of the .*function_?[aA]nswer"):
         parse(data)
+
+
+def chat(turns: int = 12) -> list[Json]:
+    """Messages of Chat Completions of which only texts are left when their calls go."""
+    calls = [
+        each
+        for number in range(turns)
+        for each in (asked(function(f"c{number}", "read_file", path="a.py")), answer(f"c{number}", listing(number)))
+    ]
+    return [user("Fix it."), *calls, *(each for n in range(6) for each in (assistant(f"Done {n}."), user(f"Now {n}.")))]
+
+
+# Both APIs take such messages, so that nothing tells which one they are for; the model does, where it is named.
+def test_an_output_of_texts_alone_says_what_to_read_it_as(tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text(json.dumps(chat()))
+    done = condense("run", "chat.json", "-p", "max", "-o", "out.json", cwd=tmp_path)
+    assert "recognized as anthropic. Name --format openai-chat" in " ".join(done.stderr.split())
+    assert condense("validate", "out.json", "--format", "openai-chat", cwd=tmp_path).status == ExitStatus.DONE
+    (tmp_path / "request.json").write_text(json.dumps({"model": "gpt-5", "messages": chat()}))
+    done = condense("run", "request.json", "-p", "max", "-o", "smaller.json", cwd=tmp_path)
+    assert "--format" not in done.stderr
+    assert api.load(tmp_path / "smaller.json").format == "openai-chat"
+    (tmp_path / "short.json").write_text(json.dumps(chat(2)))
+    assert "--format" not in condense("run", "short.json", "-p", "speed", "-n", cwd=tmp_path).stderr

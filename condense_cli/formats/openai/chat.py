@@ -82,7 +82,10 @@ def _is_foreign(part: Any) -> bool:
 
 
 def fits(document: Document) -> bool:
-    """Whether the tools sent beside the messages are described as this API takes them: inside the key of their kind."""
+    """Whether what is sent beside the messages is as this API takes it: tools inside the key of their kind, a model."""
+    model = envelope_model(document.envelope)
+    if model and "claude" not in model and "system" not in document.envelope:
+        return True
     kwargs = document.envelope.get("kwargs")
     tools = document.envelope.get("tools") or (kwargs.get("tools") if isinstance(kwargs, dict) else None)
     first = tools[0] if isinstance(tools, list) and tools else None
