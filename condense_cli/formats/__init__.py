@@ -16,6 +16,7 @@ from .engine.own_summaries import recognised, with_escapes
 from .engine.slimming import slimmed as _slimmed
 from .engine.writing import write as _write
 from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
+from .understood import checked
 
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
@@ -111,12 +112,7 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: 
             raise _nothing_understood(form)
         if any(message.stands_apart for message in transcript.messages):
             transcript = replace(transcript, messages=recognised(transcript.messages))
-        unknown = [block for _, block in transcript.blocks() if block.is_unknown]
-        if unknown and not is_own:
-            from .understood import checked
-
-            return checked(transcript, unknown)
-        return transcript
+        return transcript if is_own else checked(transcript)
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
 

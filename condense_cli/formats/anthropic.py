@@ -34,8 +34,13 @@ _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"
 _FOREIGN = {"input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
 _OF_RESULTS = {"type", "tool_use_id", "content", "is_error", "cache_control"}
 """Keys of a result that may be without content."""
-_SAID_BY_SERVERS = ("stdout", "stderr", "content")
-"""Texts of what code printed, and of a file that it shows."""
+_SAID_BY_SERVERS = ("stdout", "stderr", "content", "text")
+"""Texts of what code printed, of a file that it shows, of an adviser."""
+_OF_SERVERS = {
+    "encrypted_content", "encrypted_stdout", "error_code", "error_message", "file_type", "retrieved_at", "title",
+    "type", "url", *_SAID_BY_SERVERS,
+}  # fmt: skip
+"""All keys of such results that have strings."""
 _WHOLE = {
     "audio_url", "container_upload", "document", "document_url", "file", "input_audio", "refusal", "search_result",
     "video_url", *SERVER_CALLS,
@@ -95,6 +100,9 @@ class BlockReader:
         """
         whole = attachment_block(part, record, owner, tool=self._tools.get(part["tool_use_id"]))
         content = part.get("content")
+        if isinstance(content, dict) and any(isinstance(content[key], str) for key in content.keys() - _OF_SERVERS):
+            yield replace(whole, is_unknown=True)
+            return
         error = str(content.get("type")).endswith("_error") if isinstance(content, dict) else False
         texts = [*_texts(content, (*owner, "content"))]
         for path, text in texts:

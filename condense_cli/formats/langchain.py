@@ -103,7 +103,7 @@ def _blocks(message: dict[str, Any], record: int, path: JsonPath, role: Role, to
             yield attachment_block(part, record, owner, place=(*where, number), **common)
     for number, call in enumerate(calls):
         owner = (*path, "tool_calls", number)
-        if not isinstance(call, dict) or not isinstance(call.get("id"), str):
+        if not isinstance(call, dict) or not isinstance(call.get("id"), str) or "args" not in call:
             yield unknown_block(call, record, owner)
             continue
         tools[call["id"]] = str(call.get("name") or "")
@@ -111,7 +111,7 @@ def _blocks(message: dict[str, Any], record: int, path: JsonPath, role: Role, to
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "args")),
             owner,
-            content=json_text.dump_compact(call.get("args", {})),
+            content=json_text.dump_compact(call["args"]),
             tool=tools[call["id"]],
             call_id=call["id"],
             is_object=True,

@@ -79,7 +79,7 @@ def _blocks(message: dict[str, Any], record: int, role: Role, tools: dict[str, s
 
 def _call(call: Any, record: int, owner: JsonPath, tools: dict[str, str]) -> Block:
     inside = call.get("function") if isinstance(call, dict) and isinstance(call.get("id"), str) else None
-    arguments = inside.get("arguments", "") if isinstance(inside, dict) else None
+    arguments = inside.get("arguments") if isinstance(inside, dict) else None
     if not isinstance(inside, dict) or not isinstance(arguments, str):
         return unknown_block(call, record, owner)
     tool = tools[call["id"]] = str(inside.get("name") or "")

@@ -16,23 +16,49 @@ from ..core.markers import SPELLED
 from ..core.plurals import plural
 from ..core.transcript import Block, BlockKind, Transcript
 from ..errors import UnknownFormatError
-from .foreign import foreign
 
 _OF_RESULTS: Final = ("result", "output", "response", "observation")
 _OF_CALLS: Final = ("call", "tool", "function", "invocation")
 _MOST_NAMED: Final = 4
+_FEWEST: Final = 8
+"""Of so many calls or results one has a text, if any of them should."""
+_UNDER: Final = "If the file has some, they are under a key that is not known."
+_BARE: Final = {
+    BlockKind.TOOL_CALL: f"None of the {{}} calls has arguments. {_UNDER}",
+    BlockKind.TOOL_RESULT: f"None of the {{}} results has a text. {_UNDER}",
+}
 
 
-def checked(transcript: Transcript, unknown: Sequence[Block]) -> Transcript:
-    """The transcript with a warning about its `unknown` blocks.
+def checked(transcript: Transcript) -> Transcript:
+    """The transcript, with a warning about parts that are not understood, and about calls or results without a text.
 
-    Raises UnknownFormatError where most of its calls, its results or its text are among them. Not where something of
-    ours is in it: that file was understood once, and is smaller now by what was understood.
+    Raises UnknownFormatError where most of the calls, the results or the text are not understood. Not where something
+    of ours is in it: that file was understood once, and is smaller now by what was understood.
     """
+    unknown: list[Block] = []
+    empty, full = Tally[BlockKind](), set[BlockKind]()
+    for message in transcript.messages:
+        for block in message.blocks:
+            if block.is_unknown:
+                unknown.append(block)
+            elif block.content in ("", "{}") and not block.estimate:
+                empty[block.kind] += 1
+            else:
+                full.add(block.kind)
+    bare = [(kind, words) for kind, words in _BARE.items() if empty[kind] >= _FEWEST and kind not in full]
+    said = [words.format(empty[kind]) for kind, words in bare]
+    if unknown:
+        said.append(_said_of(transcript, unknown))
+    return replace(transcript, warnings=(*transcript.warnings, *said)) if said else transcript
+
+
+def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
     kinds = Tally(map(_kind, unknown))
     named = ", ".join([*map(repr, [*kinds][:_MOST_NAMED]), *(["…"] if len(kinds) > _MOST_NAMED else [])])
     wrong = _not_understood(transcript, unknown)
     if wrong and not SPELLED.search(transcript.source.data):
+        from .foreign import foreign
+
         value = json_text.parse(transcript.source.view(0))
         if kind := foreign(value):
             raise UnknownFormatError(f"It is {kind.what}.", kind.instead)
@@ -40,8 +66,7 @@ def checked(transcript: Transcript, unknown: Sequence[Block]) -> Transcript:
             f"It was read as {transcript.format}, but {wrong} in it cannot be understood ({named}).",
             "If it is of another format, name that with --format.",
         )
-    said = f"{plural(len(unknown), 'part')} of the messages cannot be understood and will not be changed: {named}."
-    return replace(transcript, warnings=(*transcript.warnings, said))
+    return f"{plural(len(unknown), 'part')} of the messages cannot be understood and will not be changed: {named}."
 
 
 def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:

@@ -134,11 +134,11 @@ class _Reader:
         requests = data.get("toolRequests")
         for number, call in enumerate(requests if isinstance(requests, list) else ()):
             owner = ("data", "toolRequests", number)
-            if not isinstance(call, dict) or not isinstance(call.get("toolCallId"), str):
+            if not isinstance(call, dict) or not isinstance(call.get("toolCallId"), str) or "arguments" not in call:
                 yield unknown_block(call, record, owner)
                 continue
             tool = self._tools[call["toolCallId"]] = str(call.get("name") or "")
-            arguments = call.get("arguments", {})
+            arguments = call["arguments"]
             is_text = isinstance(arguments, str)
             yield Block(
                 BlockKind.TOOL_CALL,

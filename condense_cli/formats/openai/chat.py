@@ -188,10 +188,10 @@ def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
     owner = ("tool_calls", index)
     inside = call if isinstance(call, dict) else {}
     key = next((key for key in _ARGUMENTS if isinstance(inside.get(key), dict)), None)
-    if key is None or not isinstance(inside.get("id"), str):
+    if key is None or not isinstance(inside.get("id"), str) or _ARGUMENTS[key] not in inside[key]:
         return unknown_block(call, record, owner)
     name = tools[call["id"]] = str(call[key].get("name") or "")
-    arguments = call[key].get(_ARGUMENTS[key], "")
+    arguments = call[key][_ARGUMENTS[key]]
     is_object = not isinstance(arguments, str)
     return Block(
         BlockKind.TOOL_CALL,
@@ -207,14 +207,15 @@ def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
 
 def flat_call(call: Any, record: int, owner: JsonPath, name_key: str, tools: dict[str, str]) -> Block:
     """A call as some logs hold it: its name and arguments beside its id, the arguments an object."""
-    if not (isinstance(call, dict) and isinstance(call.get("id"), str) and isinstance(call.get(name_key), str)):
+    is_call = isinstance(call, dict) and "arguments" in call
+    if not is_call or not all(isinstance(call.get(key), str) for key in ("id", name_key)):
         return unknown_block(call, record, owner)
     tools[call["id"]] = call[name_key]
     return Block(
         BlockKind.TOOL_CALL,
         Place(record, (*owner, "arguments")),
         owner,
-        content=json_text.dump_compact(call.get("arguments", {})),
+        content=json_text.dump_compact(call["arguments"]),
         tool=call[name_key],
         call_id=call["id"],
         is_object=True,

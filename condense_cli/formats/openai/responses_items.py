@@ -16,6 +16,7 @@ from ...core import json_text
 from ...core.models import forgets_thinking
 from ...core.transcript import STANDING_ROLES, Block, BlockKind, JsonPath, Message, Place, Role
 from ..engine import estimates
+from ..engine.base import unknown_block
 from ..engine.injected import is_injected
 from .responses_outputs import output_blocks, part_block, shell_blocks
 
@@ -159,9 +160,9 @@ class ItemReader:
             yield from _message(value, record, path, role_of(item))
         elif item.kind == REASONING:
             yield _reasoning(value, record, path)
-        elif item.kind in _ARGUMENTS and item.call_id:
+        elif item.kind in _ARGUMENTS and item.call_id and _ARGUMENTS[item.kind] in value:
             yield self._call(item, item.call_id)
-        elif item.kind in _OUTPUTS:
+        elif item.kind in _OUTPUTS and ("output" in value or item.kind == "apply_patch_call_output"):
             call_id = self._answered(item)
             failed = value.get("status") == "failed"
             yield from output_blocks(value.get("output"), record, path, call_id, self._tools.get(call_id or ""), failed)
@@ -215,9 +216,14 @@ class ItemReader:
             injected=role_of(item) is Role.USER,
             estimate=estimate,
             anchors=item.kind in _ELSEWHERE,
-            is_unknown=item.kind not in _ELSEWHERE | _OF_CODEX
-            and NEEDED.get(item.kind) not in value.keys() | {_ENCRYPTED},
+            is_unknown=_is_unknown(item),
         )
+
+
+def _is_unknown(item: Item) -> bool:
+    if item.kind in _ELSEWHERE | _OF_CODEX:
+        return False
+    return item.kind in _ARGUMENTS.keys() | _OUTPUTS or NEEDED.get(item.kind) not in item.value
 
 
 def _link(item: Item) -> str:
@@ -236,6 +242,8 @@ def _message(value: dict[str, Any], record: int, path: JsonPath, role: Role) -> 
     if isinstance(content, str):
         owner = (*path, "content")
         yield _text(content, Place(record, owner), owner, role)
+    elif "content" not in value:
+        yield unknown_block(value, record, path)
     for number, part in enumerate(content if isinstance(content, list) else ()):
         owner = (*path, "content", number)
         if isinstance(part, dict) and isinstance(part.get("text"), str):

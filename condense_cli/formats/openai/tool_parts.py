@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ...core import json_text
 from ...core.transcript import Block, BlockKind, JsonPath, Place, Transcript
 from ..engine import repeats
@@ -26,6 +28,8 @@ _IDS: Final = ("tool_call_id", "toolCallId", "id")
 _NAMES: Final = ("name", "toolName")
 _ARGUMENTS: Final = ("arguments", "input", "args")
 _SAID: Final = ("text", "output", "result", "content")
+_OF_RESULTS: Final = frozenset({"type", "isError", "is_error", "providerOptions", *_IDS, *_NAMES})
+"""All keys of a result that says nothing."""
 
 
 def is_one(part: Any) -> bool:
@@ -57,6 +61,9 @@ def result(
         owner, common = path, {**common, "call_id": found, "tool": tools.get(found) or named}
     is_error = part.get("isError") is True or part.get("is_error") is True
     key = next((key for key in _SAID if key in part), None)
+    if key is None and not part.keys() <= _OF_RESULTS:
+        yield replace(unknown_block(part, record, path, owner, **common), is_error=is_error)
+        return
     if key is None:
         yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, is_error=is_error, **common)
         return

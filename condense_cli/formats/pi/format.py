@@ -9,6 +9,7 @@ https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/session
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -32,6 +33,8 @@ _TYPES: Final = frozenset({
     "label", "session_info",
 })  # fmt: skip
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "toolResult": Role.TOOL}
+_OTHERS: Final = ("bashExecution", "branchSummary", "compactionSummary", "custom", "hookMessage")
+"""Further roles of messages."""
 _TEXT_OF_SUMMARY: Final = "summary"
 
 
@@ -55,6 +58,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         for record, value in enumerate(values)
         if record not in document.source.unparsed and isinstance(value, dict)
     ]
+    unknown = Tally(f"entry {kind}" for kind in map(_unknown, entries) if kind)
     turns: list[tuple[Role, list[Block]]] = []
     model = None
     usages: list[Usage] = []
@@ -81,8 +85,20 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         model=model,
         begins_in_middle=_is_broken(entries, path),
         usages=tuple(usages),
+        unknown=tuple(unknown.items()),
         warnings=_not_reached(entries, path[0].record) if _is_broken(entries, path) else (),
     )
+
+
+def _unknown(entry: PiEntry) -> str:
+    """What an entry calls itself that nobody knows; empty for one that is known."""
+    kind, message = entry.value.get("type"), entry.value.get("message")
+    if kind in ("compaction", "branch_summary") and not isinstance(entry.value.get(_TEXT_OF_SUMMARY), str):
+        return f"{kind} without a summary"
+    if kind != "message":
+        return "" if kind in ("session", "title", "leaf", *_TYPES) else str(kind)
+    role = message.get("role") if isinstance(message, dict) else None
+    return "" if role in (*_ROLES, *_OTHERS) else f"message of {role}"
 
 
 def _is_broken(entries: list[PiEntry], sent: list[PiEntry]) -> bool:
@@ -189,12 +205,12 @@ def _part(part: Any, record: int, owner: JsonPath, is_user: bool) -> Block:
         estimate = 0 if text else estimates.encrypted_thinking(signature)
         place = Place(record, (*owner, "thinking"))
         return Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
-    if kind == "toolCall" and isinstance(part.get("id"), str):
+    if kind == "toolCall" and isinstance(part.get("id"), str) and "arguments" in part:
         return Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "arguments")),
             owner,
-            content=json_text.dump_compact(part.get("arguments", {})),
+            content=json_text.dump_compact(part["arguments"]),
             tool=str(part.get("name") or ""),
             call_id=part["id"],
             is_object=True,
