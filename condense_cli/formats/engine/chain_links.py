@@ -25,7 +25,8 @@ def relink(source: Source, edits: RecordEdits, gone: frozenset[int], *, key: str
         while isinstance(target, str) and target in before and target not in seen:
             seen.add(target)
             target = before[target]
-        edits[record][(parent,)] = json.dumps(None if target in seen else target)
+        is_known = isinstance(target, str) and target not in seen
+        edits[record][(parent,)] = json.dumps(target if is_known else None)
 
 
 def not_reached(first: int, link: str, earlier: int) -> tuple[str, ...]:
