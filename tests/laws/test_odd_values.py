@@ -143,3 +143,15 @@ def test_names_that_are_new_are_noticed(name: str) -> None:
     kinds = {block.api_type for _, block in before.blocks()} | {"text", "tool_use", "tool_result", "function_call"}
     for kind in sorted(kinds | {kind.value for kind in BlockKind}):
         assert is_noticed(name, write(odd_values.retyped(value, kind)), before), kind
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if format_of(name) in ("claude-code", "qwen-code", "pi")])
+def test_parents_that_are_missing_are_noticed(name: str) -> None:
+    data = odd_values.samples()[name]
+    before = parse(data)
+    records, write = odd_values.loaded(data)
+    for path in odd_values.paths(records):
+        if path[-1] in ("parentUuid", "parentId") and records[path[0]][path[-1]] is not None:
+            old = odd_values.put(records, path, "nowhere")
+            assert is_noticed(name, write(records), before), path
+            odd_values.put(records, path, old)

@@ -26,7 +26,7 @@ from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
 from . import writing
-from .path import PiEntry, is_tree, sent
+from .path import PiEntry, is_tree, path, sent
 
 _TYPES: Final = frozenset({
     "message", "compaction", "branch_summary", "custom_message", "model_change", "thinking_level_change", "custom",
@@ -62,9 +62,10 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     turns: list[tuple[Role, list[Block]]] = []
     model = None
     usages: list[Usage] = []
-    path = sent(entries)
-    compaction = path[0] if path and path[0].is_compaction else None
-    for entry in path:
+    sent_entries = sent(entries)
+    broken_at = _broken_at(entries, sent_entries)
+    compaction = sent_entries[0] if sent_entries and sent_entries[0].is_compaction else None
+    for entry in sent_entries:
         message = entry.value.get("message") if entry.value.get("type") == "message" else None
         for role, found in _turn(entry.record, entry.value):
             blocks = list(as_lazy(found, document.source))
@@ -83,10 +84,10 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         messages,
         document.source,
         model=model,
-        begins_in_middle=_is_broken(entries, path),
+        begins_in_middle=broken_at is not None,
         usages=tuple(usages),
         unknown=tuple(unknown.items()),
-        warnings=_not_reached(entries, path[0].record) if _is_broken(entries, path) else (),
+        warnings=() if broken_at is None else _not_reached(entries, broken_at),
     )
 
 
@@ -101,11 +102,17 @@ def _unknown(entry: PiEntry) -> str:
     return "" if role in (*_ROLES, *_OTHERS) else f"message of {role}"
 
 
-def _is_broken(entries: list[PiEntry], sent: list[PiEntry]) -> bool:
-    """Whether the first entry that is sent hangs on one that is missing, and that no compaction left out."""
-    return (
-        bool(sent) and not sent[0].is_compaction and is_tree(entries) and sent[0].value.get("parentId", 0) is not None
-    )
+def _broken_at(entries: list[PiEntry], sent: list[PiEntry]) -> int | None:
+    """The record of the path's first entry, where it hangs on a missing one from which on messages would be sent.
+
+    What a compaction left out may be missing, but not the first entry that it kept.
+    """
+    if not sent or not is_tree(entries):
+        return None
+    on_path = path(entries)
+    kept = sent[0].value.get("firstKeptEntryId") if sent[0].is_compaction else None
+    is_whole = sent[0].is_compaction and (kept is None or any(entry.id == kept for entry in on_path))
+    return None if is_whole or on_path[0].value.get("parentId", 0) is None else on_path[0].record
 
 
 def _not_reached(entries: list[PiEntry], start: int) -> tuple[str, ...]:
