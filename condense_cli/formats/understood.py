@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from ..core import json_text
 from ..core.markers import SPELLED
 from ..core.plurals import plural
-from ..core.transcript import Block, BlockKind, Transcript
+from ..core.transcript import IN_STRING, Block, BlockKind, Transcript
 from ..errors import UnknownFormatError
 
 _OF_RESULTS: Final = ("result", "output", "response", "observation")
 _OF_CALLS: Final = ("call", "tool", "function", "invocation")
 _MOST_NAMED: Final = 4
+_LONGEST_KIND: Final = 30
 _FEWEST: Final = 8
 """Of so many calls or results one has a text, if any of them should."""
 _UNDER: Final = "If the file has some, they are under a key that is not known."
@@ -55,7 +56,7 @@ def checked(transcript: Transcript) -> Transcript:
 def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
     kinds = Tally(map(_kind, unknown))
     named = ", ".join([*map(repr, [*kinds][:_MOST_NAMED]), *(["…"] if len(kinds) > _MOST_NAMED else [])])
-    wrong = _not_understood(transcript, unknown)
+    said, wrong = f"{named}, first {_place(unknown[0])}", _not_understood(transcript, unknown)
     if wrong and not SPELLED.search(transcript.source.data):
         from .foreign import foreign
 
@@ -63,10 +64,11 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
         if kind := foreign(value):
             raise UnknownFormatError(f"It is {kind.what}.", kind.instead)
         raise UnknownFormatError(
-            f"It was read as {transcript.format}, but {wrong} in it cannot be understood ({named}).",
+            f"It was read as {transcript.format}, but {wrong} in it cannot be understood: {said}.",
             "If it is of another format, name that with --format.",
         )
-    return f"{plural(len(unknown), 'part')} of the messages cannot be understood and will not be changed: {named}."
+    parts = plural(len(unknown), "part")
+    return f"{parts} of the messages cannot be understood and will not be changed: {said}."
 
 
 def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:
@@ -87,11 +89,18 @@ def _size(blocks: Sequence[Block]) -> int:
     return sum(len(block.text) for block in blocks)
 
 
+def _place(block: Block) -> str:
+    where = ".".join(str(key) for key in block.place.path if key != IN_STRING)
+    return f"in record {block.place.record + 1}" + (f" at {where}" if where else "")
+
+
 def _kind(block: Block) -> str:
     """What a block calls itself: its type, or its first keys where it has none."""
     if block.api_type:
         return block.api_type
     value = json_text.parse_text(block.text)
+    if isinstance(value, dict) and "type" in value:
+        return f"type {json_text.dump_compact(value['type'])[:_LONGEST_KIND]}"
     return ", ".join([*map(str, value)][:3]) if isinstance(value, dict) else type(value).__name__
 
 

@@ -125,6 +125,15 @@ def test_what_is_not_understood_for_the_most_part_is_refused(messages: list[Json
         api.loads([user("Go."), *messages], format="anthropic")
 
 
+# Whoever wrote it wants to know where to look.
+@pytest.mark.parametrize("kind", [["text"], {"a": 1}, 5])
+def test_a_type_that_is_no_string_is_named_with_its_place(kind: object) -> None:
+    calls = asked(function("c", "f", path="a.py")), answer("c", "z")
+    odd = {"role": "user", "content": [{"type": kind, "text": LONG}]}
+    with pytest.raises(UnknownFormatError, match=r"'type .*', first in record 4 at content\.0\."):
+        api.loads([user("hi"), *calls, odd])
+
+
 # It is the larger part of the file then, and was known before.
 def test_what_a_run_left_of_a_file_is_not_refused() -> None:
     letter = assistant([{"type": "letter", "body": LONG}])
