@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,10 +17,13 @@ from ..core.markers import SPELLED
 from ..core.plurals import plural
 from ..core.transcript import IN_STRING, Block, BlockKind, Transcript
 from ..errors import UnknownFormatError
+from .engine.base import records_of
 
 _OF_RESULTS: Final = ("result", "output", "response", "observation")
 _OF_CALLS: Final = ("call", "tool", "function", "invocation")
 _MOST_NAMED: Final = 4
+_BEGINNING: Final = 3
+"""Records that may tell whose a file is: the first may be a system prompt."""
 _LONGEST_KIND: Final = 30
 _FEWEST: Final = 8
 """Of so many calls or results one has a text, if any of them should."""
@@ -60,8 +64,8 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
     if wrong and not SPELLED.search(transcript.source.data):
         from .foreign import foreign
 
-        value = json_text.parse(transcript.source.view(0))
-        if kind := foreign(value):
+        beginning = islice(records_of(transcript.source), _BEGINNING)
+        if kind := next(filter(None, (foreign(value) for _, value in beginning)), None):
             raise UnknownFormatError(f"It is {kind.what}.", kind.instead)
         raise UnknownFormatError(
             f"It was read as {transcript.format}, but {wrong} in it cannot be understood: {said}.",
@@ -72,7 +76,7 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
 
 
 def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:
-    """What most of is not understood, in words; empty where there is nothing."""
+    """Name what is for the most part not understood; empty where there is nothing such."""
     blocks = [block for _, block in transcript.blocks()]
     results = sum(_is_result(block) for block in unknown)
     calls = sum(not _is_result(block) and _is_named(block, _OF_CALLS) for block in unknown)
@@ -95,7 +99,7 @@ def _place(block: Block) -> str:
 
 
 def _kind(block: Block) -> str:
-    """What a block calls itself: its type, or its first keys where it has none."""
+    """Name a block by its type, or by its first keys where it has none."""
     if block.api_type:
         return block.api_type
     value = json_text.parse_text(block.text)

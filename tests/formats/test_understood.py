@@ -89,7 +89,11 @@ def test_a_conversation_that_goes_on_passes_as_it_is(messages: list[Json]) -> No
 
 @pytest.mark.parametrize("messages", [converse(), amp()], ids=["converse", "amp"])
 def test_rows_of_a_gateway_are_refused(messages: list[Json]) -> None:
-    rows = [*messages, {"role": "tool", "tool_call_id": "c", "content": LONG}]
+    rows = [
+        {"role": "system", "content": "Be brief."},
+        *messages,
+        {"role": "tool", "tool_call_id": "c", "content": LONG},
+    ]
     with pytest.raises(UnknownFormatError, match="which condense does not read"):
         compressed(order_of(json.dumps({"messages": rows}).encode()))
 

@@ -30,9 +30,9 @@ def relink(source: Source, edits: RecordEdits, gone: frozenset[int], *, key: str
 
 
 def not_reached(first: int, link: str, earlier: int) -> tuple[str, ...]:
-    """What to say of a conversation that begins at record `first`, whose `link` leads to no record of the file.
+    """A warning about a conversation that begins at record `first`, whose `link` leads to no record of the file.
 
-    `earlier` is how many messages stand before it.
+    `earlier` is how many messages are before it; none where there are none.
     """
     if not earlier:
         return ()

@@ -92,7 +92,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 
 def _unknown(entry: PiEntry) -> str:
-    """What an entry calls itself that nobody knows; empty for one that is known."""
+    """The kind of an entry that nobody knows; empty for one that is known."""
     kind, message = entry.value.get("type"), entry.value.get("message")
     if kind in ("compaction", "branch_summary") and not isinstance(entry.value.get(_TEXT_OF_SUMMARY), str):
         return f"{kind} without a summary"
