@@ -124,7 +124,7 @@ def _nothing_understood(form: Format) -> UnknownFormatError:
     )
 
 
-def recognized(data: bytes) -> str | None:
+def detected_format(data: bytes) -> str | None:
     """Name of the format that a file is recognized as; None where it is not."""
     try:
         return _recognise(open_document(data, "output"), "output")[0].name

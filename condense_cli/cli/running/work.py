@@ -16,7 +16,7 @@ from ...config.preset_folders import DEFAULT_PRESET
 from ...config.provider_settings import ProviderSettings
 from ...core.factor import CountName, Factor, factor_as
 from ...errors import ExitStatus, UsageError
-from ...formats import format_named, recognized
+from ...formats import detected_format, format_named
 from ...money.windows import signs_of
 from ...passes.context import Context
 from ...passes.limits import target_of
@@ -177,8 +177,8 @@ def _other_format(data: bytes, transcript: Transcript) -> tuple[str, ...]:
     form = format_named(transcript.format)
     if not form.is_default or not transcript.is_changed or any(block.call_id for _, block in transcript.blocks()):
         return ()
-    found = recognized(data)
-    if found == form.name or recognized(transcript.source.data) != form.name:
+    found = detected_format(data)
+    if found == form.name or detected_format(transcript.source.data) != form.name:
         return ()
     return (
         f"Only texts are left, which {f'are recognized as {found}' if found else 'are not recognized'}. "
