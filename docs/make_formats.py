@@ -205,7 +205,8 @@ NOTES = {
     "openai-chat": Notes(CHAT, "messages with their calls; the results of one assistant message are one turn"),
     "anthropic": Notes(
         "messages with `role` and Anthropic's content blocks; texts alone",
-        "neighbours of one role are one turn, as the API joins them",
+        "neighbours of one role are one turn, as the API joins them; texts that servers return (`mcp_tool_result`, "
+        "code, fetched pages) are results, what is encrypted in others stays whole",
     ),
 }
 _FAMILIES = {
@@ -221,6 +222,10 @@ The format is recognised from the content (`--format NAME` overrides). What noth
 byte; in a changed record only the strings that changed are exchanged. `condense run FILE --to anthropic`,
 `openai-chat` or `openai-responses` writes any of these as messages of that API. Many conversations in one file are
 [rows](rows.md).
+
+A file in which most of the calls, the results or the text is of kinds that condense does not know is refused; single
+parts of such kinds stay as they are, and every report says so. Where a client stops reading at a parent that is
+missing, the messages before it are counted and said. Bedrock Converse, Amp and iFlow CLI are known by name, not read.
 
 """
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import re
+import sys
 from collections.abc import Callable
 from threading import Lock
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, TextIO
 
 from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from ..config.user import UserConfiguration
+from ..core.lazy_pattern import lazy_pattern
 from ..core.version import __version__
 from ..errors import CondenseError
 from . import answers, figures
@@ -28,7 +32,42 @@ _READS: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
+_ESCAPE: Final = lazy_pattern(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
+"""An escape of JSON; a half of a pair of surrogates without the other half is in the group."""
+
 SessionId = Annotated[str | None, Field(description="Id of a session, or its start. Default: this project's newest.")]
+
+
+class WholeCharacters(io.RawIOBase):
+    """The lines of a stream of JSON, with U+FFFD where an escape is half a character.
+
+    The SDK cannot read such a line, and so never answers it: the client would wait for ever.
+    """
+
+    def __init__(self, source: TextIO) -> None:
+        self._source = source  # It would be closed if nobody had it any more.
+        self._line = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._line:
+            self._line = memoryview(_ESCAPE.sub(_whole, self._source.buffer.readline()))
+        taken = self._line[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._line = self._line[len(taken) :]
+        return len(taken)
+
+
+def _whole(escape: re.Match[bytes]) -> bytes:
+    return rb"\ufffd" if escape[1] else escape[0]
+
+
+def serve(made: MCPServer) -> None:
+    """Answer on standard input and output until the client goes."""
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(WholeCharacters(sys.stdin)), "utf-8")
+    made.run()
 
 
 def server(library: Library, user: UserConfiguration) -> MCPServer:
@@ -42,7 +81,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
         def work() -> str:
             with one_at_a_time:
                 try:
-                    return answer()
+                    return answer().encode("utf-8", "replace").decode()  # The SDK cannot send lone surrogates.
                 except CondenseError as error:  # It may quote what was asked for.
                     return cut(f"{error.message} {error.hint}".rstrip(), MOST)
                 except OSError as error:

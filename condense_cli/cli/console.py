@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 DEBUG_VARIABLE = "CONDENSE_DEBUG"
 _IN_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EINVAL}
 """What writing to standard output fails with. EINVAL: a pipe that nobody reads any more, on Windows."""
+_SIZES = ("COLUMNS", "LINES")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A Rich console; it honours NO_COLOR, FORCE_COLOR and COLUMNS by itself."""
+    """A Rich console; it honours NO_COLOR, FORCE_COLOR and COLUMNS by itself. Terminals of unknown size say 0."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    known = {name: value for name, value in os.environ.items() if name not in _SIZES or value.strip("0")}
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, _environ=known)
 
 
 def print_lines(lines: Iterable[str], style: str = "") -> None:

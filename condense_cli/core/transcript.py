@@ -74,7 +74,8 @@ class Block(Struct, frozen=True):
     `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
     image's data. A block that `stands_in` was an image: its `place` is that of the whole part. One that is `forgotten`
     costs nothing: the client sends it, and the API leaves it out. A result `is_answer` where the format says by a field
-    that a person gave it.
+    that a person gave it. One that `is_unknown` was not understood: nobody knows whether it is a call, a result or
+    something else.
     """
 
     kind: BlockKind
@@ -101,6 +102,7 @@ class Block(Struct, frozen=True):
     demonstrates: bool = False
     forgotten: bool = False
     is_answer: bool = False
+    is_unknown: bool = False
 
     @property
     def key(self) -> BlockKey:

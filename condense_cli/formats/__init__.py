@@ -16,6 +16,7 @@ from .engine.own_summaries import recognised, with_escapes
 from .engine.slimming import slimmed as _slimmed
 from .engine.writing import write as _write
 from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
+from .understood import checked
 
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
@@ -65,14 +66,16 @@ def parse(
     format: str | None = None,
     lenient: bool = False,
     others: OtherFormats | None = None,
+    is_own: bool = False,
 ) -> Transcript:
     """Transcript in the bytes of a file; `name` is used in errors.
 
     Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are. What is of
-    no format of the table is shown to the `others`, which are in it from then on.
+    no format of the table is shown to the `others`, which are in it from then on. A file in which too little is
+    understood is refused, but not one that `is_own`: written here, from one that was read.
     """
     try:
-        return _read(data, name, format, lenient=lenient)
+        return _read(data, name, format, lenient=lenient, is_own=is_own)
     except (UnknownFormatError, UsageError) as error:
         if others is None:
             raise
@@ -92,7 +95,7 @@ def parse(
     return replace(transcript, warnings=(*transcript.warnings, *warnings))
 
 
-def _read(data: bytes, name: str, format: str | None, *, lenient: bool) -> Transcript:
+def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: bool = False) -> Transcript:
     if data.startswith(_ZIP):
         from .inspect_log import read_archive
 
@@ -109,7 +112,7 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool) -> Trans
             raise _nothing_understood(form)
         if any(message.stands_apart for message in transcript.messages):
             transcript = replace(transcript, messages=recognised(transcript.messages))
-        return transcript
+        return transcript if is_own else checked(transcript)
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
 
@@ -119,6 +122,14 @@ def _nothing_understood(form: Format) -> UnknownFormatError:
         f"It was read as {form.name}, but holds no message.",
         "Name another file, or another format with --format.",
     )
+
+
+def detected_format(data: bytes) -> str | None:
+    """Name of the format that a file is recognized as; None where it is not."""
+    try:
+        return _recognise(open_document(data, "output"), "output")[0].name
+    except CondenseError:
+        return None
 
 
 def check_writable(transcript: Transcript) -> None:

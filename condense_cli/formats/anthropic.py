@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from ..core import json_text
 from ..core.markers import content_hash
 from ..core.transcript import (
@@ -23,13 +25,27 @@ from ..core.transcript import (
     Transcript,
 )
 from .engine import estimates
-from .engine.base import Evidence, Format, message_role, part_kinds
+from .engine.base import Evidence, Format, message_role, part_kinds, unknown_block
 from .engine.container import Document
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
 _FOREIGN = {"input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
+_OF_RESULTS = {"type", "tool_use_id", "content", "is_error", "cache_control"}
+"""Keys of a result that may be without content."""
+_SAID_BY_SERVERS = ("stdout", "stderr", "content", "text")
+"""Texts of what code printed, of a file that it shows, of an adviser."""
+_OF_SERVERS = {
+    "encrypted_content", "encrypted_stdout", "error_code", "error_message", "file_type", "retrieved_at", "title",
+    "type", "url", *_SAID_BY_SERVERS,
+}  # fmt: skip
+"""All keys of such results that have strings."""
+_WHOLE = {
+    "audio_url", "container_upload", "document", "document_url", "file", "input_audio", "refusal", "search_result",
+    "video_url", *SERVER_CALLS,
+}  # fmt: skip
+"""Further parts that are known, of this API and of Chat Completions, and that no operation rewrites."""
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.DEVELOPER}
 
 
@@ -54,25 +70,51 @@ class BlockReader:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "text" and isinstance(part.get("text"), str):
             yield self._text(part["text"], record, (*owner, "text"), owner, is_user)
-        elif kind == "thinking":
-            text = part.get("thinking")
-            text = text if isinstance(text, str) else ""
+        elif kind == "thinking" and isinstance(part.get("thinking"), str):
+            text = part["thinking"]
             estimate = estimates.encrypted_thinking(part.get("signature"), text)
             place = Place(record, (*owner, "thinking"))
             yield Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
         elif kind == "redacted_thinking":
             estimate = estimates.encrypted_thinking(part.get("data"))
             yield Block(BlockKind.THINKING, Place(record, owner), owner, estimate=estimate)
-        elif kind == "tool_use" and isinstance(part.get("id"), str):
+        elif kind == "tool_use" and isinstance(part.get("id"), str) and "input" in part:
             tool = str(part.get("name") or "")
             self._tools[part["id"]] = tool
-            text = json_text.dump_compact(part.get("input", {}))
+            text = json_text.dump_compact(part["input"])
             place = Place(record, (*owner, "input"))
             yield Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=part["id"], is_object=True)
         elif kind == "tool_result" and isinstance(part.get("tool_use_id"), str):
             yield from self._result(part, record, owner)
+        elif isinstance(kind, str) and kind.endswith("_tool_result") and isinstance(part.get("tool_use_id"), str):
+            yield from self._of_server(part, record, owner)
         else:
+            if kind in SERVER_CALLS and isinstance(part.get("id"), str):
+                self._tools[part["id"]] = str(part.get("name") or "")
             yield attachment_block(part, record, owner)
+
+    def _of_server(self, part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Block]:
+        """The texts of a result that a server gave; whole where it has none, or only encrypted ones.
+
+        It is in the answer of the assistant, beside its call: `server_call` links the two.
+        """
+        whole = attachment_block(part, record, owner, tool=self._tools.get(part["tool_use_id"]))
+        content = part.get("content")
+        if isinstance(content, dict) and any(isinstance(content[key], str) for key in content.keys() - _OF_SERVERS):
+            yield replace(whole, is_unknown=True)
+            return
+        error = str(content.get("type")).endswith("_error") if isinstance(content, dict) else False
+        texts = [*_texts(content, (*owner, "content"))]
+        for path, text in texts:
+            yield replace(
+                whole,
+                kind=BlockKind.TOOL_RESULT,
+                place=Place(record, path),
+                content=text,
+                is_error=error or part.get("is_error") is True,
+            )
+        if not texts:
+            yield whole
 
     def _result(self, part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Block]:
         call_id = part["tool_use_id"]
@@ -91,9 +133,31 @@ class BlockReader:
                     yield Block(BlockKind.TOOL_RESULT, place, owner, content=item["text"], **common)
                 else:
                     yield attachment_block(item, record, owner, place=(*path, index), **common)
+        elif content or not part.keys() <= _OF_RESULTS:
+            if isinstance(content, str):
+                yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=content, **common)
+            else:  # Its text is somewhere that is not known, as in clients with results of their own form.
+                yield unknown_block(part, record, owner, **common)
         else:
-            text = content if isinstance(content, str) else ""
-            yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=text, **common)
+            yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, **common)
+
+
+def _texts(content: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
+    """The texts in the content of a server's result, each at its path: that of an MCP server, of code, of a page."""
+    if isinstance(content, str):
+        yield path, content
+    elif isinstance(content, list):
+        for number, part in enumerate(content):
+            if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+                yield (*path, number, "text"), part["text"]
+    elif isinstance(content, dict):
+        for key in _SAID_BY_SERVERS:
+            if isinstance(content.get(key), str) and content[key]:
+                yield (*path, key), content[key]
+        page = content.get("content")
+        source = page.get("source") if isinstance(page, dict) else None
+        if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
+            yield (*path, "content", "source", "data"), source["data"]
 
 
 def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | None = None, **common: Any) -> Block:
@@ -133,7 +197,9 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     if kind == "compaction" and isinstance(part.get("content"), str):
         common["estimate"] = estimates.encrypted_thinking(part.get("signature"))
         return Block(BlockKind.OPAQUE, where, owner, content=part["content"], is_readable=True, **common)
-    return Block(BlockKind.OPAQUE, where, owner, content=json_text.dump_compact(part), **common)
+    if (isinstance(kind, str) and kind in _WHOLE) or common.get("server_call"):
+        return Block(BlockKind.OPAQUE, where, owner, content=json_text.dump_compact(part), **common)
+    return unknown_block(part, record, where.path, owner, **common)
 
 
 def merged(turns: Iterable[tuple[Role, list[Block]]]) -> tuple[Message, ...]:

@@ -12,6 +12,7 @@ https://github.com/laude-institute/harbor/blob/main/docs/rfcs/0001-trajectory-fo
 from __future__ import annotations
 
 import json
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from ..core import json_text
 from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..errors import UnknownFormatError
 from .anthropic import attachment_block
-from .engine.base import Evidence, Format, RecordEdits, records_of
+from .engine.base import Evidence, Format, RecordEdits, records_of, unknown_block
 from .engine.container import Document, first_of, with_records_at
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
@@ -28,6 +29,8 @@ from .engine.turns import Turn, joined
 _ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.ASSISTANT}
 _MESSAGE: Final[JsonPath] = ("message",)
 _NUMBER: Final = "step_id"
+_OF_RESULTS: Final = frozenset({"content", "source_call_id"})
+"""Keys of a result that may be without content."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -47,14 +50,22 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     model = agent.get("model_name") if isinstance(agent, dict) else None
     document = with_records_at(document, 0, ("steps",))
     turns: list[Turn] = []
+    unknown = Tally[str]()
     for record, step in enumerate(document.values):
+        if not isinstance(step, dict) or str(step.get("source")) not in _ROLES or _MESSAGE[0] not in step:
+            unknown["step without a source or a message"] += 1
         for role, blocks in _turns(step, record) if isinstance(step, dict) else ():
             if blocks:
                 answer = _answer(turns[-1] if turns else None, record) if role is Role.ASSISTANT else None
                 turns.append(Turn(role, list(as_lazy(blocks, document.source)), answer))
     messages = joined(turns)
     return Transcript(
-        "atif", Family.OPENAI_CHAT, messages, document.source, model=model if isinstance(model, str) else None
+        "atif",
+        Family.OPENAI_CHAT,
+        messages,
+        document.source,
+        model=model if isinstance(model, str) else None,
+        unknown=tuple(unknown.items()),
     )
 
 
@@ -90,14 +101,14 @@ def _calls(step: dict[str, Any], record: int) -> Iterator[Block]:
     calls = step.get("tool_calls")
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
         owner = ("tool_calls", number)
-        if not isinstance(call, dict) or not isinstance(call.get("tool_call_id"), str):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+        if not isinstance(call, dict) or not isinstance(call.get("tool_call_id"), str) or "arguments" not in call:
+            yield unknown_block(call, record, owner)
             continue
         yield Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "arguments")),
             owner,
-            content=json_text.dump_compact(call.get("arguments", {})),
+            content=json_text.dump_compact(call["arguments"]),
             tool=str(call.get("function_name") or ""),
             call_id=call["tool_call_id"],
             is_object=True,
@@ -117,9 +128,11 @@ def _results(results: list[Any], record: int, calls: list[Block]) -> Iterator[Bl
         owner = ("observation", "results", number)
         kind = BlockKind.TOOL_RESULT if call else BlockKind.TEXT
         blocks = list(_content(result.get("content"), record, (*owner, "content"), kind, call, owner=owner))
-        if call and not blocks:
+        if call and not blocks and result.keys() <= _OF_RESULTS:
             place = Place(record, (*owner, "content"))
             blocks = [Block(kind, place, owner, call_id=call.call_id, tool=call.tool)]
+        elif call and not blocks:
+            blocks = [unknown_block(result, record, owner, call_id=call.call_id, tool=call.tool)]
         yield from blocks
 
 
@@ -148,7 +161,7 @@ def _content(
 
 
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    """A step keeps its message, if an empty one; the steps that stay are numbered anew."""
+    """A step keeps its message, if an empty one; the steps that stay are numbered anew where they have numbers."""
     new = {block.place.record for _, block in meant.blocks() if block.is_inserted}
     for block in meant.removed:
         if block.owner == _MESSAGE and block.place.record not in gone | new:
@@ -157,7 +170,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
     for record, step in records_of(meant.source) if gone else ():
         if record not in gone and isinstance(step, dict):
             number += 1
-            if step.get(_NUMBER) != number:
+            if _NUMBER in step and step[_NUMBER] != number:
                 edits[record][(_NUMBER,)] = str(number)
 
 

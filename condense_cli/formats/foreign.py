@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from .claude_code.format import is_of_iflow
 from .openhands import format
 
 
@@ -55,6 +56,30 @@ def _is_bare_rollout(value: Any) -> bool:
     return isinstance(value, dict) and {"id", "timestamp", "instructions"} <= value.keys() and "payload" not in value
 
 
+def _is_converse(value: Any) -> bool:
+    # Parts have no type, but one key that says what they are:
+    # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html
+    content = value.get("content") if isinstance(value, dict) and value.get("role") in ("user", "assistant") else None
+    parts = content if isinstance(content, list) else []
+    return bool(parts) and all(
+        isinstance(part, dict) and "type" not in part and _CONVERSE & part.keys() for part in parts
+    )
+
+
+def _is_amp(value: Any) -> bool:
+    message_id = value.get("messageId") if isinstance(value, dict) else None
+    return isinstance(message_id, int) and isinstance(value.get("content"), list) and "role" in value
+
+
+def _is_iflow(value: Any) -> bool:
+    return isinstance(value, dict) and "parentUuid" in value and is_of_iflow(value)
+
+
+_CONVERSE: Final = frozenset({
+    "cachePoint", "citationsContent", "document", "guardContent", "image", "reasoningContent", "text", "toolResult",
+    "toolUse", "video",
+})  # fmt: skip
+
 _FOREIGN: Final = (
     Foreign(
         _is_display_copy,
@@ -91,6 +116,21 @@ _FOREIGN: Final = (
         _is_bare_rollout,
         "a Codex CLI rollout from before September 2025, which later versions cannot read",
         "To condense its content, extract the items in the Responses format: jq -c 'select(.type)' FILE > items.jsonl",
+    ),
+    Foreign(
+        _is_converse,
+        "a conversation of Amazon Bedrock's Converse API, which condense does not read",
+        "Use one that was sent as Anthropic Messages or Chat Completions.",
+    ),
+    Foreign(
+        _is_amp,
+        "a thread of Amp, which condense does not read",
+        "Name a session of another client.",
+    ),
+    Foreign(
+        _is_iflow,
+        "a session of iFlow CLI, which condense does not read",
+        "Name a session of another client.",
     ),
     Foreign(
         format.is_run,

@@ -15,12 +15,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..core import json_text
 from ..core.markers import content_hash
 from ..core.transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
 from ..errors import UnknownFormatError
 from .engine import estimates, repeats
-from .engine.base import Evidence, Format, message_role
+from .engine.base import Evidence, Format, message_role, unknown_block
 from .engine.container import LARGEST_UNPACKED, Document, open_document, with_beside, with_records_at
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
@@ -167,7 +166,7 @@ def _part(part: Any, record: int, path: JsonPath, role: Role, common: dict[str, 
         digest = content_hash(image.partition(",")[2] if image.startswith("data:") else image)
         estimate = estimates.image(image if image.startswith("data:") else None)
         return Block(BlockKind.IMAGE, Place(record, path), owner, estimate=estimate, digest=digest, **common)
-    return Block(BlockKind.OPAQUE, Place(record, path), owner, content=json_text.dump_compact(part), **common)
+    return unknown_block(part, record, path, owner, **common)
 
 
 def _text(text: str, record: int, path: JsonPath, owner: JsonPath, role: Role, common: dict[str, Any]) -> Block:

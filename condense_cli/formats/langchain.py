@@ -18,7 +18,7 @@ from ..core import json_text
 from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from .anthropic import attachment_block
 from .engine import repeats
-from .engine.base import Evidence, Format, RecordEdits, not_a_message, records_of
+from .engine.base import Evidence, Format, RecordEdits, not_a_message, records_of, unknown_block
 from .engine.container import Document
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
@@ -88,7 +88,7 @@ def _blocks(message: dict[str, Any], record: int, path: JsonPath, role: Role, to
         common = {"call_id": call_id, "tool": tool, "is_error": message.get("status") == "error"}
     content, calls = message.get("content"), message.get("tool_calls")
     calls = calls if isinstance(calls, list) else []
-    ids = {call.get("id") for call in calls if isinstance(call, dict)}
+    ids = {str(call.get("id")) for call in calls if isinstance(call, dict)}
     if isinstance(content, str) and (content or role is not Role.ASSISTANT):
         injected = role is Role.USER and is_injected(content)
         yield Block(kind, Place(record, where), where, content=content, injected=injected, **common)
@@ -99,19 +99,19 @@ def _blocks(message: dict[str, Any], record: int, path: JsonPath, role: Role, to
             place = (*where, number) if isinstance(part, str) else (*where, number, "text")
             injected = role is Role.USER and is_injected(text)
             yield Block(kind, Place(record, place), owner, content=text, injected=injected, **common)
-        elif not isinstance(part, dict) or part.get("type") != "tool_use" or part.get("id") not in ids:
+        elif not isinstance(part, dict) or part.get("type") != "tool_use" or str(part.get("id")) not in ids:
             yield attachment_block(part, record, owner, place=(*where, number), **common)
     for number, call in enumerate(calls):
         owner = (*path, "tool_calls", number)
-        if not isinstance(call, dict) or not isinstance(call.get("id"), str):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+        if not isinstance(call, dict) or not isinstance(call.get("id"), str) or "args" not in call:
+            yield unknown_block(call, record, owner)
             continue
         tools[call["id"]] = str(call.get("name") or "")
         yield Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "args")),
             owner,
-            content=json_text.dump_compact(call.get("args", {})),
+            content=json_text.dump_compact(call["args"]),
             tool=tools[call["id"]],
             call_id=call["id"],
             is_object=True,
@@ -129,7 +129,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
         if found is None:
             continue
         for path, call in _copies(found[2], found[1]):
-            if isinstance(call, dict) and call.get("id") in removed:
+            if isinstance(call, dict) and isinstance(call.get("id"), str) and call["id"] in removed:
                 kept = {each: new for each, new in edits[record].items() if each[: len(path)] != path}
                 edits[record] = kept | {path: json_text.REMOVE}
         content: JsonPath = (*found[1], "content")

@@ -12,6 +12,7 @@ https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/services/chatRec
 from __future__ import annotations
 
 import json
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ from .engine.usages import recorded
 
 _TYPES: Final = ("user", "assistant", "tool_result", "system")
 _SHOWN: Final = "toolCallResult"
+_BESIDE: Final = ("session_artifact_", "session_sources_", "managed_session_")
+"""How kinds of system records begin that are no part of the conversation."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -43,17 +46,21 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    nodes = {
-        value["uuid"]: (record, value)
-        for record, value in enumerate(values)
-        if isinstance(value, dict) and isinstance(value.get("uuid"), str)
-    }
+    nodes: dict[str, list[_Node]] = {}
+    unknown = Tally[str]()
+    for record, value in enumerate(values):
+        if _is_record(value):
+            nodes.setdefault(value["uuid"], []).append((record, value))
+        elif record not in document.source.unparsed:
+            unknown["record that is none of a session"] += 1
+    path = _sent(nodes)
+    begins_in_middle = bool(path) and _compressed(path[0][1]) is None and path[0][1]["parentUuid"] is not None
     reader = PartsReader()
     turns: list[Turn] = []
     usages: list[Usage] = []
     model = None
     messages = 0
-    for record, value in _sent(nodes):
+    for record, value in path:
         if value.get("type") == "assistant":
             model = value["model"] if isinstance(value.get("model"), str) else model
         for role, blocks in _turns(reader, record, value):
@@ -61,28 +68,61 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             messages += not goes_on
             if role is Role.ASSISTANT:
                 usages += _usage(messages - 1, value.get("usageMetadata"), model)
-            turns.append(Turn(role, list(as_lazy(blocks, document.source))))
+            answer = None if _compressed(value) is not None else value["uuid"]
+            turns.append(Turn(role, list(as_lazy(blocks, document.source)), answer))
+    earlier = sum(record < path[0][0] and _is_said(value) for parts in nodes.values() for record, value in parts[:1])
     return Transcript(
-        "qwen-code", Family.OPENAI_CHAT, joined(turns), document.source, model=model, usages=tuple(usages)
+        "qwen-code",
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=model,
+        begins_in_middle=begins_in_middle,
+        usages=tuple(usages),
+        unknown=tuple(unknown.items()),
+        warnings=chain_links.not_reached(path[0][0], "parentUuid", earlier) if begins_in_middle else (),
     )
 
 
 _Node = tuple[int, dict[str, Any]]
 
 
-def _sent(nodes: dict[str, _Node]) -> list[_Node]:
-    """The records on the way to the last one, from the newest compression on."""
-    path: list[_Node] = []
-    at = next(reversed(nodes.values()), None)
-    seen: set[int] = set()
-    while at is not None and at[0] not in seen:
-        seen.add(at[0])
+def _is_record(value: Any) -> bool:
+    """Whether the client reads a record; it passes over those that do not say who they are.
+
+    https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/transcript-records.ts
+    """
+    if not isinstance(value, dict) or value.get("type") not in _TYPES:
+        return False
+    has_parent = isinstance(value.get("parentUuid", ...), str | None)
+    return has_parent and all(isinstance(value.get(key), str) and bool(value[key]) for key in ("uuid", "sessionId"))
+
+
+def _is_said(value: dict[str, Any]) -> bool:
+    return value.get("type") in _TYPES[:3]
+
+
+def _is_beside(value: dict[str, Any]) -> bool:
+    """Whether a record hangs on the last one and is no part of the conversation itself, which goes on without it."""
+    return value["type"] == "system" and str(value.get("subtype")).startswith(_BESIDE)
+
+
+def _sent(nodes: dict[str, list[_Node]]) -> list[_Node]:
+    """The records on the way to the last one, from the newest compression on.
+
+    Several of one uuid are pieces of one message, which the first of them says where to find.
+    """
+    path: list[list[_Node]] = []
+    last = [parts for parts in nodes.values() if not _is_beside(parts[0][1])][-1:]
+    at = last[0] if last else None
+    seen: set[str] = set()
+    while at is not None and at[0][1]["uuid"] not in seen:
+        seen.add(at[0][1]["uuid"])
         path.append(at)
-        if _compressed(at[1]) is not None:
+        if _compressed(at[0][1]) is not None:
             break
-        parent = at[1].get("parentUuid")
-        at = nodes.get(parent) if isinstance(parent, str) else None
-    return path[::-1]
+        at = nodes.get(at[0][1]["parentUuid"] or "")
+    return [part for parts in reversed(path) for part in parts]
 
 
 def _compressed(value: dict[str, Any]) -> list[Any] | None:
@@ -144,6 +184,7 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
+    rules=(chain_links.parents_exist("parentUuid"),),
     display=repeats.displaying(_shown),
     new_message=new_message,
     summary_role=Role.USER,

@@ -40,7 +40,7 @@ def differences(data: bytes, meant: Transcript) -> tuple[Difference, Difference]
 
 
 def _read(data: bytes, meant: Transcript) -> Transcript:
-    return parse(data, format=meant.format, lenient=bool(meant.source.unparsed))
+    return parse(data, format=meant.format, lenient=bool(meant.source.unparsed), is_own=True)
 
 
 def _unequal(written: Transcript, meant: Transcript) -> Iterator[tuple[_Content | None, _Content | None]]:

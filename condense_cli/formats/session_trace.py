@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..core import json_text
 from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
-from .engine.base import Evidence, Format, RecordEdits, message_role, not_a_message
+from .engine.base import Evidence, Format, RecordEdits, message_role, not_a_message, unknown_block
 from .engine.container import Document
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
@@ -79,9 +79,9 @@ def _blocks(message: dict[str, Any], record: int, role: Role, tools: dict[str, s
 
 def _call(call: Any, record: int, owner: JsonPath, tools: dict[str, str]) -> Block:
     inside = call.get("function") if isinstance(call, dict) and isinstance(call.get("id"), str) else None
-    arguments = inside.get("arguments", "") if isinstance(inside, dict) else None
+    arguments = inside.get("arguments") if isinstance(inside, dict) else None
     if not isinstance(inside, dict) or not isinstance(arguments, str):
-        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+        return unknown_block(call, record, owner)
     tool = tools[call["id"]] = str(inside.get("name") or "")
     place = Place(record, (*owner, "function", "arguments"))
     return Block(BlockKind.TOOL_CALL, place, owner, content=arguments, tool=tool, call_id=call["id"])

@@ -19,7 +19,7 @@ from ..core import json_text
 from ..core.transcript import IN_STRING, TEXT_CALL, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..errors import UnknownFormatError
 from .anthropic import envelope_text
-from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds
+from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds, unknown_block
 from .engine.container import Document, with_records_under
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
@@ -113,7 +113,7 @@ class _Reader:
                 if isinstance(text, str):
                     yield from self._part(text, str(part.get("type")), record, (*owner, "value"), owner, role)
                 else:
-                    yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
+                    yield unknown_block(part, record, owner)
         elif isinstance(content, str):
             path: JsonPath = ("value",) if "value" in value else ("content",)
             yield from self._part(content, speaker, record, path, path, role)

@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..core import json_text
 from ..core.transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
-from .engine.base import Evidence, Format
+from .engine.base import Evidence, Format, unknown_block
 from .engine.container import Document, with_records_under
 from .engine.injected import is_injected
 from .engine.spelling import as_lazy
@@ -110,7 +109,7 @@ def _calls(each: dict[str, Any], record: int, path: JsonPath) -> Iterator[Block]
         owner = (*path, "toolCalls", number)
         arguments = call.get("arguments") if isinstance(call, dict) else None
         if not isinstance(arguments, str) or not isinstance(call.get("id"), str):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+            yield unknown_block(call, record, owner)
             continue
         yield Block(
             BlockKind.TOOL_CALL,

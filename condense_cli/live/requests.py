@@ -136,14 +136,14 @@ def _known(data: bytes, digest: bytes) -> KnownMessage:
 
 
 def _is_answer(message: Any) -> bool:
-    return isinstance(message, dict) and (message.get("role") == "assistant" or message.get("type") in _CALLS)
+    return isinstance(message, dict) and (message.get("role") == "assistant" or str(message.get("type")) in _CALLS)
 
 
 def _collapsed(content: Any) -> Any:
     """A list that holds one text alone, as the string."""
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         part = content[0]
-        if part.keys() == {"type", "text"} and part["type"] in _TEXTS:
+        if part.keys() == {"type", "text"} and str(part["type"]) in _TEXTS:
             return part["text"]
     return content
 

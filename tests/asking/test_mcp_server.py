@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 from helpers import COMMAND, CUT, as_lines, condense, session, unharmed
 
+from condense_cli.asking.library import Library
 from condense_cli.asking.pages import MOST
+from condense_cli.config.user import UserConfiguration
 from condense_cli.core.markers import short_hash
+
+SEARCH = {"name": "search", "arguments": {"text": "TEXT"}}
 
 
 async def talk(folder: Path, file: Path) -> None:
@@ -50,6 +58,51 @@ def test_the_sdks_client_asks_a_session(tmp_path: Path) -> None:
     (tmp_path / "condense.yaml").write_text("nonsense: [")  # Nobody said that this project is to be trusted.
     with unharmed(tmp_path):
         asyncio.run(talk(tmp_path, file))
+
+
+# Clients in other languages send what the SDK's own cannot: half a character, as an escape of JSON.
+@pytest.mark.parametrize(
+    ("escaped", "read"),
+    [("a\\ud800b", "a\ufffdb"), ("\\udc00\\ud83d\\ude00", "\ufffd\U0001f600"), ("\\\\ud800", "\\ud800")],
+)
+def test_half_a_character_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, escaped: str, read: str) -> None:
+    from condense_cli.asking import server
+
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(as_lines([*session(), {"role": "user", "content": "half \ud800 of it"}], ensure_ascii=True))
+    is_over = Event()
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}),
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        *(
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": SEARCH}).replace("TEXT", each)
+            for number, each in ((1, escaped), (2, "of it"))
+        ),
+    ]
+
+    class Answers(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            written = super().write(data)
+            if self.getvalue().count(b"\n") == 3:
+                is_over.set()
+            return written
+
+    class Client(io.BytesIO):
+        """Goes away once everything is answered: before that the server would stop in the middle."""
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            line = super().readline(size)
+            assert line or is_over.wait(30)
+            return line
+
+    answers = Answers()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Client("\n".join([*lines, ""]).encode())))
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(answers))
+    server.serve(server.server(Library([], tmp_path, str(file)), UserConfiguration()))
+    said = {each["id"]: each["result"] for each in map(json.loads, answers.getvalue().splitlines())}
+    assert said[1]["content"][0]["text"] == f"No line of the session has {read!r} in it."
+    assert "half ? of it" in said[2]["content"][0]["text"]
 
 
 def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,3 +171,11 @@ def test_a_terminal_is_no_transcript(command: str) -> None:
     done = condense_on_terminal(command, "-")
     assert done.status == ExitStatus.USAGE
     assert "but that is a terminal" in done.text
+
+
+# So says a terminal whose size nobody set, such as that of some CI runners.
+@pytest.mark.parametrize("command", [("inspect",), ("validate",), ("run", "-n")])
+def test_a_width_of_nothing_is_no_width(command: tuple[str, ...], file: Path) -> None:
+    unknown, usual = (condense(*command, file, env=env) for env in ({"COLUMNS": "0", "LINES": "0"}, {}))
+    assert (unknown.stdout, unknown.stderr) == (usual.stdout, usual.stderr)
+    assert unknown.stdout

@@ -35,8 +35,32 @@ def running(model: Api) -> Iterator[Running]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "content",
-    [b'"\xff"', b'"\xed\xa0\x80"', b"9" * 5_000, b"1e999", b"NaN", b'"\\ud800"', b"[" * 900 + b"]" * 900, b'{"a": {}}'],
-    ids=["no-utf8", "surrogate", "digits", "infinite", "nan", "half", "deep", "object"],
+    [
+        b'"\xff"',
+        b'"\xed\xa0\x80"',
+        b"9" * 5_000,
+        b"1e999",
+        b"NaN",
+        b'"\\ud800"',
+        b"[" * 900 + b"]" * 900,
+        b'{"a": {}}',
+        b'[{"type": ["text"], "text": "x"}]',
+        b'[{"type": {}, "text": "x"}]',
+        b'[{"text": "x"}]',
+    ],
+    ids=[
+        "no-utf8",
+        "surrogate",
+        "digits",
+        "infinite",
+        "nan",
+        "half",
+        "deep",
+        "object",
+        "list-type",
+        "map-type",
+        "none",
+    ],
 )
 def test_messages_that_cannot_be_read_pass(model: Api, running: Running, content: bytes) -> None:
     body = b'{"model":"m","messages":[{"role":"user","content":%s}]}' % content

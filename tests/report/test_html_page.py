@@ -209,3 +209,12 @@ def test_lines_that_were_picked_say_why() -> None:
     gone = [why for block in told for number, why in block["whys"].items() if block["edits"][int(number)] < 0]
     assert any("nothing later names it" in why for why in gone)
     assert all(isinstance(block["edits"][int(number)], int) for block in told for number in block["whys"])
+
+
+# A message that nothing is in comes from no block, and was there before all the same.
+@pytest.mark.parametrize("preset", ["speed", "max"])
+def test_a_message_without_blocks_is_the_one_that_it_was(preset: str) -> None:
+    records = [*session(), {"role": "user", "content": []}, {"role": "assistant", "content": "Bye."}]
+    shown = data_of(page_of(run(as_lines(records), preset)))["conversation"]["messages"]
+    left = [each["id"] for each in shown if not each["blocks"] and not each.get("is_new")]
+    assert left == [f"m{len(records) - 2}"]

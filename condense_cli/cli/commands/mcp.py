@@ -35,7 +35,7 @@ def mcp(
             raise UsageError("Standard input belongs to the client.", "Name its file.")
         named = input_file(file, session, is_latest_said=False) if file or session else None
         try:
-            from ...asking.server import server
+            from ...asking.server import serve, server
         except ImportError as error:
             raise UsageError(
                 "The MCP server needs the package mcp, which is not installed.", "pip install 'condense-cli[mcp]'"
@@ -47,4 +47,4 @@ def mcp(
         library = Library(session_places(), Path.cwd(), named)
         if named is not None:
             library.session()
-        server(library, load_user_configuration()).run()
+        serve(server(library, load_user_configuration()))

@@ -16,7 +16,7 @@ from ...config.preset_folders import DEFAULT_PRESET
 from ...config.provider_settings import ProviderSettings
 from ...core.factor import CountName, Factor, factor_as
 from ...errors import ExitStatus, UsageError
-from ...formats import format_named
+from ...formats import detected_format, format_named
 from ...money.windows import signs_of
 from ...passes.context import Context
 from ...passes.limits import target_of
@@ -166,8 +166,24 @@ def output_of(result: Condensation, to: str | None) -> Output:
 
         conversion = convert(result, to)
         return Output(conversion.data, conversion.notes)
-    is_writable = format_named(result.transcript.format).is_writable
-    return Output(checked(result) if is_writable else None)
+    if not format_named(result.transcript.format).is_writable:
+        return Output(None)
+    data = checked(result)
+    return Output(data, _other_format(data, result.transcript))
+
+
+def _other_format(data: bytes, transcript: Transcript) -> tuple[str, ...]:
+    """Say so when messages of which only texts are left would be read as those of another API."""
+    form = format_named(transcript.format)
+    if not form.is_default or not transcript.is_changed or any(block.call_id for _, block in transcript.blocks()):
+        return ()
+    found = detected_format(data)
+    if found == form.name or detected_format(transcript.source.data) != form.name:
+        return ()
+    return (
+        f"Only texts are left, which {f'are recognized as {found}' if found else 'are not recognized'}. "
+        f"Name --format {form.name} to read them again.",
+    )
 
 
 class Worker:

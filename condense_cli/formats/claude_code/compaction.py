@@ -84,7 +84,11 @@ class _Appended:
             message = value.get("message") if value.get("type") == "user" and record not in self.records else None
             content = message.get("content") if isinstance(message, dict) else None
             for part in content if isinstance(content, list) else ():
-                if isinstance(part, dict) and part.get("tool_use_id") in lost and isinstance(value.get("uuid"), str):
+                if (
+                    isinstance(part, dict)
+                    and str(part.get("tool_use_id")) in lost
+                    and isinstance(value.get("uuid"), str)
+                ):
                     found.setdefault(part["tool_use_id"], record)
         return found
 

@@ -16,6 +16,7 @@ from ...core import json_text
 from ...core.transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, RecordEdits
+from ..engine.chain_links import not_reached
 from ..engine.container import Document
 from ..engine.injected import is_injected, is_wrapped
 from ..engine.spelling import as_lazy
@@ -54,10 +55,20 @@ def evidence(value: Any) -> Evidence:
         message = value.get("message")
         if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
             return Evidence.NO  # Qwen Code's, which has the same tree.
+        if is_of_iflow(value):
+            return Evidence.NO
         is_linked = "parentUuid" in value and isinstance(value.get("uuid"), str)
         return Evidence.YES if is_linked else Evidence.MAYBE
     proof = _PROOF_KEYS.get(value["type"])
     return Evidence.YES if proof and proof <= value.keys() else Evidence.MAYBE
+
+
+def is_of_iflow(value: dict[str, Any]) -> bool:
+    """Whether a record is iFlow CLI's, whose replies hang side by side on the record of the user that they answer.
+
+    It has the same keys; ids of sessions are `session-UUID` there, and a plain UUID here.
+    """
+    return str(value.get("sessionId")).startswith("session-")
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
@@ -77,9 +88,11 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if is_tree or value.get("type") == "last-prompt":
             ending = ending.after(value)
         if not is_tree:
-            if isinstance(value.get("type"), str) and value["type"] not in BESIDE_TREE | TREE:
-                unknown[f"record {value['type']}"] += 1
+            if not isinstance(value.get("type"), str) or value["type"] not in BESIDE_TREE:
+                unknown[f"record {value.get('type')}"] += 1
             continue
+        if lacking := _lacks(value):
+            unknown[f"record {value['type']} without {lacking}"] += 1
         blocks[record] = tuple(as_lazy(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "attachment":
@@ -124,6 +137,13 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     )
 
 
+def _lacks(value: dict[str, Any]) -> str:
+    """The key that a message cannot be without, and that this record lacks; empty where there is none."""
+    if value["type"] not in ("user", "assistant"):
+        return ""
+    return "message" if not isinstance(value.get("message"), dict) else "" if "parentUuid" in value else "parentUuid"
+
+
 def _begins_in_middle(chain: Sequence[Node], nodes: Sequence[Node]) -> bool:
     """Whether the conversation continues a record that is not in the file. After a compaction it begins anew."""
     if not chain or chain[0].is_boundary or chain[0].parent is None:
@@ -150,6 +170,10 @@ def _warnings(nodes: list[Node], chain: list[Node], sent: SentConversation) -> t
         if node.kind in ("user", "assistant") and node.record > start and node.is_sidechain == chain[0].is_sidechain
     ]
     aside = sum(node.record not in live for node in lines)
+    if _begins_in_middle(chain, nodes):
+        earlier = sum(node.record not in live and node.record < chain[0].record for node in lines)
+        if missing := not_reached(chain[0].record, "parentUuid", earlier):
+            return (*warnings, *missing)
     if lines and aside * 2 > len(lines):
         warnings.append(
             f"{aside} of {len(lines)} message lines are on branches that the client no longer sends; "

@@ -32,7 +32,7 @@ def display_values(transcript: Transcript) -> Iterator[DisplayValue]:
             said.setdefault(block.place.record, set()).update(known_lines(block.text))
     held = _held(transcript.source)
     for record, value in objects_with(transcript.source, KEY, "progress", *REPLAY):
-        if value.get("type") in REPLAY:
+        if str(value.get("type")) in REPLAY:
             yield from _of_request(record, value)
             continue
         calls = [str(value.get(key)) for key in ("toolUseID", "parentToolUseID")]
@@ -70,7 +70,7 @@ class _Held(Struct):
 def _held(source: Source) -> _Held:
     held = _Held(set(), set(), set(), set())
     for _, value in objects_with(source, "tool_use", "tool_result", "image", "document"):
-        if value.get("type") in REPLAY:
+        if str(value.get("type")) in REPLAY:
             continue
         for part in _parts(value):
             if part.get("type") == "tool_use":

@@ -8,6 +8,7 @@ record holds. Events for the screen, settings and states of the client keep thei
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter as Tally
 from collections.abc import Iterator, Set
 from itertools import pairwise
 from typing import Any
@@ -52,8 +53,11 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     facts = _Facts()
     answered: list[RolloutItem] = []
     is_rollout = False
+    unknown = Tally[str]()
     for record, value in enumerate(values):
         is_rollout = is_rollout or (isinstance(value, dict) and isinstance(value.get("payload"), dict))
+        if isinstance(value, dict) and str(value.get("type")) not in _RECORD_TYPES:
+            unknown[f"record {value.get('type')}"] += 1
         history.add(record, value)
         facts.add(record, value)
         if facts.counts and not answered:
@@ -77,6 +81,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         usages=tuple(facts.usages(turns)),
         first_request=_first_request(answered, facts, history) if is_cut_off and facts.has_head else None,
         window_signs=facts.signs.found,
+        unknown=tuple(unknown.items()),
         warnings=() if messages else ("The session holds no conversation.",),
     )
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import STANDING_ROLES, Block, BlockKind, Family, Message, Role, Transcript
+from ...core.transcript import STANDING_ROLES, Block, BlockKind, Family, JsonPath, Message, Place, Role, Transcript
 from ...errors import UsageError
 from ...rules.blocks import server_calls_answered
 from ..engine.base import Values
@@ -86,7 +87,15 @@ class _Reader:
         blocks = deque(message.blocks)
         while blocks:
             block = blocks.popleft()
-            if block.answers not in self._in_text:
+            if block.server_call and block.kind is BlockKind.TOOL_RESULT:
+                # What a server gave goes over as one part, or not at all, however many texts are in it.
+                whole = replace(block, kind=BlockKind.OPAQUE, place=Place(block.place.record, block.owner))
+                texts = {block.place.path: block.text}
+                while blocks and blocks[0].server_call == block.server_call and blocks[0].owner == block.owner:
+                    further = blocks.popleft()
+                    texts[further.place.path] = further.text
+                turn.parts.extend(_with_texts(part, len(block.owner), texts) for part in self._part(whole, role))
+            elif block.answers not in self._in_text:
                 self._add_result(block, _whole_text(block, blocks), turn.results)
             elif block.span or self._is_text(block):
                 text = _whole_text(block, blocks)
@@ -147,6 +156,13 @@ class _Reader:
         else:
             what = {BlockKind.THINKING: "thinking", BlockKind.IMAGE: "images"}
             self._losses.left_out[what.get(block.kind, f"content of type {kind}")] += 1
+
+
+def _with_texts(part: Json, depth: int, texts: Mapping[JsonPath, str]) -> Json:
+    """A part with the texts that it has now; their paths are those in its record, `depth` steps above it."""
+    edits = {path[depth:]: _SPELLING.literal(text) for path, text in texts.items()}
+    changed: Json = json_text.parse_text(json_text.splice(_SPELLING.dump(part), dict(edits)))
+    return changed
 
 
 def _whole_text(block: Block, following: deque[Block]) -> str:

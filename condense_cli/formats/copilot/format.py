@@ -18,7 +18,7 @@ from typing import Any, Final
 from ...core import json_text
 from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Source, Transcript
 from ..engine import estimates
-from ..engine.base import Evidence, Format
+from ..engine.base import Evidence, Format, unknown_block
 from ..engine.container import Document
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
@@ -86,7 +86,7 @@ class _Reader:
             self._say([_text(data["content"], record, ("data", "content"), injected=True)])
         elif kind == "assistant.message":
             self._answer(list(self._assistant(data, record)), data)
-        elif kind == "tool.execution_complete" and data.get("toolCallId") in self._open:
+        elif kind == "tool.execution_complete" and str(data.get("toolCallId")) in self._open:
             self._open.discard(data["toolCallId"])
             self.turns.append(self._turn(Role.TOOL, _result(data, record, self._tools)))
             self._let_go()
@@ -134,11 +134,11 @@ class _Reader:
         requests = data.get("toolRequests")
         for number, call in enumerate(requests if isinstance(requests, list) else ()):
             owner = ("data", "toolRequests", number)
-            if not isinstance(call, dict) or not isinstance(call.get("toolCallId"), str):
-                yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+            if not isinstance(call, dict) or not isinstance(call.get("toolCallId"), str) or "arguments" not in call:
+                yield unknown_block(call, record, owner)
                 continue
             tool = self._tools[call["toolCallId"]] = str(call.get("name") or "")
-            arguments = call.get("arguments", {})
+            arguments = call["arguments"]
             is_text = isinstance(arguments, str)
             yield Block(
                 BlockKind.TOOL_CALL,

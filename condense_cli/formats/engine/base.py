@@ -11,7 +11,7 @@ from msgspec import Struct
 from ...core import json_text
 from ...core.json_text import Style, decode, splice
 from ...core.kinds import at_hand
-from ...core.transcript import Family, JsonPath, Place, Role, Source, Transcript
+from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Source, Transcript
 from ...errors import UnknownFormatError
 from .container import Document, json_kind
 
@@ -221,6 +221,14 @@ class Format(Struct, frozen=True):
 def part_kinds(content: list[Any]) -> set[str]:
     """Types of the parts of a message's content; a type that is no string is the type of nothing known."""
     return {str(part.get("type")) for part in content if isinstance(part, dict)}
+
+
+def unknown_block(part: Any, record: int, path: JsonPath, owner: JsonPath | None = None, **common: Any) -> Block:
+    """A part that is not understood: carried along as it is, and told by `formats.understood`."""
+    place, kind = Place(record, path), part.get("type") if isinstance(part, dict) else None
+    common = {"api_type": kind} | common if isinstance(kind, str) else common
+    content = json_text.dump_compact(part)
+    return Block(BlockKind.OPAQUE, place, path if owner is None else owner, content=content, is_unknown=True, **common)
 
 
 def message_role(record: int, value: Any, roles: Mapping[str, Role]) -> Role:

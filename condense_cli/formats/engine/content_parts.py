@@ -14,10 +14,21 @@ from ...core import json_text
 from ...core.transcript import TEXT_CALL, Block, BlockKind, JsonPath, Place, Role
 from ..anthropic import attachment_block
 from . import estimates
+from .base import unknown_block
 from .injected import is_injected
 
 _SAID: Final = ("output", "error", "result", "content", "text")
 """Where in a response its text may stand."""
+_OF_CALLS: Final = frozenset({"args", "id", "name", "partialArgs", "partial_args", "willContinue", "will_continue"})
+_OF_RESULTS: Final = frozenset({
+    "id", "name", "parts", "response", "scheduling", "willContinue", "will_continue",
+})  # fmt: skip
+"""All keys that calls and results may have: which of the others a text is under, nobody knows."""
+WHOLE: Final = frozenset({
+    "codeExecutionResult", "code_execution_result", "executableCode", "executable_code", "fileData", "file_data",
+    "thoughtSignature", "thought_signature", "toolCall", "toolResponse", "tool_call", "tool_response",
+})  # fmt: skip
+"""Keys of further parts that are known, and that no operation rewrites."""
 
 
 class PartsReader:
@@ -37,7 +48,7 @@ class PartsReader:
         for number, part in enumerate(parts if isinstance(parts, list) else ()):
             owner = (*path, "parts", number)
             for key in ("functionResponse", "function_response"):
-                if isinstance(part, dict) and isinstance(part.get(key), dict):
+                if isinstance(part, dict) and isinstance(part.get(key), dict) and part[key].keys() <= _OF_RESULTS:
                     results.append(self._result(part[key], record, owner, key))
                     break
             else:
@@ -47,10 +58,10 @@ class PartsReader:
 
     def _part(self, part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Block:
         if not isinstance(part, dict):
-            return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
+            return unknown_block(part, record, owner)
         text = part.get("text")
         for key in ("functionCall", "function_call"):
-            if isinstance(part.get(key), dict):
+            if isinstance(part.get(key), dict) and part[key].keys() <= _OF_CALLS:
                 return self._call(part[key], record, owner, key)
         if isinstance(text, str):
             kind = BlockKind.THINKING if part.get("thought") else BlockKind.TEXT
@@ -65,7 +76,9 @@ class PartsReader:
                     return attachment_block(image, record, owner)
                 estimate = estimates.document(inline.get("data"))
                 return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=estimate)
-        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
+        if not WHOLE.isdisjoint(part):
+            return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
+        return unknown_block(part, record, owner)
 
     def _call(self, call: dict[str, Any], record: int, owner: JsonPath, key: str) -> Block:
         tool = str(call.get("name") or "")

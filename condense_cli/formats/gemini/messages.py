@@ -24,6 +24,8 @@ from ...core import json_text
 from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
 from ..anthropic import attachment_block
 from ..engine import estimates
+from ..engine.base import unknown_block
+from ..engine.content_parts import WHOLE
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
@@ -154,7 +156,7 @@ def _part(part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Block:
     if isinstance(part, str):
         return Block(BlockKind.TEXT, Place(record, owner), owner, content=part, injected=is_user and is_injected(part))
     if not isinstance(part, dict):
-        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
+        return unknown_block(part, record, owner)
     call, text = part.get("functionCall"), part.get("text")
     if isinstance(call, dict) and isinstance(call.get("id"), str):
         return _call(call, record, owner, ("functionCall",))
@@ -168,6 +170,8 @@ def _part(part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Block:
 
 def _attachment(part: dict[str, Any], record: int, owner: JsonPath, **common: Any) -> Block:
     inline = part.get("inlineData")
+    if not isinstance(inline, dict) and not WHOLE.isdisjoint(part):
+        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part), **common)
     if not isinstance(inline, dict):
         return attachment_block(part, record, owner, **common)
     if str(inline.get("mimeType")).startswith("image/"):
@@ -206,7 +210,7 @@ def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed:
     if isinstance(part, str):
         return Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=part, is_error=has_failed, **common)
     if not isinstance(part, dict):
-        return Block(BlockKind.OPAQUE, Place(record, path), owner, content=json_text.dump_compact(part), **common)
+        return unknown_block(part, record, path, owner, **common)
     envelope = part.get("functionResponse")
     response = envelope.get("response") if isinstance(envelope, dict) else None
     if not isinstance(response, dict):
@@ -221,4 +225,5 @@ def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed:
         if isinstance(text, str):
             is_error = has_failed or where[-1] == "error"
             return Block(BlockKind.TOOL_RESULT, Place(record, where), owner, content=text, is_error=is_error, **common)
-    return replace(_attachment(part, record, path, **common), owner=owner, is_error=has_failed)
+    found = _attachment(part, record, path, **common)
+    return replace(found, owner=owner, is_error=has_failed, is_unknown=found.is_unknown and not response)

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...core import json_text
 from ...core.transcript import STANDING_ROLES, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..anthropic import BlockReader, attachment_block, envelope_model, envelope_text
 from ..engine import repeats
-from ..engine.base import Evidence, Format, message_role, part_kinds
+from ..engine.base import Evidence, Format, message_role, part_kinds, unknown_block
 from ..engine.container import Document, with_beside
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
@@ -80,7 +82,10 @@ def _is_foreign(part: Any) -> bool:
 
 
 def fits(document: Document) -> bool:
-    """Whether the tools sent beside the messages are described as this API takes them: inside the key of their kind."""
+    """Whether what is sent beside the messages is as this API takes it: tools inside the key of their kind, a model."""
+    model = envelope_model(document.envelope)
+    if model and "claude" not in model and "system" not in document.envelope:
+        return True
     kwargs = document.envelope.get("kwargs")
     tools = document.envelope.get("tools") or (kwargs.get("tools") if isinstance(kwargs, dict) else None)
     first = tools[0] if isinstance(tools, list) and tools else None
@@ -129,6 +134,7 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
         yield _text(kind, content, Place(record, ("content",)), ("content",), role, common)
     elif isinstance(content, list) and content:
         again = {number for number, _ in tool_parts.repeated(value)}
+        ids = {str(call.get("id")) for call in calls if isinstance(call, dict)}
         for index, part in enumerate(content):
             path = ("content", index)
             # The parts of a tool message are one result.
@@ -145,7 +151,10 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
             elif _is_text(part, "reasoning"):
                 yield Block(BlockKind.THINKING, Place(record, (*path, "text")), path, content=part["text"])
             else:
-                yield attachment_block(part, record, owner, place=path, **common)
+                block = attachment_block(part, record, owner, place=path, **common)
+                # Some clients say each call in both forms.
+                is_repeated = block.api_type == "tool_use" and str(part.get("id")) in ids
+                yield replace(block, is_unknown=False) if is_repeated else block
     elif role is Role.TOOL:
         yield Block(kind, Place(record, ("content",)), ("content",), **common)
     for index, call in enumerate(calls):
@@ -179,10 +188,10 @@ def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
     owner = ("tool_calls", index)
     inside = call if isinstance(call, dict) else {}
     key = next((key for key in _ARGUMENTS if isinstance(inside.get(key), dict)), None)
-    if key is None or not isinstance(inside.get("id"), str):
-        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+    if key is None or not isinstance(inside.get("id"), str) or _ARGUMENTS[key] not in inside[key]:
+        return unknown_block(call, record, owner)
     name = tools[call["id"]] = str(call[key].get("name") or "")
-    arguments = call[key].get(_ARGUMENTS[key], "")
+    arguments = call[key][_ARGUMENTS[key]]
     is_object = not isinstance(arguments, str)
     return Block(
         BlockKind.TOOL_CALL,
@@ -198,14 +207,15 @@ def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
 
 def flat_call(call: Any, record: int, owner: JsonPath, name_key: str, tools: dict[str, str]) -> Block:
     """A call as some logs hold it: its name and arguments beside its id, the arguments an object."""
-    if not (isinstance(call, dict) and isinstance(call.get("id"), str) and isinstance(call.get(name_key), str)):
-        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+    is_call = isinstance(call, dict) and "arguments" in call
+    if not is_call or not all(isinstance(call.get(key), str) for key in ("id", name_key)):
+        return unknown_block(call, record, owner)
     tools[call["id"]] = call[name_key]
     return Block(
         BlockKind.TOOL_CALL,
         Place(record, (*owner, "arguments")),
         owner,
-        content=json_text.dump_compact(call.get("arguments", {})),
+        content=json_text.dump_compact(call["arguments"]),
         tool=call[name_key],
         call_id=call["id"],
         is_object=True,

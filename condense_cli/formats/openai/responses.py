@@ -21,40 +21,8 @@ from ..anthropic import envelope_model
 from ..engine.base import Evidence, FileFault, Format, not_a_message, only_value, part_kinds, records_of
 from ..engine.container import Document, with_records_under
 from ..engine.spelling import as_lazy
-from .responses_items import REASONING, ROLES, Item, ItemReader, turns_of, with_forgotten
+from .responses_items import NEEDED, REASONING, ROLES, Item, ItemReader, turns_of, with_forgotten
 from .responses_pairs import NEED_IDS, completing
-
-_PROOF: Final = {
-    "additional_tools": "tools",
-    "apply_patch_call": "operation",
-    "apply_patch_call_output": "call_id",
-    "code_interpreter_call": "container_id",
-    "compaction": "encrypted_content",
-    "computer_call": "call_id",
-    "computer_call_output": "call_id",
-    "custom_tool_call": "call_id",
-    "custom_tool_call_output": "call_id",
-    "file_search_call": "queries",
-    "function_call": "call_id",
-    "function_call_output": "call_id",
-    "image_generation_call": "result",
-    "item_reference": "id",
-    "local_shell_call": "action",
-    "local_shell_call_output": "output",
-    "mcp_approval_request": "server_label",
-    "mcp_approval_response": "approval_request_id",
-    "mcp_call": "server_label",
-    "mcp_list_tools": "server_label",
-    "program": "call_id",
-    "program_output": "call_id",
-    "reasoning": "summary",
-    "shell_call": "action",
-    "shell_call_output": "call_id",
-    "tool_search_call": "arguments",
-    "tool_search_output": "tools",
-    "web_search_call": "status",
-}
-"""Types of items, each with a key that it cannot be without: logs of other agents call things so as well."""
 
 _PARTS: Final = {"input_audio", "input_file", "input_image", "input_text", "output_text", "refusal"}
 
@@ -65,7 +33,7 @@ def evidence(value: Any) -> Evidence:
     kind = value.get("type")
     if kind in (None, "message"):
         return _of_message(value)
-    if isinstance(kind, str) and _PROOF.get(kind) in value:
+    if isinstance(kind, str) and NEEDED.get(kind) in value:
         return Evidence.YES
     has_id = isinstance(value.get("id"), str) or isinstance(value.get("call_id"), str)
     return Evidence.MAYBE if isinstance(kind, str) and has_id else Evidence.NO  # One that is new.
@@ -120,7 +88,7 @@ def _items(document: Document, values: Iterator[Any]) -> Iterator[Item]:
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
-        if not isinstance(value, dict) or not ("type" in value or value.get("role") in ROLES or _input(value)):
+        if not isinstance(value, dict) or not ("type" in value or str(value.get("role")) in ROLES or _input(value)):
             raise not_a_message(record, value, f"it has no type, and its role is none of {', '.join(ROLES)}")
         yield Item(record, (), value)
 

@@ -16,6 +16,7 @@ from ...core import json_text
 from ...core.models import forgets_thinking
 from ...core.transcript import STANDING_ROLES, Block, BlockKind, JsonPath, Message, Place, Role
 from ..engine import estimates
+from ..engine.base import unknown_block
 from ..engine.injected import is_injected
 from .responses_outputs import output_blocks, part_block, shell_blocks
 
@@ -49,6 +50,38 @@ _OUTPUTS: Final = frozenset({
 })  # fmt: skip
 """Items whose `output` is a text, or a list of parts."""
 
+NEEDED: Final = {
+    "additional_tools": "tools",
+    "apply_patch_call": "operation",
+    "apply_patch_call_output": "call_id",
+    "code_interpreter_call": "container_id",
+    "compaction": "encrypted_content",
+    "computer_call": "call_id",
+    "computer_call_output": "call_id",
+    "custom_tool_call": "call_id",
+    "custom_tool_call_output": "call_id",
+    "file_search_call": "queries",
+    "function_call": "call_id",
+    "function_call_output": "call_id",
+    "image_generation_call": "result",
+    "item_reference": "id",
+    "local_shell_call": "action",
+    "local_shell_call_output": "output",
+    "mcp_approval_request": "server_label",
+    "mcp_approval_response": "approval_request_id",
+    "mcp_call": "server_label",
+    "mcp_list_tools": "server_label",
+    "program": "call_id",
+    "program_output": "call_id",
+    "reasoning": "summary",
+    "shell_call": "action",
+    "shell_call_output": "call_id",
+    "tool_search_call": "arguments",
+    "tool_search_output": "tools",
+    "web_search_call": "status",
+}
+"""Types of items, each with a key that it cannot be without: logs of other agents call things so as well."""
+
 _OF_MODEL: Final = frozenset({"reasoning", "mcp_list_tools", "mcp_approval_request", "item_reference", "program"})
 """Items of the assistant that are no calls by their names. What an `item_reference` names is most often an answer."""
 
@@ -57,6 +90,9 @@ _OWN_ID: Final = frozenset({"local_shell_call", "local_shell_call_output"})
 
 _ELSEWHERE: Final = frozenset({"compaction", "compaction_summary", "item_reference"})
 """Items that stand for what the server alone can read."""
+
+_OF_CODEX: Final = frozenset({"agent_message", "context_compaction", "ghost_snapshot"})
+"""Items that only Codex keeps."""
 
 _PICTURES: Final = {"image_generation_call": "result", "computer_call_output": "output"}
 """Where the data of an image stands in an opaque item, or the object that holds it."""
@@ -124,9 +160,9 @@ class ItemReader:
             yield from _message(value, record, path, role_of(item))
         elif item.kind == REASONING:
             yield _reasoning(value, record, path)
-        elif item.kind in _ARGUMENTS and item.call_id:
+        elif item.kind in _ARGUMENTS and item.call_id and _ARGUMENTS[item.kind] in value:
             yield self._call(item, item.call_id)
-        elif item.kind in _OUTPUTS:
+        elif item.kind in _OUTPUTS and ("output" in value or item.kind == "apply_patch_call_output"):
             call_id = self._answered(item)
             failed = value.get("status") == "failed"
             yield from output_blocks(value.get("output"), record, path, call_id, self._tools.get(call_id or ""), failed)
@@ -180,7 +216,14 @@ class ItemReader:
             injected=role_of(item) is Role.USER,
             estimate=estimate,
             anchors=item.kind in _ELSEWHERE,
+            is_unknown=_is_unknown(item),
         )
+
+
+def _is_unknown(item: Item) -> bool:
+    if item.kind in _ELSEWHERE | _OF_CODEX:
+        return False
+    return item.kind in _ARGUMENTS.keys() | _OUTPUTS or NEEDED.get(item.kind) not in item.value
 
 
 def _link(item: Item) -> str:
@@ -199,6 +242,8 @@ def _message(value: dict[str, Any], record: int, path: JsonPath, role: Role) -> 
     if isinstance(content, str):
         owner = (*path, "content")
         yield _text(content, Place(record, owner), owner, role)
+    elif "content" not in value:
+        yield unknown_block(value, record, path)
     for number, part in enumerate(content if isinstance(content, list) else ()):
         owner = (*path, "content", number)
         if isinstance(part, dict) and isinstance(part.get("text"), str):

@@ -21,6 +21,7 @@ from ...core import json_text
 from ...core.markers import content_hash
 from ...core.transcript import IN_STRING, Block, BlockKind, JsonPath, Place
 from ..engine import estimates
+from ..engine.base import unknown_block
 
 _LINE: Final = (
     r"(?:Chunk ID|Exit code|Wall time|Process exited with code|Process running with session ID|Original token count"
@@ -138,4 +139,4 @@ def part_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | Non
     if kind == "encrypted_content":
         estimate = estimates.encrypted_thinking(part.get("encrypted_content"))
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimate)
-    return Block(BlockKind.OPAQUE, where, owner, content=json_text.dump_compact(part))
+    return unknown_block(part, record, where.path, owner)

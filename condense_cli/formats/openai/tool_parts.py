@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ...core import json_text
 from ...core.transcript import Block, BlockKind, JsonPath, Place, Transcript
 from ..engine import repeats
-from ..engine.base import RecordEdits, records_of
+from ..engine.base import RecordEdits, records_of, unknown_block
 
 CALLS: Final = frozenset({"tool_call", "tool-call"})
 RESULTS: Final = frozenset({"tool_output", "tool-result"})
@@ -26,10 +28,12 @@ _IDS: Final = ("tool_call_id", "toolCallId", "id")
 _NAMES: Final = ("name", "toolName")
 _ARGUMENTS: Final = ("arguments", "input", "args")
 _SAID: Final = ("text", "output", "result", "content")
+_OF_RESULTS: Final = frozenset({"type", "isError", "is_error", "providerOptions", *_IDS, *_NAMES})
+"""All keys of a result that says nothing."""
 
 
 def is_one(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in CALLS | RESULTS
+    return isinstance(part, dict) and str(part.get("type")) in CALLS | RESULTS
 
 
 def call_id(part: dict[str, Any]) -> str | None:
@@ -39,7 +43,7 @@ def call_id(part: dict[str, Any]) -> str | None:
 def call(part: dict[str, Any], record: int, path: JsonPath, tools: dict[str, str]) -> Block:
     found, key = call_id(part), next((key for key in _ARGUMENTS if key in part), None)
     if found is None or key is None:
-        return Block(BlockKind.OPAQUE, Place(record, path), path, content=json_text.dump_compact(part))
+        return unknown_block(part, record, path)
     name = next((part[key] for key in _NAMES if isinstance(part.get(key), str)), "")
     tools[found] = name
     is_object = not isinstance(part[key], str)
@@ -57,6 +61,9 @@ def result(
         owner, common = path, {**common, "call_id": found, "tool": tools.get(found) or named}
     is_error = part.get("isError") is True or part.get("is_error") is True
     key = next((key for key in _SAID if key in part), None)
+    if key is None and not part.keys() <= _OF_RESULTS:
+        yield replace(unknown_block(part, record, path, owner, **common), is_error=is_error)
+        return
     if key is None:
         yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, is_error=is_error, **common)
         return
@@ -86,9 +93,9 @@ def repeated(value: Any) -> Iterator[tuple[int, str]]:
     """Number and id of each part that says once more what `tool_calls` say."""
     calls, content = value.get("tool_calls"), value.get("content")
     if isinstance(calls, list) and isinstance(content, list):
-        ids = {one.get("id") for one in calls if isinstance(one, dict)}
+        ids = {str(one.get("id")) for one in calls if isinstance(one, dict)}
         for number, part in enumerate(content):
-            if isinstance(part, dict) and part.get("type") in CALLS and (found := call_id(part)) in ids:
+            if isinstance(part, dict) and str(part.get("type")) in CALLS and (found := call_id(part)) in ids:
                 yield number, str(found)
 
 

@@ -14,6 +14,7 @@ from ...core import json_text
 from ...core.transcript import Block, BlockKind, JsonPath, Place, Role
 from ..anthropic import attachment_block
 from ..engine import estimates
+from ..engine.base import unknown_block
 from ..engine.injected import is_injected
 
 CLEARED: Final = "[Old tool result content cleared]"
@@ -29,6 +30,8 @@ _SAID: Final = {
 _TEXT_FILES: Final = ("text/plain", "application/x-directory")
 """Files whose text opencode puts into a text part of its own."""
 
+_SILENT: Final = frozenset({"agent", "file", "patch", "retry", "snapshot", "step-finish", "step-start"})
+"""Parts that say nothing to the model where they are not read."""
 _ENCRYPTED: Final = ("signature", "redactedData", "reasoningEncryptedContent", "encryptedContent")
 
 
@@ -44,12 +47,17 @@ def said_blocks(part: dict[str, Any], record: int, owner: JsonPath, role: Role) 
         place = Place(record, (*owner, "text"))
         estimate = 0 if part["text"] else _encrypted(part.get("metadata"))
         yield Block(BlockKind.THINKING, place, owner, content=part["text"], estimate=estimate)
-    elif kind == "tool" and isinstance(part.get("callID"), str) and isinstance(part.get("state"), dict):
+    elif (
+        kind == "tool"
+        and isinstance(part.get("callID"), str)
+        and isinstance(part.get("state"), dict)
+        and "input" in part["state"]
+    ):
         yield Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "state", "input")),
             owner,
-            content=json_text.dump_compact(part["state"].get("input", {})),
+            content=json_text.dump_compact(part["state"]["input"]),
             tool=str(part.get("tool") or ""),
             call_id=part["callID"],
             is_object=True,
@@ -57,7 +65,9 @@ def said_blocks(part: dict[str, Any], record: int, owner: JsonPath, role: Role) 
     elif kind == "file" and role is Role.USER:
         if part.get("mime") not in _TEXT_FILES:
             yield _file(part, record, owner)
-    elif isinstance(kind, str) and kind in _SAID and role is Role.USER:
+    elif not isinstance(kind, str) or kind not in _SILENT | _SAID.keys():
+        yield unknown_block(part, record, owner)
+    elif kind in _SAID and role is Role.USER:
         yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=_SAID[kind], injected=True)
 
 
@@ -86,6 +96,10 @@ def result_blocks(part: dict[str, Any], record: int, owner: JsonPath) -> Iterato
     path = (*owner, "state")
     time = state.get("time")
     cleared = bool(time.get("compacted")) if isinstance(time, dict) else False
+    lacks_output = state.get("status") == "completed" and "output" not in state
+    if not cleared and ("status" not in state or lacks_output):
+        yield unknown_block(state, record, path, owner, **common)
+        return
     key = {"completed": "output", "error": "error"}.get(str(state.get("status")), "")
     text = state.get(key)
     if cleared or not isinstance(text, str):

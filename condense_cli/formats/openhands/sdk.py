@@ -20,7 +20,7 @@ from ...core import json_text
 from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..anthropic import BlockReader, attachment_block
 from ..engine import repeats
-from ..engine.base import Evidence, Format, not_a_message
+from ..engine.base import Evidence, Format, not_a_message, unknown_block
 from ..engine.container import Document
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
@@ -110,8 +110,7 @@ class _Reader:
                 Block(BlockKind.TOOL_CALL, place, ("tool_call",), content=arguments, tool=tool, call_id=call_id)
             )
         else:
-            text = json_text.dump_compact(call)
-            blocks.append(Block(BlockKind.OPAQUE, Place(record, ("tool_call",)), ("tool_call",), content=text))
+            blocks.append(unknown_block(call, record, ("tool_call",)))
         answer = event.get("llm_response_id")
         return Turn(Role.ASSISTANT, blocks, answer=answer if isinstance(answer, str) else None)
 

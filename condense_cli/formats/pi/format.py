@@ -9,6 +9,7 @@ https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/session
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -19,18 +20,21 @@ from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Plac
 from ..anthropic import attachment_block
 from ..engine import estimates
 from ..engine.base import Evidence, Format
+from ..engine.chain_links import not_reached, parents_exist
 from ..engine.container import Document
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
 from . import writing
-from .path import PiEntry, sent
+from .path import PiEntry, is_tree, path, sent
 
 _TYPES: Final = frozenset({
     "message", "compaction", "branch_summary", "custom_message", "model_change", "thinking_level_change", "custom",
     "label", "session_info",
 })  # fmt: skip
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "toolResult": Role.TOOL}
+_OTHERS: Final = ("bashExecution", "branchSummary", "compactionSummary", "custom", "hookMessage")
+"""Further roles of messages."""
 _TEXT_OF_SUMMARY: Final = "summary"
 
 
@@ -54,12 +58,14 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         for record, value in enumerate(values)
         if record not in document.source.unparsed and isinstance(value, dict)
     ]
+    unknown = Tally(f"entry {kind}" for kind in map(_unknown, entries) if kind)
     turns: list[tuple[Role, list[Block]]] = []
     model = None
     usages: list[Usage] = []
-    path = sent(entries)
-    compaction = path[0] if path and path[0].is_compaction else None
-    for entry in path:
+    sent_entries = sent(entries)
+    broken_at = _broken_at(entries, sent_entries)
+    compaction = sent_entries[0] if sent_entries and sent_entries[0].is_compaction else None
+    for entry in sent_entries:
         message = entry.value.get("message") if entry.value.get("type") == "message" else None
         for role, found in _turn(entry.record, entry.value):
             blocks = list(as_lazy(found, document.source))
@@ -78,9 +84,40 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         messages,
         document.source,
         model=model,
-        begins_in_middle=bool(path) and not path[0].is_compaction and path[0].parent is not None,
+        begins_in_middle=broken_at is not None,
         usages=tuple(usages),
+        unknown=tuple(unknown.items()),
+        warnings=() if broken_at is None else _not_reached(entries, broken_at),
     )
+
+
+def _unknown(entry: PiEntry) -> str:
+    """The kind of an entry that nobody knows; empty for one that is known."""
+    kind, message = entry.value.get("type"), entry.value.get("message")
+    if kind in ("compaction", "branch_summary") and not isinstance(entry.value.get(_TEXT_OF_SUMMARY), str):
+        return f"{kind} without a summary"
+    if kind != "message":
+        return "" if kind in ("session", "title", "leaf", *_TYPES) else str(kind)
+    role = message.get("role") if isinstance(message, dict) else None
+    return "" if role in (*_ROLES, *_OTHERS) else f"message of {role}"
+
+
+def _broken_at(entries: list[PiEntry], sent: list[PiEntry]) -> int | None:
+    """The record of the path's first entry, where it hangs on a missing one from which on messages would be sent.
+
+    What a compaction left out may be missing, but not the first entry that it kept.
+    """
+    if not sent or not is_tree(entries):
+        return None
+    on_path = path(entries)
+    kept = sent[0].value.get("firstKeptEntryId") if sent[0].is_compaction else None
+    is_whole = sent[0].is_compaction and (kept is None or any(entry.id == kept for entry in on_path))
+    return None if is_whole or on_path[0].value.get("parentId", 0) is None else on_path[0].record
+
+
+def _not_reached(entries: list[PiEntry], start: int) -> tuple[str, ...]:
+    earlier = sum(entry.record < start and entry.value.get("type") == "message" for entry in entries)
+    return not_reached(start, "parentId", earlier)
 
 
 def _is_older(entry: PiEntry, compaction: PiEntry | None) -> bool:
@@ -175,12 +212,12 @@ def _part(part: Any, record: int, owner: JsonPath, is_user: bool) -> Block:
         estimate = 0 if text else estimates.encrypted_thinking(signature)
         place = Place(record, (*owner, "thinking"))
         return Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
-    if kind == "toolCall" and isinstance(part.get("id"), str):
+    if kind == "toolCall" and isinstance(part.get("id"), str) and "arguments" in part:
         return Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "arguments")),
             owner,
-            content=json_text.dump_compact(part.get("arguments", {})),
+            content=json_text.dump_compact(part["arguments"]),
             tool=str(part.get("name") or ""),
             call_id=part["id"],
             is_object=True,
@@ -210,6 +247,7 @@ FORMAT = Format(
     read,
     complete=writing.complete,
     fixed=writing.fixed,
+    rules=(parents_exist("parentId"),),
     compaction=writing.write,
     summary_role=Role.USER,
 )

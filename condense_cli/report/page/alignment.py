@@ -31,12 +31,15 @@ class AlignedMessage(Struct, frozen=True):
 def align(before: Sequence[Message], after: Sequence[Message]) -> list[AlignedMessage]:
     """All messages of both. New ones are where they took the place of others: in front of these."""
     known = {block.key: position for position, message in enumerate(before) for block in message.blocks}
+    empty = {message.index: position for position, message in enumerate(before) if not message.blocks}
     now: dict[BlockKey, tuple[Position, Block]] = {}
     added: dict[int, list[tuple[Position, Block]]] = {}
     remains = [0] * len(before)
     new: list[tuple[int, AlignedMessage]] = []
     for position, message in enumerate(after):
         old = [known[block.key] for block in message.blocks if _is_old(block, known)]
+        if not message.blocks and message.index in empty:
+            old = [empty[message.index]]
         if not old:
             # The line between a summary and the next message follows the summary.
             follows = bool(new) and new[-1][1].blocks[0].position == (position - 1, 0)

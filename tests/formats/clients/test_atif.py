@@ -10,6 +10,7 @@ from agent_work import WORK, shape
 from build import configuration, one_pass, texts
 
 from condense_cli import api
+from condense_cli.config.overrides import Overrides
 from condense_cli.formats import parse
 
 Json = dict[str, Any]
@@ -79,3 +80,13 @@ def test_events_of_the_adk() -> None:
     blocks = [block for _, block in transcript.blocks() if block.answers]
     assert [(block.kind.value, block.is_error) for block in blocks[:2]] == [("opaque", False), ("tool_result", True)]
     assert texts(transcript)[0] == "Fix the bug."
+
+
+# The schema asks for numbers; exports without any stay without.
+def test_steps_without_numbers_get_none() -> None:
+    value = trajectory()
+    for step in value["steps"]:
+        del step["step_id"]
+    result = api.condense(api.loads(json.dumps(value)), preset="max", overrides=Overrides(keep_recent=1))
+    assert result.transcript.has_new_summary
+    assert not any("step_id" in step for step in json.loads(api.dump(result))["steps"])

@@ -85,6 +85,27 @@ def test_a_missing_parent_with_an_impossible_time() -> None:
 
 
 # What is left out for want of a counterpart is told.
+# The client bridges a gap of seconds, not one of minutes: what is before it, it leaves out without a word.
+def test_a_missing_parent_is_said() -> None:
+    records = [GO, reply(2, 1, "m2", text("Looking.")), said(3, 2, "And now?"), reply(4, 3, "m4", text("Now this."))]
+    late = {**said(300, 4, "Go on."), "parentUuid": uuid(99)}
+    transcript = session(*records, late, reply(301, 300, "m301", text("Done.")))
+    assert turns(transcript) == [["Go on."], ["Done."]]
+    assert transcript.warnings == (
+        "The parentUuid of record 5 names no record in the file. The client begins there and never sends 4 messages "
+        "before it; they stay in the file.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "said_of_it"), [("type", "None"), ("message", "user without message"), ("uuid", "user")]
+)
+def test_records_that_lack_what_they_need_are_counted(key: str, said_of_it: str) -> None:
+    odd = {name: value for name, value in said(3, 2, "And now?").items() if name != key}
+    transcript = session(GO, reply(2, 1, "m2", text("Looking.")), odd)
+    assert transcript.unknown == ((f"record {said_of_it}", 1),)
+
+
 def test_calls_and_results_that_are_left_out_are_told() -> None:
     (warning,) = session(*CASES["calls that were never answered are left out"].records).warnings
     assert warning == "The client does not send calls without a result (2); they stay in the file."

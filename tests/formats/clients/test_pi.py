@@ -12,7 +12,7 @@ from pi_sessions import HEADER, Json, answer, call, entry, first_version, said
 from condense_cli import api
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import BlockKind, Role, Transcript
-from condense_cli.formats import parse, serialize
+from condense_cli.formats import format_named, parse, serialize
 from condense_cli.ledger.collect import collect
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls import tools
@@ -215,3 +215,19 @@ def test_sessions_of_oh_my_pi() -> None:
     lines = [title, header, init, *entries]
     assert texts(loaded(lines)) == texts(loaded(session()))
     assert written(loaded(lines), BATCH)[:3] == lines[:3]
+
+
+# pi reads from the last entry up to the first one whose parent is not there; it says nothing of those before.
+@pytest.mark.parametrize("parent", ["lost", ...])
+def test_a_missing_parent_is_said(parent: Any) -> None:
+    records = session()
+    records[6] = {key: value for key, value in records[6].items() if key != "parentId"}
+    records[6] |= {} if parent is ... else {"parentId": parent}
+    transcript = loaded(records)
+    assert transcript.begins_in_middle
+    assert transcript.warnings == (
+        "The parentId of record 7 names no record in the file. The client begins there and never sends 3 messages "
+        "before it; they stay in the file.",
+    )
+    assert [fault.rule for rule in format_named("pi").rules for fault in rule(transcript)] == ["parents_exist"]
+    assert loaded(session()).warnings == ()

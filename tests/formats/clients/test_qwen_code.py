@@ -10,7 +10,7 @@ from build import texts
 from further_agents import WRITABLE
 
 from condense_cli.core.transcript import Role, Transcript
-from condense_cli.formats import parse
+from condense_cli.formats import format_named, parse
 
 Json = dict[str, Any]
 
@@ -77,3 +77,37 @@ def test_calls_without_ids() -> None:
     calls = [block.call_id for block in blocks if block.kind.value == "tool_call"]
     assert calls == [block.answers for block in blocks if block.answers]
     assert len(set(calls)) == 3
+
+
+# The client begins behind a link that leads nowhere: what is before it is not sent, and nobody would know.
+def test_a_missing_parent_is_said() -> None:
+    lines = records()
+    lines[4] = {**lines[4], "parentUuid": "lost"}
+    transcript = loaded(lines)
+    assert transcript.begins_in_middle
+    assert min(block.place.record for _, block in transcript.blocks()) == 4
+    (warning,) = transcript.warnings
+    assert "The parentUuid of record 5 names no record in the file" in warning
+    assert "4 messages before it" in warning
+    assert [fault.rule for rule in format_named("qwen-code").rules for fault in rule(transcript)] == ["parents_exist"]
+    assert not loaded(records()).begins_in_middle
+
+
+# Records that do not say who they are, and what the client keeps beside the conversation, are passed over.
+def test_records_that_the_client_does_not_read() -> None:
+    lines = records()
+    beside = {**lines[-1], "uuid": "beside", "parentUuid": "nowhere", "subtype": "session_artifact_event"}
+    nameless = {key: value for key, value in lines[0].items() if key != "parentUuid"}
+    transcript = loaded([*lines, {**nameless, "uuid": "other"}, beside])
+    assert texts(transcript) == texts(loaded(records()))
+    assert transcript.unknown == (("record that is none of a session", 1),)
+
+
+# A message may be in pieces, of which the first says what comes before.
+def test_pieces_of_a_message() -> None:
+    lines = records()
+    answer = next(n for n, line in enumerate(lines) if line["type"] == "assistant" and line["uuid"].startswith("u"))
+    more = {**lines[answer], "parentUuid": "nowhere", "message": {"role": "model", "parts": [{"text": "And more."}]}}
+    transcript = loaded([*lines[: answer + 1], more, *lines[answer + 1 :]])
+    assert len(transcript.messages) == len(loaded(records()).messages)
+    assert "And more." in [block.text for block in transcript.messages[1].blocks]

@@ -1,0 +1,117 @@
+"""Whether what was read is understood. A file in which calls, results or most of the text are not is refused.
+
+A part of an unknown kind is carried along, and said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..core import json_text
+from ..core.markers import SPELLED
+from ..core.plurals import plural
+from ..core.transcript import IN_STRING, Block, BlockKind, Transcript
+from ..errors import UnknownFormatError
+from .engine.base import records_of
+
+_OF_RESULTS: Final = ("result", "output", "response", "observation")
+_OF_CALLS: Final = ("call", "tool", "function", "invocation")
+_MOST_NAMED: Final = 4
+_BEGINNING: Final = 3
+"""Records that may tell whose a file is: the first may be a system prompt."""
+_LONGEST_KIND: Final = 30
+_FEWEST: Final = 8
+"""Of so many calls or results one has a text, if any of them should."""
+_UNDER: Final = "If the file has some, they are under a key that is not known."
+_BARE: Final = {
+    BlockKind.TOOL_CALL: f"None of the {{}} calls has arguments. {_UNDER}",
+    BlockKind.TOOL_RESULT: f"None of the {{}} results has a text. {_UNDER}",
+}
+
+
+def checked(transcript: Transcript) -> Transcript:
+    """The transcript, with a warning about parts that are not understood, and about calls or results without a text.
+
+    Raises UnknownFormatError where most of the calls, the results or the text are not understood. Not where something
+    of ours is in it: that file was understood once, and is smaller now by what was understood.
+    """
+    unknown: list[Block] = []
+    empty, full = Tally[BlockKind](), set[BlockKind]()
+    for message in transcript.messages:
+        for block in message.blocks:
+            if block.is_unknown:
+                unknown.append(block)
+            elif block.content in ("", "{}") and not block.estimate:
+                empty[block.kind] += 1
+            else:
+                full.add(block.kind)
+    bare = [(kind, words) for kind, words in _BARE.items() if empty[kind] >= _FEWEST and kind not in full]
+    said = [words.format(empty[kind]) for kind, words in bare]
+    if unknown:
+        said.append(_said_of(transcript, unknown))
+    return replace(transcript, warnings=(*transcript.warnings, *said)) if said else transcript
+
+
+def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
+    kinds = Tally(map(_kind, unknown))
+    named = ", ".join([*map(repr, [*kinds][:_MOST_NAMED]), *(["…"] if len(kinds) > _MOST_NAMED else [])])
+    said, wrong = f"{named}, first {_place(unknown[0])}", _not_understood(transcript, unknown)
+    if wrong and not SPELLED.search(transcript.source.data):
+        from .foreign import foreign
+
+        beginning = islice(records_of(transcript.source), _BEGINNING)
+        if kind := next(filter(None, (foreign(value) for _, value in beginning)), None):
+            raise UnknownFormatError(f"It is {kind.what}.", kind.instead)
+        raise UnknownFormatError(
+            f"It was read as {transcript.format}, but {wrong} in it cannot be understood: {said}.",
+            "If it is of another format, name that with --format.",
+        )
+    parts = plural(len(unknown), "part")
+    return f"{parts} of the messages cannot be understood and will not be changed: {said}."
+
+
+def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:
+    """Name what is for the most part not understood; empty where there is nothing such."""
+    blocks = [block for _, block in transcript.blocks()]
+    results = sum(_is_result(block) for block in unknown)
+    calls = sum(not _is_result(block) and _is_named(block, _OF_CALLS) for block in unknown)
+    known_calls = sum(block.kind is BlockKind.TOOL_CALL or bool(block.server_call) for block in blocks)
+    known_results = sum(bool(block.answers) and not block.is_unknown for block in blocks)
+    if results > known_results:
+        return "most of the results"
+    if calls > known_calls:
+        return "most of the calls"
+    return "most of the text" if 2 * _size(unknown) > _size(blocks) else ""
+
+
+def _size(blocks: Sequence[Block]) -> int:
+    return sum(len(block.text) for block in blocks)
+
+
+def _place(block: Block) -> str:
+    where = ".".join(str(key) for key in block.place.path if key != IN_STRING)
+    return f"in record {block.place.record + 1}" + (f" at {where}" if where else "")
+
+
+def _kind(block: Block) -> str:
+    """Name a block by its type, or by its first keys where it has none."""
+    if block.api_type:
+        return block.api_type
+    value = json_text.parse_text(block.text)
+    if isinstance(value, dict) and "type" in value:
+        return f"type {json_text.dump_compact(value['type'])[:_LONGEST_KIND]}"
+    return ", ".join([*map(str, value)][:3]) if isinstance(value, dict) else type(value).__name__
+
+
+def _is_result(block: Block) -> bool:
+    return bool(block.answers) or _is_named(block, _OF_RESULTS)
+
+
+def _is_named(block: Block, words: Sequence[str]) -> bool:
+    kind = _kind(block).lower()
+    return any(word in kind for word in words)

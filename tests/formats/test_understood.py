@@ -1,0 +1,232 @@
+"""Input that is not understood is refused by name, or said; never called valid, and never 0 % saved without a word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import claude_tree
+import further_agents
+import pytest
+from agent_work import WORK, answer, asked
+from agent_work import call as function
+from build import LONG, assistant, call, result, text, user
+from helpers import condense, listing
+
+from condense_cli import api
+from condense_cli.core.transcript import BlockKind
+from condense_cli.errors import ExitStatus, UnknownFormatError
+from condense_cli.formats import parse
+from condense_cli.live.conversation import Live
+from condense_cli.live.decisions import DecisionKind
+from condense_cli.proxy.compress import compressed, order_of
+from condense_cli.rules.validity import validate
+
+Json = dict[str, Any]
+
+
+def converse(turns: int = 4) -> list[Json]:
+    """Messages of Amazon Bedrock's Converse API."""
+    messages = [{"role": "user", "content": [{"text": "Read."}]}]
+    for number in range(turns):
+        asked = {"toolUseId": f"t{number}", "name": "read", "input": {"path": f"{number}.py"}}
+        told = {"toolUseId": f"t{number}", "content": [{"text": listing(number)}]}
+        messages += [
+            {"role": "assistant", "content": [{"toolUse": asked}]},
+            {"role": "user", "content": [{"toolResult": told}]},
+        ]
+    return messages
+
+
+def amp(turns: int = 4) -> list[Json]:
+    """Messages of a thread of Amp: calls are Anthropic's, results are not."""
+    messages: list[Json] = [user([text("Read.")])]
+    for number in range(turns):
+        run = {"status": "done", "result": {"content": listing(number)}}
+        messages.append(assistant([call(f"t{number}", "Read", path="a.py")]))
+        messages.append(user([{"type": "tool_result", "toolUseID": f"t{number}", "run": run}]))
+    return [message | {"messageId": number} for number, message in enumerate(messages)]
+
+
+def iflow() -> list[Json]:
+    """Records of iFlow CLI: Claude Code's keys, and replies that hang on the record of the user."""
+    records = [claude_tree.said(1, None, "Read.")]
+    for number in range(2, 8, 2):
+        records.append(claude_tree.reply(number, 1, f"m{number}", call(f"t{number}", "read_file")))
+        told = {"functionResponse": {"id": f"t{number}", "response": {"output": listing(number)}}}
+        records.append(claude_tree.said(number + 1, number, [result(f"t{number}", told)]))
+    return [record | {"sessionId": f"session-{claude_tree.SESSION}"} for record in records]
+
+
+FOREIGN = {
+    "Amazon Bedrock's Converse API": json.dumps(converse()).encode(),
+    "Bedrock's Converse": json.dumps({"modelId": "m", "messages": converse()}).encode(),
+    "thread of Amp": json.dumps({"v": 12, "id": "T-1", "messages": amp()}).encode(),
+    "session of iFlow CLI": "".join(json.dumps(record) + "\n" for record in iflow()).encode(),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("options", [(), ("--format",)])
+def test_these_are_refused_by_name(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "input.jsonl"
+    path.write_bytes(FOREIGN[name])
+    forced = (*options, "claude-code" if "iFlow" in name else "anthropic") if options else ()
+    for command in (("validate", path), ("inspect", path), ("run", path, "-n")):
+        done = condense(*command, *forced)
+        assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
+        assert name in done.message
+
+
+@pytest.mark.parametrize("messages", [converse(20), amp(20)], ids=["converse", "amp"])
+def test_a_conversation_that_goes_on_passes_as_it_is(messages: list[Json]) -> None:
+    fitted = Live(preset="speed", policy="tokens:1000", model="claude-opus-4-5", format="anthropic").fit(messages)
+    assert fitted.messages == messages
+    assert fitted.decision.kind is DecisionKind.FAILED
+    assert "which condense does not read" in fitted.decision.reason
+
+
+@pytest.mark.parametrize("messages", [converse(), amp()], ids=["converse", "amp"])
+def test_rows_of_a_gateway_are_refused(messages: list[Json]) -> None:
+    rows = [
+        {"role": "system", "content": "Be brief."},
+        *messages,
+        {"role": "tool", "tool_call_id": "c", "content": LONG},
+    ]
+    with pytest.raises(UnknownFormatError, match="which condense does not read"):
+        compressed(order_of(json.dumps({"messages": rows}).encode()))
+
+
+def exchange(number: int, **renamed: Any) -> list[Json]:
+    """A call and its result, which may have other keys."""
+    told = {**result(f"t{number}", listing(number)), **renamed}
+    return [assistant([call(f"t{number}", "Read", path="a.py")]), user([told])]
+
+
+# Parts that new versions of an API bring are carried along, as long as the rest is understood.
+def test_single_parts_of_unknown_kinds_are_said() -> None:
+    messages = [user("Go."), *exchange(1), *exchange(2), *exchange(3, type="tool_answer")]
+    transcript = api.loads([*messages, assistant([{"type": "hologram", "depth": 3}])])
+    (warning,) = transcript.warnings
+    assert warning.startswith("2 parts of the messages cannot be understood and will not be changed")
+    assert "'tool_answer'" in warning
+    assert "'hologram'" in warning
+    assert [block.is_unknown for _, block in transcript.blocks()].count(True) == 2
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        ([*exchange(1), *exchange(2, type="tool_answer"), *exchange(3, type="tool_answer")], "text"),
+        ([*exchange(1), *exchange(2, type="tool_output"), *exchange(3, tool_use_id=5)], "results"),
+        ([assistant([{"type": "tool_query", "id": "t", "name": "Read"}]), user(LONG)], "calls"),
+        ([assistant([{"type": "letter", "body": LONG}]), user("Thanks.")], "text"),
+    ],
+)
+def test_what_is_not_understood_for_the_most_part_is_refused(messages: list[Json], said: str) -> None:
+    with pytest.raises(UnknownFormatError, match=f"read as anthropic, but most of the {said} in it cannot be"):
+        api.loads([user("Go."), *messages], format="anthropic")
+
+
+# Whoever wrote it wants to know where to look.
+@pytest.mark.parametrize("kind", [["text"], {"a": 1}, 5])
+def test_a_type_that_is_no_string_is_named_with_its_place(kind: object) -> None:
+    calls = asked(function("c", "f", path="a.py")), answer("c", "z")
+    odd = {"role": "user", "content": [{"type": kind, "text": LONG}]}
+    with pytest.raises(UnknownFormatError, match=r"'type .*', first in record 4 at content\.0\."):
+        api.loads([user("hi"), *calls, odd])
+
+
+# It is the larger part of the file then, and was known before.
+def test_what_a_run_left_of_a_file_is_not_refused() -> None:
+    letter = assistant([{"type": "letter", "body": LONG}])
+    work = [each for number in range(9) for each in exchange(number)]
+    result = api.condense(api.loads([user("Go."), letter, *work]), preset="speed")
+    again = api.loads(api.dump(result))
+    assert len(result.receipts) > 6
+    assert len(again.warnings) == 1
+
+
+SERVERS: dict[str, Any] = {
+    "mcp": [text(f"{LONG}\nmcp")],
+    "code_execution": {"type": "code_execution_result", "stdout": f"{LONG}\nrun", "stderr": "", "return_code": 0},
+    "bash_code_execution": {"type": "bash_code_execution_result", "stdout": "", "stderr": f"{LONG}\nbash"},
+    "text_editor_code_execution": {"type": "text_editor_code_execution_view_result", "content": f"{LONG}\nview"},
+    "web_fetch": {
+        "type": "web_fetch_result",
+        "content": {"type": "document", "source": {"type": "text", "data": f"{LONG}\npage"}},
+    },
+}
+
+
+def on_server(name: str) -> list[Json]:
+    asked = {"type": "mcp_tool_use" if name == "mcp" else "server_tool_use", "id": f"s_{name}", "name": name}
+    told = {"type": f"{name}_tool_result", "tool_use_id": f"s_{name}", "content": SERVERS[name]}
+    return [user(f"Go, {name}."), assistant([asked | {"input": {}}, told, text("Good.")])]
+
+
+@pytest.mark.parametrize("preset", ["speed", "max", "lossless"])
+def test_results_of_servers_are_results(preset: str) -> None:
+    messages = [each for name in SERVERS for each in on_server(name)]
+    later = [each for number in range(6) for each in (user(f"And {number}?"), assistant("Yes."))]
+    transcript = api.loads([*messages, *later])
+    found = [block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_RESULT]
+    assert [block.tool for block in found] == [*SERVERS]
+    assert all(block.text.startswith(LONG) and not block.answers for block in found)
+    result = api.condense(transcript, preset=preset)
+    assert result.tokens_after < result.tokens_before / 2
+    assert validate(api.loads(api.dump(result))) == []
+
+
+# Nothing else would be taken back by the API: what is encrypted in it is the server's own.
+def test_results_without_a_text_stay_whole() -> None:
+    found = {"type": "web_search_result", "url": "https://example.org", "encrypted_content": "QUJD"}
+    told = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [found]}
+    asked = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    transcript = api.loads([user("Go."), assistant([asked, told, text("Good.")])])
+    assert [(block.kind, block.tool) for block in transcript.messages[1].blocks[1:2]] == [
+        (BlockKind.OPAQUE, "web_search")
+    ]
+    assert not transcript.warnings
+
+
+def test_a_condensed_result_of_a_server_goes_over_in_a_conversion() -> None:
+    messages = on_server("web_fetch") + [each for n in range(6) for each in (user(f"And {n}?"), assistant("Yes."))]
+    result = api.condense(api.loads(messages), preset="speed")
+    converted = json.loads(api.convert(result, "anthropic").data)["messages"]
+    assert converted == json.loads(json.dumps(api.dump_messages(result)))
+    assert LONG not in json.dumps(converted)
+
+
+# Fields of a result that were renamed hold a text that nobody would look at.
+@pytest.mark.parametrize("client", ["qwen-code", "google-adk"])
+def test_parts_of_contents_are_known_by_their_keys(client: str) -> None:
+    data = further_agents.WRITABLE[client](WORK).replace(b'"functionResponse"', b'"functionAnswer"')
+    data = data.replace(b'"function_response"', b'"function_answer"')
+    with pytest.raises(UnknownFormatError, match=r"most of the .*function_?[aA]nswer"):
+        parse(data)
+
+
+def chat(turns: int = 12) -> list[Json]:
+    """Messages of Chat Completions of which only texts are left when their calls go."""
+    calls = [
+        each
+        for number in range(turns)
+        for each in (asked(function(f"c{number}", "read_file", path="a.py")), answer(f"c{number}", listing(number)))
+    ]
+    return [user("Fix it."), *calls, *(each for n in range(6) for each in (assistant(f"Done {n}."), user(f"Now {n}.")))]
+
+
+# Both APIs take such messages, so that nothing tells which one they are for; the model does, where it is named.
+def test_an_output_of_texts_alone_says_what_to_read_it_as(tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text(json.dumps(chat()))
+    done = condense("run", "chat.json", "-p", "max", "-o", "out.json", cwd=tmp_path)
+    assert "recognized as anthropic. Name --format openai-chat" in " ".join(done.stderr.split())
+    assert condense("validate", "out.json", "--format", "openai-chat", cwd=tmp_path).status == ExitStatus.DONE
+    (tmp_path / "request.json").write_text(json.dumps({"model": "gpt-5", "messages": chat()}))
+    done = condense("run", "request.json", "-p", "max", "-o", "smaller.json", cwd=tmp_path)
+    assert "--format" not in done.stderr
+    assert api.load(tmp_path / "smaller.json").format == "openai-chat"
+    (tmp_path / "short.json").write_text(json.dumps(chat(2)))
+    assert "--format" not in condense("run", "short.json", "-p", "speed", "-n", cwd=tmp_path).stderr

@@ -1,0 +1,157 @@
+"""Values of odd types, and names that nobody knows: refused, said, or read as before. Never an error of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import odd_values
+import pytest
+from helpers import condense
+
+from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.errors import CondenseError
+from condense_cli.formats import parse
+from condense_cli.live.conversation import Live
+from condense_cli.rules.validity import validate
+
+NAMES = list(odd_values.samples())
+LISTS: list[Any] = [[], {"a": [1]}]
+COMMANDS: list[tuple[str, ...]] = [
+    ("run", "F", "-n", "--explain", "--html", "page.html"),
+    ("run", "F", "-p", "max", "-o", "out", "--force", "--html", "page.html"),
+    ("run", "F", "--target-percent", "40", "-o", "out", "--force"),
+    ("run", "F", "--slim", "-o", "out", "--force"),
+    ("run", "F", "--to", "anthropic", "-o", "out", "--force"),
+    ("run", "F", "--to", "openai-responses", "-o", "out", "--force"),
+    ("restore", "F", "-o", "out", "--force"),
+    ("inspect", "F"),
+    ("inspect", "F", "--json"),
+    ("validate", "F", "--json"),
+    ("diff", "F", "-p", "max"),
+    ("estimate", "F"),
+    ("recap", "F"),
+    ("check", "F", "--json"),
+    ("show", "F", "1"),
+]
+
+
+def format_of(name: str) -> str:
+    return name.removeprefix("compacted-").partition(".")[0].partition(",")[0].partition(" ")[0]
+
+
+# What tells parts apart is looked up in sets and tables, where a list or an object cannot be.
+@pytest.mark.parametrize("name", NAMES)
+def test_lists_and_objects_in_place_of_any_value_are_read_or_refused(name: str) -> None:
+    value, write = odd_values.loaded(odd_values.samples()[name])
+    form = None if name.startswith("mixed") else format_of(name)
+    for path in odd_values.of_every_shape(value):
+        for odd in LISTS:
+            old = odd_values.put(value, path, odd)
+            for forced in {None, form}:
+                try:
+                    parse(write(value), format=forced)
+                except CondenseError:
+                    pass
+                except Exception as error:
+                    raise AssertionError(f"{odd} at {path}") from error
+            odd_values.put(value, path, old)
+
+
+def drive(seed: int, folder: Path) -> None:
+    random = Random(seed)
+    name = random.choice(NAMES)
+    data = odd_values.mutated(odd_values.samples()[name], random)
+    try:
+        parse(data)
+    except CondenseError:
+        return
+    (folder / "in").write_bytes(data)
+    for command in random.sample(COMMANDS, 3):
+        done = condense(*("in" if part == "F" else part for part in command), cwd=folder)
+        assert "internal error" not in done.stderr, (seed, name, command, done.stderr[-500:])
+        assert "Traceback" not in done.stderr, (seed, name, command, done.stderr[-500:])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_command_answers(seed: int, tmp_path: Path) -> None:
+    drive(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 400, 50))
+def test_every_command_answers_many(seed: int, tmp_path: Path) -> None:
+    for each in range(seed, seed + 50):
+        drive(each, tmp_path)
+
+
+@pytest.mark.parametrize("odd", [["text"], {"a": 1}, None, 5])
+@pytest.mark.parametrize("key", ["type", "role"])
+def test_a_conversation_that_goes_on_passes_as_it_is(key: str, odd: object) -> None:
+    part: dict[str, Any] = {"type": "text", "text": "x"}
+    message: dict[str, Any] = {"role": "user", "content": [part]}
+    (part if key == "type" else message)[key] = odd
+    live = Live(preset="speed", policy="tokens:1", model="claude-opus-4-5")
+    for messages in ([message], [message, {"role": "assistant", "content": "y"}, message]):
+        assert live.fit(messages).messages == messages
+
+
+def says(transcript: Transcript) -> tuple[int, int]:
+    """How many blocks it has, and how many characters they hold."""
+    texts = [block.text for _, block in transcript.blocks()]
+    return len(texts), sum(map(len, texts))
+
+
+UNDERSTOOD = {
+    "anthropic", "openai-chat", "openai-responses", "claude-code", "roo", "cline", "qwen-code", "google-adk",
+    "langchain", "inspect", "tau2", "swe-agent", "mini-swe-agent", "session-trace", "pi", "codex", "atif",
+}  # fmt: skip
+"""Formats whose readers tell all names that are new to them."""
+
+BESIDE = {
+    "codex": {"summary", "type", "role", "replacement_history"},
+    "anthropic": {"source", "data"},
+    "claude-code": {"source", "data"},
+    "openai-chat": {"reasoning_content", "tool_calls"},
+    "atif": {"tool_calls"},
+    "pi": {"firstKeptEntryId"},
+    "roo": {"condenseId", "condenseParent", "ts"},
+}
+"""Keys whose absence means something else, or of which a copy is left: a file without them is another, and whole."""
+
+
+def is_noticed(name: str, data: bytes, before: Transcript) -> bool:
+    try:
+        after = parse(data)
+    except CondenseError:
+        return True
+    if (after.warnings, after.unknown) != (before.warnings, before.unknown) or validate(after) != validate(before):
+        return True
+    return all(new >= old for new, old in zip(says(after), says(before), strict=True))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if format_of(name) in UNDERSTOOD])
+def test_names_that_are_new_are_noticed(name: str) -> None:
+    """Keys, and types of parts and records, renamed one after the other: nothing of the conversation goes unsaid."""
+    data = odd_values.samples()[name]
+    before = parse(data)
+    value, write = odd_values.loaded(data)
+    keys = {path[-1] for path in odd_values.paths(value) if isinstance(path[-1], str)}
+    for key in sorted(keys - BESIDE.get(before.format, set())):
+        assert is_noticed(name, write(odd_values.renamed(value, key)), before), key
+    kinds = {block.api_type for _, block in before.blocks()} | {"text", "tool_use", "tool_result", "function_call"}
+    for kind in sorted(kinds | {kind.value for kind in BlockKind}):
+        assert is_noticed(name, write(odd_values.retyped(value, kind)), before), kind
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if format_of(name) in ("claude-code", "qwen-code", "pi")])
+def test_parents_that_are_missing_are_noticed(name: str) -> None:
+    data = odd_values.samples()[name]
+    before = parse(data)
+    records, write = odd_values.loaded(data)
+    for path in odd_values.paths(records):
+        if path[-1] in ("parentUuid", "parentId") and records[path[0]][path[-1]] is not None:
+            old = odd_values.put(records, path, "nowhere")
+            assert is_noticed(name, write(records), before), path
+            odd_values.put(records, path, old)
