@@ -37,8 +37,7 @@ from .settings import ProxySettings
 from .states import SharedState
 
 _ANYTHING: Final = [
-    {"role": role, "content": f"line {number}\n" * 400}
-    for number, role in enumerate(("user", "assistant", "user") * 3)
+    {"role": role, "content": f"line {number}\n" * 400} for number, role in enumerate(("user", "assistant", "user") * 3)
 ]
 
 

@@ -175,7 +175,7 @@ def test_writing_that_breaks_off_leaves_the_old_file_and_nothing_else(
         raise error
 
     with monkeypatch.context() as patch, unharmed(tmp_path):
-        patch.setattr(*((Path, step) if step == "replace" else (os, step)), fail)
+        patch.setattr(Path if step == "replace" else os, step, fail)
         with pytest.raises((OutputError, KeyboardInterrupt, MemoryError)):
             files.write_bytes(target, b"new")
 
