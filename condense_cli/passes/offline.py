@@ -36,10 +36,10 @@ class Offline:
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         texts = [task for task in tasks if isinstance(task, TextTask)]
         shortened = self._shortened(texts, messages) if texts else {}
+        batches = [task for task in tasks if isinstance(task, BatchTask)]
+        written = iter(self._batches(batches, messages) if batches else ())
         return [
-            self._batch(task, messages)
-            if isinstance(task, BatchTask)
-            else Written(shortened[task], OFFLINE, is_extract=True)
+            next(written) if isinstance(task, BatchTask) else Written(shortened[task], OFFLINE, is_extract=True)
             for task in tasks
         ]
 
@@ -54,19 +54,35 @@ class Offline:
         texts = shorten_each(survey, limits)
         return {task: texts[key] for task, key in keys.items()}
 
-    def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
-        from ..extractive.shared_budget import summarize
+    def _batches(self, tasks: Sequence[BatchTask], messages: Sequence[Message]) -> list[Outcome]:
+        """Lines for all summaries, chosen together, so that one need not say what another does.
 
-        # An earlier summary that is renewed alone gives way to the new one.
-        gone = {message.index for message in task.messages or [each for each in messages if each.is_summary]}
-        first = next(position for position, message in enumerate(messages) if message.index in gone)
-        after = [message for message in messages[first:] if message.index not in gone]
-        ours = [*_said_before(task, messages[first]), *task.messages]
-        survey = self._survey([*messages[:first], *ours, *after])
-        if task.room is None:  # It is asked once then.
+        Lines of earlier summaries compete with the others.
+        """
+        from ..extractive.shared_budget import summaries
+
+        task_at = {position: number for number, task in enumerate(tasks) for position in task.positions}
+        runs: list[list[int]] = [[] for _ in tasks]
+        read: list[Message] = []
+        for position, message in enumerate(messages):
+            number = task_at.get(position)
+            if number is None:
+                read.append(message)
+                continue
+            task = tasks[number]
+            if task.previous and position == task.positions[0]:
+                runs[number].append(len(read))
+                read.append(_said_before(task.previous, message))
+            if not message.is_summary:
+                runs[number].append(len(read))
+                read.append(message)
+        survey = self._survey(read)
+        if all(task.room is None for task in tasks):  # It is asked once then.
             self._last = None
-        text = summarize(survey, first, first + len(ours), self._budget(task))
-        return Written(text, OFFLINE) if text else Refused("not one line fits into its tokens")
+        texts = summaries(survey, runs, sum(map(self._budget, tasks)))
+        if not texts:
+            return [Refused("not one line fits into its tokens") for _ in tasks]
+        return [Written(text, OFFLINE) for text in texts]
 
     def _survey(self, messages: list[Message]) -> Survey:
         """The same as the last time where it was asked for the same: only the room was another."""
@@ -79,18 +95,16 @@ class Offline:
     def _budget(self, task: BatchTask) -> int:
         if task.max_tokens is not None:
             return task.max_tokens
-        replaced = sum(map(self.count.message, task.messages)) or self.count(task.previous)
+        replaced = sum(map(self.count.message, task.messages))
         usual = max(_LEAST, min(_MOST, replaced // _SHARE))
         # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
         return usual if task.room is None else min(max(task.room, _LEAST_ROOM), replaced)
 
 
-def _said_before(task: BatchTask, first: Message) -> list[Message]:
-    """The earlier summary as a message of the assistant: its lines compete with the others. `first` is what goes."""
-    if not task.previous:
-        return []
+def _said_before(text: str, first: Message) -> Message:
+    """An earlier summary as a message of the assistant; `first` is what goes."""
     place = Place(first.blocks[0].place.record, ("previous",))
-    return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=task.previous, summarizes=True),))]
+    return Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=text, summarizes=True),))
 
 
 def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:

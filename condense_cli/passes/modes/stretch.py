@@ -37,11 +37,17 @@ class SummaryLimits(Struct, frozen=True):
     room: int | None = None
     gives_up_words: bool = False
 
+    def share(self, part: int, whole: int) -> SummaryLimits:
+        """Those of one of several summaries, which stands for such a part of all that is summarized."""
+        most, room = (None if limit is None else limit * part // whole for limit in (self.most, self.room))
+        return SummaryLimits(most, room, self.gives_up_words)
+
 
 class SummarizedStretch(Struct, frozen=True):
     """Messages that cost so many tokens, those of them that are `new`, which no summary stands for yet.
 
-    `said_before` are the words of earlier summaries; the ledger is that of everything up to now.
+    `said_before` are the words of earlier summaries; the ledger is that of everything up to now. `positions` are those
+    of the messages, where anybody asks for them.
     """
 
     messages: Sequence[Message]
@@ -49,13 +55,14 @@ class SummarizedStretch(Struct, frozen=True):
     said_before: str
     ledger: Ledger
     costs: int
+    positions: Sequence[int] = ()
 
     @classmethod
-    def of(cls, messages: Sequence[Message], count: Counter) -> SummarizedStretch:
+    def of(cls, messages: Sequence[Message], count: Counter, positions: Sequence[int] = ()) -> SummarizedStretch:
         earlier = _earlier(messages)
         new = [message for message in messages if not message.is_summary]
         ledger = merge(earlier.ledger, collect(new))
-        return cls(messages, new, earlier.body, ledger, sum(map(count.message, messages)))
+        return cls(messages, new, earlier.body, ledger, sum(map(count.message, messages)), positions)
 
     def listed(self, limits: SummaryLimits, count: Counter, wanted: Collection[str] = ()) -> str:
         """The ledger as text, short enough that the summary stays the larger part.
