@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, BlockKind, Message, Place, Role
 from .summaries import OFFLINE, BatchTask, Outcome, Refused, Task, TextTask, Written
@@ -57,10 +59,11 @@ class Offline:
     def _batches(self, tasks: Sequence[BatchTask], messages: Sequence[Message]) -> list[Outcome]:
         """Lines for all summaries, chosen together, so that one need not say what another does.
 
-        Lines of earlier summaries compete with the others.
+        An earlier summary stays word for word where there is room for it beside what is new; else its lines compete.
         """
         from ..extractive.shared_budget import summaries
 
+        plans = [self._plan(task) for task in tasks]
         task_at = {position: number for number, task in enumerate(tasks) for position in task.positions}
         runs: list[list[int]] = [[] for _ in tasks]
         read: list[Message] = []
@@ -71,7 +74,8 @@ class Offline:
                 continue
             task = tasks[number]
             if task.previous and position == task.positions[0]:
-                runs[number].append(len(read))
+                if not plans[number].stays:
+                    runs[number].append(len(read))
                 read.append(_said_before(task.previous, message))
             if not message.is_summary:
                 runs[number].append(len(read))
@@ -79,10 +83,11 @@ class Offline:
         survey = self._survey(read)
         if all(task.room is None for task in tasks):  # It is asked once then.
             self._last = None
-        texts = summaries(survey, runs, sum(map(self._budget, tasks)))
+        texts = summaries(survey, runs, sum(plan.budget for plan in plans))
         if not texts:
             return [Refused("not one line fits into its tokens") for _ in tasks]
-        return [Written(text, OFFLINE) for text in texts]
+        before = (f"{task.previous}\n\n" if plan.stays else "" for task, plan in zip(tasks, plans, strict=True))
+        return [Written(f"{old}{text}", OFFLINE) for old, text in zip(before, texts, strict=True)]
 
     def _survey(self, messages: list[Message]) -> Survey:
         """The same as the last time where it was asked for the same: only the room was another."""
@@ -92,13 +97,26 @@ class Offline:
             self._last = messages, Survey(messages, self.count)
         return self._last[1]
 
-    def _budget(self, task: BatchTask) -> int:
-        if task.max_tokens is not None:
-            return task.max_tokens
+    def _plan(self, task: BatchTask) -> _Plan:
         replaced = sum(map(self.count.message, task.messages))
-        usual = max(_LEAST, min(_MOST, replaced // _SHARE))
-        # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
-        return usual if task.room is None else min(max(task.room, _LEAST_ROOM), replaced)
+        share = min(_MOST, replaced // _SHARE)
+        before = self.count(f"{task.previous}\n\n") if task.previous else 0
+        if task.max_tokens is not None:
+            most = task.max_tokens
+        elif task.room is None:
+            most = before + max(_LEAST, share)
+        else:
+            # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
+            most = min(max(task.room, _LEAST_ROOM), before + replaced)
+        stays = before > 0 and most - before >= min(max(_LEAST_ROOM, share), replaced)
+        return _Plan(most - before if stays else most, stays)
+
+
+class _Plan(Struct, frozen=True):
+    """How many tokens are free to lines of a batch; whether an earlier summary `stays` as it is besides."""
+
+    budget: int
+    stays: bool
 
 
 def _said_before(text: str, first: Message) -> Message:
