@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,13 +18,13 @@ from .survey import Survey
 
 
 class Shortened(Struct, frozen=True):
-    """What fits into a budget: texts in their places, where they were long, and the summary of the others.
+    """What fits into a budget: texts in their places, where they were long, and summaries of the others, one a run.
 
     `tokens` are those of both; where not even markers fit they are more than the budget.
     """
 
     texts: dict[Key, Text]
-    summary: str
+    summaries: Sequence[str]
     tokens: int
 
 
@@ -71,10 +71,10 @@ class SharedBudget:
     def within(self, budget: int) -> Shortened:
         """As much of the parts as fits into so many tokens, shared so that most of what later work needs stays."""
         if self._sections is None and self.tokens <= budget:
-            return Shortened({}, "", self.tokens)
+            return Shortened({}, (), self.tokens)
         filled, self._filled = self._filled, None
         choice = filled[1] if filled is not None and filled[0] == budget else self._choice()
-        found = Shortened({}, "", 0)
+        found = Shortened({}, (), 0)
 
         def measure() -> int:
             nonlocal found  # What is measured last is what is chosen in the end.
@@ -130,8 +130,8 @@ class SharedBudget:
         """What is chosen, and the tokens of that."""
         count = self._survey.count
         texts = dict(self._texts(choice))
-        summary = self._sections.written(self._stretches[: self._told], choice.kept) if self._sections else ""
-        return Shortened(texts, summary, count(summary) + sum(map(count, texts.values())))
+        summaries = self._sections.written(self._stretches[: self._told], choice.kept) if self._sections else ()
+        return Shortened(texts, summaries, sum(map(count, summaries)) + sum(map(count, texts.values())))
 
     def _texts(self, choice: Choice) -> Iterator[tuple[Key, Text]]:
         """The parts in their places; from one budget to the next most of them stay as they are."""
@@ -154,10 +154,15 @@ def shorten_to_budget(survey: Survey, keys: Iterable[Key], budget: int) -> dict[
 
 
 def summarize(survey: Survey, first: int, stop: int, budget: int) -> str:
-    """Lines of the messages at positions `[first, stop)` that have at most `budget` tokens with their headings.
+    """Lines of the messages at positions `[first, stop)`, as one of the `summaries`."""
+    return "".join(summaries(survey, [range(first, stop)], budget))
+
+
+def summaries(survey: Survey, runs: Sequence[Collection[int]], budget: int) -> Sequence[str]:
+    """Lines of the messages in each run of positions; all of them have at most `budget` tokens with their headings.
 
     What the messages outside say, and what the user wrote, counts as said. Empty where not even that fits that there is
     no line.
     """
-    found = SharedBudget(Priced(survey), (), Sections(survey, range(first, stop))).within(budget)
-    return found.summary if found.tokens <= budget else ""
+    found = SharedBudget(Priced(survey), (), Sections(survey, runs)).within(budget)
+    return found.summaries if found.tokens <= budget else ()

@@ -25,7 +25,9 @@ todos are not in it: the ledger has them, word for word.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter as Tally
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -50,15 +52,16 @@ class _Section(Struct):
 
 
 class Sections:
-    """The parts of the messages at some positions that may be told in a summary, each with its heading.
+    """The parts of messages that may be told in summaries, one for each run of positions, each with its heading.
 
     `keys` are those parts in order, `openings` what each costs besides its units, `headings` the tokens of the
     headings, by their numbers, and `tokens` what all of them take. Of parts that are `unsaid` nothing is told.
     """
 
-    def __init__(self, survey: Survey, positions: Collection[int]) -> None:
+    def __init__(self, survey: Survey, runs: Sequence[Collection[int]]) -> None:
         self._survey = survey
-        self._messages = len(positions)
+        self._messages = [len(positions) for positions in runs]
+        self._run_of = {position: number for number, positions in enumerate(runs) for position in positions}
         self.keys: list[Key] = []
         self.unsaid: list[Key] = []
         self._titles: set[Key] = set()
@@ -66,7 +69,7 @@ class Sections:
         self._headings: dict[Key, Heading] = {}
         self._replaced: set[Key] = set()
         for key, part in survey.parts.items():
-            if key[0] not in positions:
+            if key[0] not in self._run_of:
                 continue
             heading = survey.headings.of(part)
             if not _is_told(part):
@@ -89,7 +92,8 @@ class Sections:
         numbers: dict[object, int] = {}
         for key in self.keys:
             part, heading = survey.parts[key], self._headings[key]
-            number = numbers.setdefault(key if part.call is None else id(part.call), len(self.headings))
+            owner = key if part.call is None else (self._run_of[key[0]], id(part.call))
+            number = numbers.setdefault(owner, len(self.headings))
             if number == len(self.headings):
                 self.headings.append(survey.count(f"{heading}\n"))
             if key in self._titles:
@@ -100,16 +104,22 @@ class Sections:
             self.tokens += label + survey.count(part.content)
         self.tokens += sum(self.headings)
 
-    def written(self, stretches: Sequence[Stretch], kept: Sequence[int]) -> str:
-        """The text with the units that are kept; `stretches` are those of `keys`. Without any it says that alone."""
-        survey = self._survey
+    def written(self, stretches: Sequence[Stretch], kept: Sequence[int]) -> list[str]:
+        """The text of each run with the units that are kept, or that none are; `stretches` are those of `keys`."""
         chosen = {
             key: inside
             for key, stretch in zip(self.keys, stretches, strict=True)
             if any(inside := kept[stretch.start : stretch.stop])
         }
-        told = self._without_replaced_alone(chosen)
-        left_out = len({*self.keys} - {*told} - self._titles)
+        told: list[list[Key]] = [[] for _ in self._messages]
+        for key in self._without_replaced_alone(chosen):
+            told[self._run_of[key[0]]].append(key)
+        left_out = Tally(self._run_of[key[0]] for key in {*self.keys} - set(chain(*told)) - self._titles)
+        return [self._text(number, keys, chosen, left_out[number]) for number, keys in enumerate(told)]
+
+    def _text(self, run: int, told: Sequence[Key], chosen: Mapping[Key, Sequence[int]], left_out: int) -> str:
+        """The text of a run, of which so many parts are left out whole."""
+        survey = self._survey
         sections: list[_Section] = []
         of_call: dict[int, _Section] = {}
         for key in told:
@@ -131,7 +141,7 @@ class Sections:
             section.lines += [*_label(part, section.newest), lines]
             section.newest = part
         missing = f"{plural(left_out, 'text is', 'texts are')} left out whole." if left_out else ""
-        messages = plural(self._messages, "message")
+        messages = plural(self._messages[run], "message")
         if not sections:
             return f"No lines of {messages} were picked. {missing}".rstrip()
         opening = f"Lines picked from {messages}, as they stood. {missing}".rstrip()

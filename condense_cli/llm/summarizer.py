@@ -29,7 +29,8 @@ from .spending import Spent
 from .summaries import summarize, window_of
 
 _USUAL_LIMIT: Final = 4_000
-"""Tokens of a batch summary where neither the configuration nor the profile says how long it may get."""
+"""Tokens of a batch summary where neither the configuration nor the profile says how long it may get, besides those of
+an earlier summary that it takes over."""
 _OF_WINDOW: Final = 8
 """Such a summary takes at most one part of so many of the window: the parts of a long text and their summaries, joined,
 have to find room as well."""
@@ -237,8 +238,10 @@ class Summaries:
                 replaced=tokens,
                 checklist=of_text(task.text, task.min_facts, task.max_tokens),
             )
-        limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT, window_of(access) // _OF_WINDOW)
-        replaced = sum(map(self.count.message, task.messages)) + self.count(task.previous)
+        before = self.count(task.previous)
+        usual = min(access.profile.max_tokens, _USUAL_LIMIT + before, window_of(access) // _OF_WINDOW)
+        limit = task.max_tokens or usual
+        replaced = sum(map(self.count.message, task.messages)) + before
         return PromptTask(
             Subject.CONVERSATION,
             flattened(task.messages),

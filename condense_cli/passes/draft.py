@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from itertools import chain
 
@@ -92,9 +92,12 @@ class Draft:
     def as_read(self, position: int, number: int) -> Message:
         """The message of the input, without references, that a block stands in; a summary of this run is its own."""
         message = self.messages[position]
-        key = message.blocks[number].key
-        found = (old for old in self._writer.messages if any(block.key == key for block in old.blocks))
-        return next(found, message)
+        return self._read.get(message.blocks[number].key, message)
+
+    @cached_property
+    def _read(self) -> dict[BlockKey, Message]:
+        """The messages of the input, without references, by their blocks."""
+        return {block.key: message for message in self._writer.messages for block in message.blocks}
 
     def put(self, position: int, number: int, block: Block) -> None:
         """Exchange one block. It is in the messages when they are asked for: many in one message cost no more."""
@@ -213,10 +216,10 @@ class Draft:
         """Take blocks out, and messages that lose all of theirs; receipts of what these cost besides."""
         return self._replaced(places, {}, pass_id)
 
-    def summarize(self, positions: Sequence[int], summaries: Sequence[Message], pass_id: str) -> list[Receipt]:
-        """Put summaries in place of the messages at some positions; receipts of what these cost besides blocks."""
+    def summarize(self, positions: Iterable[int], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
+        """Put `new` messages in place of those at some positions; receipts of what these cost besides blocks."""
         places = [(position, number) for position in positions for number in range(len(self.messages[position].blocks))]
-        return self._replaced(places, dict(zip(positions, summaries, strict=False)), pass_id)
+        return self._replaced(places, new, pass_id)
 
     def _replaced(self, places: Iterable[Address], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
         """Take blocks out and put new messages at positions; then empty messages go, and others may be joined."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, BlockKind, Message, Place, Role
 from .summaries import OFFLINE, BatchTask, Outcome, Refused, Task, TextTask, Written
@@ -36,10 +38,10 @@ class Offline:
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         texts = [task for task in tasks if isinstance(task, TextTask)]
         shortened = self._shortened(texts, messages) if texts else {}
+        batches = [task for task in tasks if isinstance(task, BatchTask)]
+        written = iter(self._batches(batches, messages) if batches else ())
         return [
-            self._batch(task, messages)
-            if isinstance(task, BatchTask)
-            else Written(shortened[task], OFFLINE, is_extract=True)
+            next(written) if isinstance(task, BatchTask) else Written(shortened[task], OFFLINE, is_extract=True)
             for task in tasks
         ]
 
@@ -54,19 +56,38 @@ class Offline:
         texts = shorten_each(survey, limits)
         return {task: texts[key] for task, key in keys.items()}
 
-    def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
-        from ..extractive.shared_budget import summarize
+    def _batches(self, tasks: Sequence[BatchTask], messages: Sequence[Message]) -> list[Outcome]:
+        """Lines for all summaries, chosen together, so that one need not say what another does.
 
-        # An earlier summary that is renewed alone gives way to the new one.
-        gone = {message.index for message in task.messages or [each for each in messages if each.is_summary]}
-        first = next(position for position, message in enumerate(messages) if message.index in gone)
-        after = [message for message in messages[first:] if message.index not in gone]
-        ours = [*_said_before(task, messages[first]), *task.messages]
-        survey = self._survey([*messages[:first], *ours, *after])
-        if task.room is None:  # It is asked once then.
+        An earlier summary stays word for word where there is room for it beside what is new; else its lines compete.
+        """
+        from ..extractive.shared_budget import summaries
+
+        plans = [self._plan(task) for task in tasks]
+        task_at = {position: number for number, task in enumerate(tasks) for position in task.positions}
+        runs: list[list[int]] = [[] for _ in tasks]
+        read: list[Message] = []
+        for position, message in enumerate(messages):
+            number = task_at.get(position)
+            if number is None:
+                read.append(message)
+                continue
+            task = tasks[number]
+            if task.previous and position == task.positions[0]:
+                if not plans[number].stays:
+                    runs[number].append(len(read))
+                read.append(_said_before(task.previous, message))
+            if not message.is_summary:
+                runs[number].append(len(read))
+                read.append(message)
+        survey = self._survey(read)
+        if all(task.room is None for task in tasks):  # It is asked once then.
             self._last = None
-        text = summarize(survey, first, first + len(ours), self._budget(task))
-        return Written(text, OFFLINE) if text else Refused("not one line fits into its tokens")
+        texts = summaries(survey, runs, sum(plan.budget for plan in plans))
+        if not texts:
+            return [Refused("not one line fits into its tokens") for _ in tasks]
+        before = (f"{task.previous}\n\n" if plan.stays else "" for task, plan in zip(tasks, plans, strict=True))
+        return [Written(f"{old}{text}", OFFLINE) for old, text in zip(before, texts, strict=True)]
 
     def _survey(self, messages: list[Message]) -> Survey:
         """The same as the last time where it was asked for the same: only the room was another."""
@@ -76,21 +97,32 @@ class Offline:
             self._last = messages, Survey(messages, self.count)
         return self._last[1]
 
-    def _budget(self, task: BatchTask) -> int:
+    def _plan(self, task: BatchTask) -> _Plan:
+        replaced = sum(map(self.count.message, task.messages))
+        share = min(_MOST, replaced // _SHARE)
+        before = self.count(f"{task.previous}\n\n") if task.previous else 0
         if task.max_tokens is not None:
-            return task.max_tokens
-        replaced = sum(map(self.count.message, task.messages)) or self.count(task.previous)
-        usual = max(_LEAST, min(_MOST, replaced // _SHARE))
-        # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
-        return usual if task.room is None else min(max(task.room, _LEAST_ROOM), replaced)
+            most = task.max_tokens
+        elif task.room is None:
+            most = before + max(_LEAST, share)
+        else:
+            # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
+            most = min(max(task.room, _LEAST_ROOM), before + replaced)
+        stays = before > 0 and most - before >= min(max(_LEAST_ROOM, share), replaced)
+        return _Plan(most - before if stays else most, stays)
 
 
-def _said_before(task: BatchTask, first: Message) -> list[Message]:
-    """The earlier summary as a message of the assistant: its lines compete with the others. `first` is what goes."""
-    if not task.previous:
-        return []
+class _Plan(Struct, frozen=True):
+    """How many tokens are free to lines of a batch; whether an earlier summary `stays` as it is besides."""
+
+    budget: int
+    stays: bool
+
+
+def _said_before(text: str, first: Message) -> Message:
+    """An earlier summary as a message of the assistant; `first` is what goes."""
     place = Place(first.blocks[0].place.record, ("previous",))
-    return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=task.previous, summarizes=True),))]
+    return Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=text, summarizes=True),))
 
 
 def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:

@@ -45,7 +45,8 @@ class BatchTask(Struct, frozen=True):
     """Messages to summarize as one, in order. `previous` is the summary of earlier ones, which this one replaces.
 
     `max_tokens` is what the configuration allows, `room` what is left of a target; None where there is none.
-    `ledger` is what was done up to now, and `listed` as much of it as follows the summary, as text.
+    `ledger` is what was done up to now, and `listed` as much of it as follows the summary, as text. `positions` are
+    those, in the whole conversation, of all that the summary takes the place of.
     """
 
     messages: tuple[Message, ...]
@@ -57,6 +58,7 @@ class BatchTask(Struct, frozen=True):
     min_facts: float = 0
     ledger: Ledger = Ledger()
     listed: str = ""
+    positions: tuple[int, ...] = ()
 
 
 Task = TextTask | BatchTask

@@ -10,7 +10,7 @@ from build import compiled
 from msgspec.structs import replace
 from real import IS_THOROUGH
 from references import is_escaped, named_lines_stay, plain_line
-from summary_laws import branch_stays, hidden_stays
+from summary_laws import branch_stays, hidden_stays, order_is_kept
 from sums import references_are_those_of_restore, savings_add_up
 from words_law import users_words_go_last
 
@@ -99,6 +99,7 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
     protected_stays(result, configuration, count)
     users_words_go_last(result, configuration, count)
     receipts_add_up(result, count)
+    order_is_kept(result)
 
 
 def untouched_is_untouched(result: Condensation, data: bytes) -> None:
@@ -278,10 +279,8 @@ def idempotent(result: Condensation, configuration: Configuration, data: bytes, 
 
 
 def _names_indices(configuration: Configuration) -> bool:
-    return any(
-        config.selection.range or (config.individual_config and config.individual_config.overrides)
-        for config in configuration.passes
-    )
+    found = (each.individual_config.overrides for each in configuration.passes if each.individual_config)
+    return any(found) or any(each.range for each in (*configuration.pins, *(c.selection for c in configuration.passes)))
 
 
 def protected_stays(result: Condensation, configuration: Configuration, count: Counter) -> None:

@@ -1,10 +1,11 @@
-"""What stays of a file into which a client writes its summaries: where it hides messages, or branches off."""
+"""Summaries as checks on one run: where they come, and what stays of a file in which a client hides or branches off."""
 
 from __future__ import annotations
 
 from condense_cli.core import json_text
 from condense_cli.core.transcript import Source
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.summaries import SUMMARIZE
 
 
 def hidden_stays(result: Condensation, after: Source) -> None:
@@ -13,7 +14,10 @@ def hidden_stays(result: Condensation, after: Source) -> None:
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed and not block.is_inserted}
     new = [message.blocks[0].text for message in result.transcript.messages if message.is_inserted]
     raws = [after.raw(record) for record in range(len(after.spans))]
-    old = [raw for raw in raws if json_text.parse(raw)["content"] not in new]
+    known = {before.raw(record) for record in range(len(before.spans))}
+    old = [
+        raw for raw in raws if raw in known or b'"condenseParent"' in raw or json_text.parse(raw)["content"] not in new
+    ]
     assert len(old) == len(before.spans)
     assert len(raws) == len(old) + len(new)
     for record, raw in enumerate(old):
@@ -33,3 +37,28 @@ def branch_stays(result: Condensation, after: Source) -> None:
     added = values.keys() - {value["id"] for value in old}
     assert {values[id]["type"] for id in added} <= {"branch_summary", "compaction"}
     assert len(added) == sum(message.is_inserted for message in result.transcript.messages)
+
+
+def order_is_kept(result: Condensation) -> None:
+    """Law 10: all that is left comes in its old order, and a summary where the messages were that it absorbed.
+
+    A message that stays ends a summary, so nothing from before it is told behind it, or the other way round.
+    """
+    places = {
+        block.key: (message.index, number)
+        for message in result.before.messages
+        for number, block in enumerate(message.blocks)
+    }
+    placed = [
+        (places.get(block.key, (message.index, 0)), block.is_inserted)
+        for message in result.transcript.messages
+        for block in message.blocks
+    ]
+    assert [place for place, _ in placed] == sorted({place for place, _ in placed})
+    borders = [(place[0], is_new) for place, is_new in placed]
+    summarized = {
+        receipt.message for receipt in result.changes if receipt.operation == SUMMARIZE and receipt.block >= 0
+    }
+    for index in summarized - {index for index, is_new in borders if not is_new}:
+        before = [is_new for border, is_new in borders if border <= index]
+        assert before[-1:] == [True], f"message {index} is told in front of a message that was older"

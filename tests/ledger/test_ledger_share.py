@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from batches import Noting, batch
-from build import anthropic, assistant, call, conversation, result, user
+from batches import Noting, again, batch
+from build import anthropic, assistant, call, conversation, read_turn, result, user
 from helpers import Records
 
 from condense_cli.core.markers import parse_summary
@@ -48,6 +48,18 @@ def test_a_tenth_of_what_is_summarized() -> None:
     most = costs(messages) // 10
     assert most < 3_000
     assert most - ENTRY < ledger_tokens(messages) <= most
+
+
+# The tenth of what is new would have no room for it.
+def test_what_an_earlier_ledger_listed_stays_listed() -> None:
+    first = batch(anthropic(user("Go on."), *edits_written(60, filler=40), assistant("Done.")), Noting([]))
+    second = batch(again(first, user("And now?"), *read_turn("new", "new.py"), assistant("So.")), Noting([]))
+    before, after = (
+        {entry.path for block in blocks if (ledger := parse_ledger(block.text)) for entry in ledger.changed}
+        for blocks in ([block for _, block in found.transcript.blocks()] for found in (first, second))
+    )
+    assert len(before) > 20
+    assert before <= after
 
 
 def test_at_most_three_thousand() -> None:

@@ -27,9 +27,10 @@ _STATE = "\n(Open file: /repo/src/app.py)\n(Current directory: /repo)\nbash-$"
 def _whole(messages: tuple[Message, ...] | list[Message], *, without: str = "\0") -> str:
     """What a summary of all messages says, but for lines that hold a word, below its first line."""
     survey = Survey(messages, COUNT)
-    sections = Sections(survey, range(len(messages)))
+    sections = Sections(survey, [range(len(messages))])
     kept = [without not in text for key in sections.keys for text in survey.units[key].texts]
-    return sections.written(stretches_of(survey, sections.keys, sections.openings), kept).partition("\n\n")[2]
+    (text,) = sections.written(stretches_of(survey, sections.keys, sections.openings), kept)
+    return text.partition("\n\n")[2]
 
 
 def _calls(*turns: tuple[str, dict[str, Any], str, bool]) -> str:

@@ -7,7 +7,20 @@ from typing import Any
 import laws
 import pytest
 from batches import Noting, again, batch, kept_because, stayed
-from build import LONG, anthropic, assistant, call, condense, configuration, conversation, marks, read_turn, text, user
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    condense,
+    configuration,
+    conversation,
+    marks,
+    openai,
+    read_turn,
+    text,
+    user,
+)
 from summarizers import Failing, Short, Wordy
 
 from condense_cli.core.markers import parse_summary
@@ -40,8 +53,8 @@ def test_what_is_pinned_stays_with_its_other_half() -> None:
     found = batch(transcript, pins=[{"regex": "NEEDLE"}])
     assert stayed(found) == [0, 7, 8, 13]
     assert kept_because(found, "call or result is kept") == {7}
-    (mark,) = marks(found)
-    assert mark.messages + len(stayed(found)) == len(transcript.messages)
+    assert [mark.messages for mark in marks(found)] == [6, 4], "one summary on each side of what stays"
+    assert [message.index for message in found.transcript.messages if message.is_inserted] == [1, 2, 9, 10]
 
 
 @pytest.mark.parametrize(
@@ -200,9 +213,7 @@ def test_windows_in_percent_count_the_turns_behind_a_summary() -> None:
 
 # A summary quotes what the user said: it may be smaller once that was cut.
 def test_a_summary_that_was_no_smaller_is_tried_again_behind_a_later_pass() -> None:
-    messages = [user("Begin."), assistant("Yes.")]
-    for number in range(40):
-        messages += [user(" ".join(f"word{number}x{other}" for other in range(60))), assistant(f"Done {number}.")]
+    words = [user(" ".join(f"word{number}x{other}" for other in range(60))) for number in range(40)]
     asked = {"type": "custom", "roles": ["user"], "age": {"min": 2}}
     summarizing = {"operation": "summarize", "summarization_config": {"keep_first": 1, "keep_last": 1}}
     cut = {"operation": "suppress", "min_tokens": 20}
@@ -210,5 +221,5 @@ def test_a_summary_that_was_no_smaller_is_tried_again_behind_a_later_pass() -> N
         {"id": "first", "mode": "batch", "selection": asked, "batch_config": summarizing},
         {"id": "second", "selection": asked, "individual_config": {"defaults": {"message_text": cut}}},
     )
-    done = laws.check_all(anthropic(*messages), configured)
+    done = laws.check_all(openai(user("Begin."), assistant("Yes."), *words, assistant("Done.")), configured)
     assert len(marks(done)) == 1

@@ -10,7 +10,7 @@ import pytest
 from build import LONG, anthropic, assistant, condense, conversation, extract, read_turn, reasons, user
 from helpers import condense_process
 
-from condense_cli.core.markers import SummaryMark, short_hash
+from condense_cli.core.markers import SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError
@@ -18,9 +18,7 @@ from condense_cli.extractive.shared_budget import SharedBudget
 from condense_cli.formats.engine.own_summaries import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.modes import division
-from condense_cli.passes.offline import Offline
 from condense_cli.passes.receipts import Kept
-from condense_cli.passes.summaries import BatchTask, Written
 
 SUMMARIZING: Final = {"extract_config": {"may_summarize": True}}
 
@@ -156,15 +154,3 @@ def test_a_summary_by_the_command_meets_the_target(tmp_path: Path) -> None:
     assert report["tokens"]["after"] <= 1_400
     summarized = next(receipt for receipt in report["passes"] if receipt["id"] == "one-summary")
     assert summarized["tokens_after"] <= 1_400
-
-
-# Nothing new stands behind an earlier summary, and it alone takes more than there is room for.
-@pytest.mark.parametrize(
-    ("previous", "is_written"), [("\n".join(f"value_{n} = {n}" for n in range(40)), True), ("", False)]
-)
-def test_a_summary_is_renewed_alone(previous: str, is_written: bool) -> None:
-    earlier = f"{SummaryMark(2, 0, '12345678', short_hash('Go on.'))}\n{previous}"
-    messages = anthropic(user("Go on."), assistant(earlier), user("Go."), assistant("Done.")).messages
-    assert messages[1].is_summary
-    (outcome,) = Offline(Counter()).summarize([BatchTask((), previous, room=30)], messages)
-    assert isinstance(outcome, Written) is is_written

@@ -62,6 +62,8 @@ def request_before(messages: Iterable[Message]) -> str:
     marks = _Marks()
     for message in messages:
         marks.pass_by(message)
+        if marks.request != NO_REQUEST:
+            break
     return marks.request
 
 

@@ -274,7 +274,10 @@ def with_forgotten(messages: tuple[Message, ...], model: str | None) -> tuple[Me
 
 
 def _is_of_user(message: Message) -> bool:
-    return message.role is Role.USER and any(block.answers is None for block in message.blocks)
+    # A summary takes the role of the user, but no new request begins with it.
+    return message.role is Role.USER and any(
+        block.answers is None and not block.looks_like_summary for block in message.blocks
+    )
 
 
 def _forgotten(message: Message) -> Message:

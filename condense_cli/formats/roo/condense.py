@@ -1,4 +1,4 @@
-"""A summary in a history of Roo Code: a message of its own, behind the messages that it hides.
+"""Summaries in a history of Roo Code: each a message of its own, behind the messages that it hides.
 
 The client keeps what it summarized: each of these messages names in `condenseParent` the `condenseId` of the
 summary, and is sent again when the summary goes.
@@ -7,7 +7,8 @@ summary, and is sent again when the summary goes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from bisect import bisect
+from collections.abc import Iterable, Iterator
 
 from ...core import json_text
 from ...core.transcript import Container, Message, Source
@@ -18,17 +19,32 @@ from ..engine.writing import join, new_record
 
 def write(rewrite: Rewrite) -> bytes:
     source = rewrite.transcript.source
-    new = [message for message in rewrite.transcript.messages if message.is_inserted]
-    hidden = {block.place.record for message in new for block in message.blocks} | rewrite.gone
-    condense_id = derived_uuid(*(message.blocks[0].text for message in new))
-    replaced = {
-        record: _hidden(rewrite, record, condense_id) if record in hidden else rewrite.record(record)
-        for record in {*hidden, *(record for record, edits in rewrite.edits.items() if edits)}
-    }
-    place = _last_of_run(new[0].blocks[0].place.record, hidden)
-    between = _between(source, place)
-    replaced[place] = between.join([replaced[place], *_records(rewrite, new, place, condense_id)])
+    summaries = list(_summaries(rewrite.transcript.messages))
+    ids = [derived_uuid(*(message.blocks[0].text for message in new)) for new in summaries]
+    firsts = [new[0].blocks[0].place.record for new in summaries]
+    hidden = {block.place.record for new in summaries for message in new for block in message.blocks} | rewrite.gone
+    replaced = {record: rewrite.record(record) for record, edits in rewrite.edits.items() if edits}
+    for record in hidden:
+        replaced[record] = _hidden(rewrite, record, ids[max(0, bisect(firsts, record) - 1)])
+    for new, first, condense_id in zip(summaries, firsts, ids, strict=True):
+        place = _last_of_run(first, hidden)
+        between = _between(source, place)
+        replaced[place] = between.join([replaced[place], *_records(rewrite, new, place, condense_id)])
     return join(source, replaced, lambda record: json_text.encode(replaced[record]), frozenset())
+
+
+def _summaries(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """Each new summary, with the line behind it where there is one."""
+    new: list[Message] = []
+    for message in messages:
+        if message.is_inserted and not any(block.leads_on for block in message.blocks):
+            if new:
+                yield new
+            new = [message]
+        elif message.is_inserted:
+            new.append(message)
+    if new:
+        yield new
 
 
 def _hidden(rewrite: Rewrite, record: int, condense_id: str) -> str:

@@ -1,7 +1,8 @@
-"""A pass in batch mode: one summary in place of the selected messages.
+"""A pass in batch mode: a summary in place of the selected messages.
 
-Protected messages, and the other half of every exchange that is not selected as a whole, stay where they are, behind
-the summary. A summary that is there already is part of the next one and goes with it.
+Protected messages, and the other half of every exchange that is not selected as a whole, stay where they are: each run
+of messages between them becomes a summary of its own. A summary that is there already is part of the next one and goes
+with it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...config.models import SummarizationConfig
 from ...core.markers import GO_ON, SummaryMark, stretch_hash
+from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import STANDING_ROLES, Block, BlockKind, Message, Place, Role
 from ...formats import format_named
 from ...formats.engine.own_summaries import request_before
@@ -23,7 +26,7 @@ from ..receipts import Kept, Receipt, all_kept, changed, tokens_in
 from ..step import Bench, Step
 from ..summaries import SUMMARIZE, BatchTask, Refused, Written, written_by
 from .approach import fitted
-from .chosen import Chosen, choose
+from .chosen import choose
 from .stretch import FRAME, SummarizedStretch, SummaryLimits
 
 _RENEWED: Final = 16
@@ -41,29 +44,43 @@ def run_batch(bench: Bench, step: Step) -> list[Receipt]:
 
 
 def _summarize(bench: Bench, step: Step, room: int | None = None) -> list[Receipt]:
-    """One summary, which may have so much `room`, or what is left of the target where nobody says it."""
-    draft = bench.draft
+    """Summaries that may have so much `room`, or what is left of the target where nobody says it."""
+    draft, count = bench.draft, bench.draft.count
+    messages = draft.messages
     wanted = (step.config.batch_config and step.config.batch_config.summarization_config) or SummarizationConfig()
     chosen = choose(draft, wanted, step.selected)
-    old = [draft.messages[position] for position in chosen.positions]
-    if all(message.is_summary for message in old):
-        return _stayed(draft, step, chosen, Kept.NOTHING_NEW)
-    stretch = SummarizedStretch.of(old, draft.count)
+    kept = all_kept(step.config.id, messages, chosen.stay, count)
+    stretches = [SummarizedStretch.of([messages[position] for position in run], count, run) for run in chosen.runs]
+    worth_it = [stretch for stretch in stretches if stretch.new and stretch.costs > FRAME + MESSAGE_TOKENS]
+    costs = sum(stretch.costs for stretch in worth_it)
     if room is None and step.target is not None:
         # What references save is mostly saved on what is summarized.
-        room = step.target - (draft.plain_tokens - stretch.costs)
-    limits = SummaryLimits(wanted.max_tokens, room)
-    listed = stretch.listed(limits, draft.count)
-    task = _task(stretch, wanted, limits, listed, draft.count(listed) + FRAME)
-    draft.forget(set(chosen.positions), step.before)  # What chooses lines takes memory itself.
-    (outcome,) = bench.summarizer.summarize([task], draft.messages)
-    if isinstance(outcome, Refused):
-        return _stayed(draft, step, chosen, Kept.NO_SUMMARY, outcome.reason)
-    if outcome.lacks:
-        listed = stretch.listed(limits, draft.count, outcome.lacks)
-    stay = all_kept(step.config.id, draft.messages, chosen.stay, draft.count)
-    receipts = put_summary(draft, step, chosen.positions, stretch, outcome, listed)
-    return stay + receipts if receipts else _stayed(draft, step, chosen, Kept.NOT_SMALLER)
+        room = step.target - (draft.plain_tokens - costs)
+    limits = [SummaryLimits(wanted.max_tokens, room).share(stretch.costs, costs) for stretch in worth_it]
+    listed = [stretch.listed(limit, count) for stretch, limit in zip(worth_it, limits, strict=True)]
+    tasks = [
+        _task(stretch, wanted, limit, text, count(text) + FRAME)
+        for stretch, limit, text in zip(worth_it, limits, listed, strict=True)
+    ]
+    draft.forget({position for stretch in worth_it for position in stretch.positions}, step.before)
+    outcomes = bench.summarizer.summarize(tasks, messages) if tasks else ()
+    summaries: list[RunSummary] = []
+    reasons = {stretch.positions[0]: (Kept.NOTHING_NEW, "") for stretch in stretches if not stretch.new}
+    for stretch, limit, text, outcome in zip(worth_it, limits, listed, outcomes, strict=True):
+        if isinstance(outcome, Refused):
+            reasons[stretch.positions[0]] = (Kept.NO_SUMMARY, outcome.reason)
+            continue
+        if outcome.lacks:
+            text = stretch.listed(limit, count, outcome.lacks)
+        summaries.append(RunSummary(stretch, outcome, text))
+    receipts = put_summaries(draft, step, summaries)
+    changed_messages = {receipt.message for receipt in receipts}
+    for stretch in stretches:
+        if stretch.messages[0].index not in changed_messages:
+            why, reason = reasons.get(stretch.positions[0], (Kept.NOT_SMALLER, ""))
+            stayed = all_kept(step.config.id, messages, dict.fromkeys(stretch.positions, why), count)
+            kept += [replace(receipt, reason=reason) for receipt in stayed]
+    return kept + receipts
 
 
 def _task(
@@ -81,57 +98,72 @@ def _task(
         wanted.validate.min_facts,
         stretch.ledger,
         listed,
+        tuple(stretch.positions),
     )
 
 
-def _stayed(draft: Draft, step: Step, chosen: Chosen, why: Kept, reason: str = "") -> list[Receipt]:
-    """Receipts where no summary is written: all messages stay."""
-    stay = chosen.stay | dict.fromkeys(chosen.positions, why)
-    receipts = all_kept(step.config.id, draft.messages, stay, draft.count)
-    return [replace(receipt, reason=reason) if receipt.kept is Kept.NO_SUMMARY else receipt for receipt in receipts]
+class RunSummary(Struct, frozen=True):
+    """A summary of a stretch, and what of its ledger is `listed` behind it."""
+
+    stretch: SummarizedStretch
+    written: Written
+    listed: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.written.text}\n\n{self.listed}" if self.listed else self.written.text
 
 
-def put_summary(
-    draft: Draft, step: Step, positions: Sequence[int], stretch: SummarizedStretch, written: Written, listed: str
-) -> list[Receipt]:
-    """Put a summary, with what is `listed` behind it, in place of the messages at some positions.
+def put_summaries(draft: Draft, step: Step, summaries: Sequence[RunSummary]) -> list[Receipt]:
+    """Put summaries, in order, in place of what they stand for, each unless it is no smaller.
 
-    Gives the receipts of what changed: none where the summary is no smaller.
+    Gives the receipts of what changed.
     """
-    count, pass_id = draft.count, step.config.id
-    text = f"{written.text}\n\n{listed}" if listed else written.text
-    first, last = draft.as_read(positions[0], 0), draft.as_read(positions[-1], -1)
-    new = _messages(text, draft, positions, stretch_hash(first.hash, last.hash))
-    if sum(map(count.message, new)) + (0 if stretch.new else _RENEWED) >= stretch.costs:
-        return []
-    tokens = tokens_in(step.before, count)
-    receipts = [
-        changed(pass_id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.why())
-        for message in stretch.messages
-        for number in range(len(message.blocks))
-    ]
-    receipts += [
-        Receipt(
-            pass_id, message.index, -1, None, None, None, SUMMARIZE, 0, count.block(message.blocks[0]),
-            reason=written_by(written.by),
-        )
-        for message in new
-    ]  # fmt: skip
-    return receipts + draft.summarize(positions, new, pass_id)
+    count, pass_id, tokens = draft.count, step.config.id, tokens_in(step.before, draft.count)
+    receipts: list[Receipt] = []
+    gone: list[int] = []
+    placed: dict[int, Message] = {}
+    for summary in reversed(summaries):
+        stretch = summary.stretch
+        behind = len(draft.messages) - len(gone) + len(placed)
+        new = _messages(summary.text, draft, stretch.positions, behind)
+        if sum(map(count.message, new)) + (0 if stretch.new else _RENEWED) >= stretch.costs:
+            continue
+        gone += stretch.positions
+        placed |= zip(stretch.positions, new, strict=False)
+        own = [
+            changed(pass_id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.why())
+            for message in stretch.messages
+            for number in range(len(message.blocks))
+        ]
+        own += [
+            Receipt(
+                pass_id, message.index, -1, None, None, None, SUMMARIZE, 0, count.block(message.blocks[0]),
+                reason=written_by(summary.written.by),
+            )
+            for message in new
+        ]  # fmt: skip
+        receipts[:0] = own
+    return receipts + draft.summarize(gone, placed, pass_id) if gone else []
 
 
-def _messages(text: str, draft: Draft, positions: Sequence[int], digest: str) -> list[Message]:
-    """The summary as a message and, where roles would not alternate otherwise, a line that leads on."""
+def _messages(text: str, draft: Draft, positions: Sequence[int], behind: int) -> list[Message]:
+    """The summary as a message and, where roles would not alternate otherwise, a line that leads on.
+
+    `behind` are all messages of the conversation to be, with those that the summary stands for.
+    """
     messages, gone = draft.messages, set(positions)
     old = [messages[position] for position in positions]
-    before = [message for message in messages[: positions[0]] if message.role not in STANDING_ROLES]
-    after = next((m for p, m in enumerate(messages) if p > positions[0] and p not in gone), None)
+    earlier = (messages[position] for position in range(positions[0] - 1, -1, -1))
+    before = next((message for message in earlier if message.role not in STANDING_ROLES), None)
+    after = next((messages[p] for p in range(positions[0] + 1, len(messages)) if p not in gone), None)
     role = format_named(draft.format).summary_role
     needs_bridge = False
     if role is None:
-        role = Role.ASSISTANT if before and before[-1].role is Role.USER else Role.USER
+        role = Role.ASSISTANT if before and before.role is Role.USER else Role.USER
         needs_bridge = after is not None and after.role is role and len(positions) > 1
-    following = len(messages) - len(positions) - positions[0] + needs_bridge
+    following = behind - len(positions) - positions[0] + needs_bridge
+    digest = stretch_hash(draft.as_read(positions[0], 0).hash, draft.as_read(positions[-1], -1).hash)
     request = request_before(messages[: positions[0]])
     mark = SummaryMark(sum(message.turns for message in old), following, digest, request)
     texts = [(role, f"{mark}\n{text}")]
@@ -144,5 +176,6 @@ def _messages(text: str, draft: Draft, positions: Sequence[int], digest: str) ->
 
 
 def _block(message: Message, text: str, role: Role) -> Block:
-    place = Place(message.blocks[0].place.record, ())
-    return Block(BlockKind.TEXT, place, (), content=text, injected=role is Role.USER, changed=True, summarizes=True)
+    old = message.blocks[0]
+    block = Block(BlockKind.TEXT, Place(old.place.record, ()), old.owner, content=text, changed=True, summarizes=True)
+    return replace(block, injected=role is Role.USER)

@@ -1,4 +1,7 @@
-"""Which messages one summary takes the place of: those that a pass selects, as far as whole exchanges may go."""
+"""Which messages summaries take the place of: those that a pass selects, as far as whole exchanges may go.
+
+A message that stays ends a summary: one of what was said before and after it would change places with it.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,14 @@ from ..selection import Selected
 
 
 class Chosen(Struct, frozen=True):
-    """Positions of the messages to summarize, earlier summaries too, and why the others stay."""
+    """Runs of positions, each to become one summary, earlier summaries in them too, and why the others stay."""
 
-    positions: list[int]
+    runs: list[list[int]]
     stay: dict[int, Kept]
+
+    @property
+    def positions(self) -> list[int]:
+        return [position for run in self.runs for position in run]
 
 
 def choose(draft: Draft, config: SummarizationConfig, selected: Selected) -> Chosen:
@@ -33,7 +40,7 @@ def choose(draft: Draft, config: SummarizationConfig, selected: Selected) -> Cho
     }
     said = [position for position, is_summary in window.items() if not is_summary]
     at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
-    # A summary of what was before the first request and after it would stand before it, as if nothing were done yet.
+    # A new summary in front of the first request would be taken for the request itself as soon as it is answered.
     request = next((p for p, m in enumerate(messages) if protection.messages.get(m.index) is Kept.FIRST_REQUEST), 0)
     stay: dict[int, Kept] = {}
     chosen = set()
@@ -58,7 +65,22 @@ def choose(draft: Draft, config: SummarizationConfig, selected: Selected) -> Cho
     while parts := _with_halves(messages, chosen) or (_behind_open_call(messages, chosen) if answers_calls else set()):
         chosen -= parts
         stay |= dict.fromkeys(parts, Kept.EXCHANGE)
-    return Chosen(sorted(chosen), stay)
+    return Chosen(_runs(messages, chosen), stay)
+
+
+def _runs(messages: Sequence[Message], chosen: set[int]) -> list[list[int]]:
+    """Chosen positions in order, with those in one list that no message with any content divides."""
+    runs: list[list[int]] = []
+    goes_on = False
+    for position, message in enumerate(messages):
+        if position in chosen:
+            if not goes_on:
+                runs.append([])
+            runs[-1].append(position)
+            goes_on = True
+        elif message.blocks:
+            goes_on = False
+    return runs
 
 
 def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:

@@ -1,8 +1,9 @@
-"""Where an extraction divides the conversation: what is before becomes one summary, the rest stays in its place."""
+"""Where an extraction divides the conversation: what is before is summarized, the rest stays in its place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -55,16 +56,16 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
     def divided(share: float) -> Division | None:
         """Where this share of the messages is summarized; None where that is nothing."""
         end = cut_before(draft.messages, first + round(share * (head.step.selected.end - first)))
-        positions = head.positions(draft, end)
-        if not positions:
+        runs = head.runs(draft, end)
+        if not runs:
             return None
-        gone = set(positions)
+        gone = set(chain(*runs))
         placed = [key for (position, _), found in keys.items() if position not in gone for key in found]
-        free = sum(draft.count.message(draft.messages[position]) for position in positions)
+        free = sum(draft.count.message(draft.messages[position]) for position in gone)
         free += sum(draft.count(survey.parts[key].content) for key in placed)
         room = target - (draft.plain_tokens - free)
-        shared = SharedBudget(priced, placed, Sections(survey, gone), shortening.fixed)
-        return Division(end, shared, room - head.frame(draft, positions, room), room)
+        shared = SharedBudget(priced, placed, Sections(survey, runs), shortening.fixed)
+        return Division(end, shared, room - head.frame(draft, runs, room), room)
 
     if head.gives_up_words and (all_of_it := divided(_SHARES[-1])):
         # More of the user's words fit into one ledger than into many messages, each of which has a frame and a marker.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
@@ -174,13 +175,12 @@ def _to_target(
         shortened = division.shared.within(budget)
         shortening.put(shortened.texts)
         summarized[:] = (
-            head.write(draft, division.end, division.room, shortened.summary) if head and division.end else []
+            head.write(draft, division.end, division.room, shortened.summaries) if head and division.end else []
         )
         draft.write()
         return bench.free(target)
 
     closest: tuple[int, Division] | None = None
-    left = -1
     for division in divisions(draft, shortening, target, head):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
         left = approach(target, partial(left_with, division), division.budget, division.shared.tokens)
@@ -197,10 +197,11 @@ def _to_target(
         if closest is None or left > closest[0]:
             closest = left, division
         if left >= 0:
-            break
-    if closest is not None and closest[0] > left:
+            return True, summarized
+        shortening.undo()  # The next division is worked out on the draft as it was.
+    if closest is not None:
         left_with(closest[1], 0)
-    return left >= 0, summarized
+    return False, summarized
 
 
 def _is_in_reach(draft: Draft, shortening: Shortening, target: int, head: HeadSummary | None) -> bool:
@@ -212,7 +213,7 @@ def _is_in_reach(draft: Draft, shortening: Shortening, target: int, head: HeadSu
 
 def _most_saved(draft: Draft, shortening: Shortening, head: HeadSummary | None) -> int:
     """No fewer tokens than shortening can save: every text is a marker, or all that may go is summarized."""
-    summarized = set(head.positions(draft, len(draft.messages))) if head else set()
+    summarized = set(chain(*head.runs(draft, len(draft.messages)))) if head else set[int]()
     places = (place for place in shortening.keys if place[0] not in summarized)
     blocks = (draft.messages[position].blocks[number] for position, number in places)
     saved = sum(max(0, draft.count.block(block) - _LEAST) for block in blocks)

@@ -1,4 +1,4 @@
-"""The oldest messages of what an extraction may touch, as one summary with lines of theirs."""
+"""The oldest messages of what an extraction may touch, as a summary with lines of theirs; one for each run of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..draft import Draft
 from ..receipts import Receipt
 from ..step import Step
 from ..summaries import OFFLINE, Written
-from .batch import put_summary
+from .batch import RunSummary, put_summaries
 from .chosen import choose
 from .stretch import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
 
@@ -34,31 +34,38 @@ class HeadSummary(Struct, frozen=True):
     gives_up_words: bool = False
     renews: bool = False
 
-    def positions(self, draft: Draft, end: int) -> list[int]:
-        """The messages before `end` that a summary would stand for."""
+    def runs(self, draft: Draft, end: int) -> list[list[int]]:
+        """The messages before `end` that summaries would take the place of, by summary."""
         newest = cut_before(draft.messages, len(draft.messages) - 1)
         selected = replace(self.step.selected, end=min(end, newest, self.step.selected.end))
-        chosen = choose(draft, _ALL, selected).positions
-        return chosen if self.renews or any(not draft.messages[position].is_summary for position in chosen) else []
+        runs = choose(draft, _ALL, selected).runs
+        return [run for run in runs if self.renews or any(not draft.messages[position].is_summary for position in run)]
 
-    def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
-        """Tokens of a summary of these messages besides its lines, where it has so much room."""
-        stretch = SummarizedStretch.of([draft.messages[position] for position in positions], draft.count)
-        return MESSAGE_TOKENS + FRAME + draft.count(stretch.listed(self._limits(room), draft.count))
+    def frame(self, draft: Draft, runs: Sequence[Sequence[int]], room: int) -> int:
+        """Tokens of summaries of these runs besides their lines, where they have so much room."""
+        return sum(MESSAGE_TOKENS + FRAME + draft.count(listed) for _, listed in self._stretches(draft, runs, room))
 
-    def write(self, draft: Draft, end: int, room: int, text: str) -> list[Receipt]:
-        """Put the text, with the ledger, in place of the messages before `end`; receipts of what changed."""
-        positions = self.positions(draft, end)
-        if not positions:
-            return []
-        stretch = SummarizedStretch.of([draft.messages[position] for position in positions], draft.count)
-        listed = stretch.listed(self._limits(room), draft.count)
-        draft.forget(set(positions), self.step.before)
-        return put_summary(draft, self.step, positions, stretch, Written(text, OFFLINE), listed)
+    def write(self, draft: Draft, end: int, room: int, texts: Sequence[str]) -> list[Receipt]:
+        """Put texts, with their ledgers, in place of the runs before `end`; receipts of what changed."""
+        runs = self.runs(draft, end)
+        draft.forget({position for run in runs for position in run}, self.step.before)
+        stretches = self._stretches(draft, runs, room)
+        summaries = [
+            RunSummary(stretch, Written(text, OFFLINE), listed)
+            for (stretch, listed), text in zip(stretches, texts, strict=True)
+        ]
+        return put_summaries(draft, self.step, summaries)
+
+    def _stretches(self, draft: Draft, runs: Sequence[Sequence[int]], room: int) -> list[tuple[SummarizedStretch, str]]:
+        """What each run holds, and what of its ledger is listed."""
+        count, messages = draft.count, draft.messages
+        stretches = [SummarizedStretch.of([messages[position] for position in run], count, run) for run in runs]
+        limits, costs = (
+            SummaryLimits(room=room, gives_up_words=self.gives_up_words),
+            sum(each.costs for each in stretches),
+        )
+        return [(each, each.listed(limits.share(each.costs, costs), count)) for each in stretches]
 
     def read(self, messages: Sequence[Message]) -> list[Message]:
         """The conversation with what earlier summaries say in place of their messages, without marks and ledgers."""
         return [said_by_summary(message) if message.is_summary else message for message in messages]
-
-    def _limits(self, room: int) -> SummaryLimits:
-        return SummaryLimits(room=room, gives_up_words=self.gives_up_words)

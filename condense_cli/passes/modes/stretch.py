@@ -37,38 +37,50 @@ class SummaryLimits(Struct, frozen=True):
     room: int | None = None
     gives_up_words: bool = False
 
+    def share(self, part: int, whole: int) -> SummaryLimits:
+        """Those of one of several summaries, which stands for such a part of all that is summarized."""
+        most, room = (None if limit is None else limit * part // whole for limit in (self.most, self.room))
+        return SummaryLimits(most, room, self.gives_up_words)
+
 
 class SummarizedStretch(Struct, frozen=True):
     """Messages that cost so many tokens, those of them that are `new`, which no summary stands for yet.
 
-    `said_before` are the words of earlier summaries; the ledger is that of everything up to now.
+    `said_before` are the words of earlier summaries, and `listed_before` is their ledger; the `ledger` is that of
+    everything up to now. `positions` are those of the messages, where anybody asks for them.
     """
 
     messages: Sequence[Message]
     new: Sequence[Message]
     said_before: str
+    listed_before: Ledger
     ledger: Ledger
     costs: int
+    positions: Sequence[int] = ()
 
     @classmethod
-    def of(cls, messages: Sequence[Message], count: Counter) -> SummarizedStretch:
+    def of(cls, messages: Sequence[Message], count: Counter, positions: Sequence[int] = ()) -> SummarizedStretch:
         earlier = _earlier(messages)
         new = [message for message in messages if not message.is_summary]
         ledger = merge(earlier.ledger, collect(new))
-        return cls(messages, new, earlier.body, ledger, sum(map(count.message, messages)))
+        costs = sum(map(count.message, messages))
+        return cls(messages, new, earlier.body, earlier.ledger, ledger, costs, positions)
 
     def listed(self, limits: SummaryLimits, count: Counter, wanted: Collection[str] = ()) -> str:
         """The ledger as text, short enough that the summary stays the larger part.
 
         What the user said is all in it, unless it is given up where there is no room; what is `wanted` goes after other
-        entries. Where no message is new it may be as long as it was.
+        entries. What earlier ledgers listed has as much room as it had there.
         """
         ledger = self.ledger
-        share = self.costs // _LEDGER_SHARE if self.new else count(render(ledger))
-        allowed = min(_LONGEST_LEDGER, share, (limits.most or self.costs) // 2)
-        said = count(render(Ledger(requests=ledger.requests)))
+        longest = _LONGEST_LEDGER if limits.most is None else min(_LONGEST_LEDGER, limits.most // 2)
+        allowed = min(longest, sum(map(count.message, self.new)) // _LEDGER_SHARE)
+        said, quoted = (count(render(Ledger(requests=each.requests))) for each in (ledger, self.listed_before))
         room = self.costs if limits.room is None else max(0, limits.room - FRAME)
-        others = min(max(allowed - said, allowed // 2), max(0, room - said) // _ROOM_SHARE)
+        before = count(render(replace(self.listed_before, requests=())))
+        others = min(longest, before + max(allowed - (said - quoted), allowed // 2))
+        # Where no target asks for it, nothing that was listed goes for what is new.
+        others = min(others, max(0, room - said) // _ROOM_SHARE + (before if limits.room is None else 0))
         fitted = replace(fit(replace(ledger, requests=()), others, count, wanted), requests=ledger.requests)
         return render(fit(fitted, room, count) if limits.gives_up_words else fitted)
 

@@ -181,13 +181,20 @@ def test_a_summary_at_the_end() -> None:
 
 # A compaction that is summarized again makes room for a new one behind all that stays.
 def test_a_compaction_is_summarized_again() -> None:
-    after = written(loaded(compacted("2")), BATCH)
+    after = written(loaded(compacted("3")), BATCH)
     assert [line["type"] for line in after].count("compaction") == 2
     assert after[-1]["type"] == "compaction"
     assert after[-1]["summary"].startswith("[condense: summary of 7 messages")
     again = loaded(after)
     assert again.messages[0].is_summary
-    assert texts(again)[1:] == ["Go on.", "And now?"]
+    assert texts(again)[1:] == ["And now?"]
+
+
+# A request that the compaction kept comes behind it, and before what followed.
+def test_a_summary_behind_a_request_that_a_compaction_kept_leaves_that_in_its_place() -> None:
+    again = loaded(written(loaded(compacted("2")), BATCH))
+    assert texts(again)[:2] == ["What was done.", "Go on."]
+    assert [message.is_summary for message in again.messages] == [True, False, True, False]
 
 
 def test_a_summary_in_the_first_version_is_a_message() -> None:
@@ -201,9 +208,9 @@ def test_a_summary_in_the_first_version_is_a_message() -> None:
         "message",
     ]
     assert after[3]["message"]["role"] == "user"
-    again = written(loaded(first_version(compacted("2"))), BATCH)
+    again = written(loaded(first_version(compacted("3"))), BATCH)
     assert [line["type"] for line in again].count("compaction") == 1
-    assert texts(loaded(again))[1:] == ["Go on.", "And now?"]
+    assert texts(loaded(again))[1:] == ["And now?"]
 
 
 # Oh My Pi writes a title before the header, and kinds of entries that pi does not know.
