@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
-from ..core.transcript import TEXT_CALL, Block, BlockKind, Message, Role
+from ..core.transcript import TEXT_CALL, Block, BlockKey, BlockKind, Message, Role
 from .tools import has_failed
 
 OK: Final = "ok"
@@ -116,6 +117,11 @@ class Results(Struct, frozen=True):
         return "denied" if self.is_denied else "failed" if self.is_refused else ""
 
     @property
+    def ending(self) -> Literal["", "failed", "denied"]:
+        """How a call of any tool ended that did not go well: a client without a flag may give an exit status."""
+        return self.state or ("failed" if not self.tells_failure and _exit_status(self.text) else "")
+
+    @property
     def is_denied(self) -> bool:
         """Whether the user, or a rule of theirs, did not let the call happen."""
         return (self.is_failed or not self.tells_failure) and any(_DENIED.match(block.text) for block in self.blocks)
@@ -135,6 +141,28 @@ def results_of(messages: Sequence[Message]) -> dict[int, Results]:
                 parts.setdefault(call, []).append(block)
                 flagged[call] = tells_failure(message.role, block)
     return {call: Results(tuple(blocks), flagged[call]) for call, blocks in parts.items()}
+
+
+class Endings:
+    """How the calls of a conversation ended, by the call or any block of its results. Texts are read when asked for."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._known: dict[BlockKey, Literal["", "failed", "denied"]] = {}
+
+    @cached_property
+    def _results(self) -> dict[BlockKey, Results]:
+        found: dict[BlockKey, Results] = {}
+        for call, results in calls_with_results(self._messages):
+            found |= dict.fromkeys((block.key for block in (call, *results.blocks)), results)
+        return found
+
+    def __call__(self, block: Block) -> Literal["", "failed", "denied"]:
+        key = block.key
+        if key not in self._known:
+            results = self._results.get(key)
+            self._known[key] = results.ending if results else ""
+        return self._known[key]
 
 
 def calls_with_results(messages: Sequence[Message]) -> Iterator[tuple[Block, Results]]:
