@@ -71,8 +71,10 @@ class Block(Struct, frozen=True):
     nobody could tell what it stands for. One that `demonstrates` is from an example of the client's. `api_type` is what
     the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
     `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
-    image's data. A block that `stands_in` was an image: its `place` is that of the whole part. One that is `forgotten`
-    costs nothing: the client sends it, and the API leaves it out.
+    image's data, `pixels` are its width and height where its header tells them, `encoded` the characters of base64 that
+    it or a document has. Thinking that is `unsigned` is not the API's own. A block that `stands_in` was an image: its
+    `place` is that of the whole part. One that is `forgotten` costs nothing: the client sends it, and the API leaves it
+    out.
     """
 
     kind: BlockKind
@@ -93,6 +95,9 @@ class Block(Struct, frozen=True):
     is_readable: bool = False
     server_call: str = ""
     digest: str = ""
+    pixels: tuple[int, int] | None = None
+    encoded: int = 0
+    unsigned: bool = False
     stands_in: bool = False
     summarizes: bool = False
     anchors: bool = False

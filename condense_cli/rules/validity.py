@@ -18,7 +18,9 @@ from .blocks import (
     compaction_comes_first,
     documents_not_from_assistant,
     server_calls_answered,
+    thinking_is_signed,
 )
+from .sizes import images_not_too_large, request_not_too_large
 from .violations import Rule
 from .violations import Violation as Violation
 
@@ -269,7 +271,10 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         documents_not_from_assistant,
         compaction_comes_first,
         at_most_four_cache_marks,
+        thinking_is_signed,
         thinking_bound_to_prefix,
+        images_not_too_large,
+        request_not_too_large,
     ),
     Family.OPENAI_CHAT: (
         tool_calls_answered,
@@ -300,10 +305,13 @@ TIDIED_BY_CLIENT: Final = {
     "claude-code": frozenset(rule.__name__ for rule in _MENDED_BY_CLAUDE_CODE),
     "codex": frozenset({"outputs_have_calls", "calls_have_outputs"}),
     "claude-stream-json": frozenset({"first_message_from_user"}),
+    "roo": frozenset({"thinking_is_signed"}),
+    "cline": frozenset({"thinking_is_signed"}),
 }
 """Rules whose violations a client mends before it sends: Claude Code leaves blank texts out and marks itself what to
 cache; Codex leaves out results without a call, and sends "aborted" for a call without a result. What Claude Code prints
-begins behind the prompt."""
+begins behind the prompt. Roo Code and Cline store the thinking of any model in these blocks, and send an API its own.
+"""
 
 
 def validate(transcript: Transcript) -> list[Violation]:
