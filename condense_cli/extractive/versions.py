@@ -17,9 +17,6 @@ from .parts import Key, Part
 SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, are no reason to keep anything."""
 
-_PARTIAL: Final = lazy_pattern(r"(?i)line|range|offset|limit")
-"""Names of arguments with one of these words say that only a part of a file is shown: `startLine`, `view_range`."""
-
 _NAME: Final = lazy_pattern(r"[^\s/\\'\"]+")
 """The last of these in a path, or in a command that prints a file, is the name of the file."""
 
@@ -180,7 +177,7 @@ def _deed(call: Block) -> _Deed:
         tools.path_argument(call) or tools.main_argument(call),
         writes,
         True,
-        not writes and reads and not any(map(_PARTIAL.search, tools.arguments_of(call) or {})),
+        not writes and reads and not tools.shows_a_part(call),
         tools.replaces_a_file(call),
         frozenset(tools.matched_texts(call)),
     )

@@ -13,6 +13,7 @@ from ..config.models import CUT, Configuration, PassConfig
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
 from . import thinking
+from .claimed import Claimed
 from .condensation import Condensation
 from .context import Context
 from .draft import Draft
@@ -74,6 +75,7 @@ class Course:
         self.target = target_of(configuration, self.tokens_before)
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
+        self._claims = Claimed(read)
         self._waits = False
         """Whether references are still to be written for the first time."""
         self._cuts: dict[tuple[int, int], str] = {}
@@ -242,6 +244,7 @@ class Course:
         """One step, and what it makes of the references."""
         messages = self.draft.messages
         found = work_of(step.config)(self.bench, step)
+        found = self._claims.withdrawn(self.draft, step, messages, found)
         return self._settled(step.config.id, as_in_input(found, messages, self._in_input), step.before, _MOVED)
 
     def _target_of(self, config: PassConfig) -> int | None:
