@@ -12,6 +12,7 @@ from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, Configuration, PassConfig
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
+from ..toolcalls.claims import SIGNS
 from . import thinking
 from .claimed import Claimed
 from .condensation import Condensation
@@ -75,7 +76,6 @@ class Course:
         self.target = target_of(configuration, self.tokens_before)
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
-        self._claims = Claimed(read)
         self._waits = False
         """Whether references are still to be written for the first time."""
         self._cuts: dict[tuple[int, int], str] = {}
@@ -244,8 +244,15 @@ class Course:
         """One step, and what it makes of the references."""
         messages = self.draft.messages
         found = work_of(step.config)(self.bench, step)
-        found = self._claims.withdrawn(self.draft, step, messages, found)
+        if self._claims:
+            found = self._claims.withdrawn(self.draft, step, messages, found)
         return self._settled(step.config.id, as_in_input(found, messages, self._in_input), step.before, _MOVED)
+
+    @cached_property
+    def _claims(self) -> Claimed | None:
+        """What the client said in results of files that are in the conversation; None where it never did."""
+        has_any = any(sign.encode() in self.transcript.source.data for sign in SIGNS)
+        return Claimed(self.writer.messages) if has_any else None
 
     def _target_of(self, config: PassConfig) -> int | None:
         """The tokens at which a pass stops; None where it works through all that it selects."""

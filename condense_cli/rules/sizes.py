@@ -18,8 +18,8 @@ https://platform.claude.com/docs/en/build-with-claude/vision"""
 _IMAGE: Final = 10 * 2**20
 """Characters of base64 that an image may have: 5 MB until 2026."""
 
-_REQUEST: Final = 32 * 2**20
-_MESSAGES: Final = 100_000
+REQUEST: Final = 32 * 2**20
+MESSAGES: Final = 100_000
 """Bytes and messages that a request may have. https://platform.claude.com/docs/en/api/overview#request-size-limits"""
 
 
@@ -44,16 +44,13 @@ def images_not_too_large(transcript: Transcript) -> Iterator[Violation]:
 def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
     """Counted are the characters of what is sent, each a byte at least; tokens are another limit, that of the model."""
     messages = transcript.messages
-    if len(messages) > _MESSAGES:
-        said = f"messages: a request has at most {_MESSAGES} messages, not {len(messages)}"
-        yield Violation("request_not_too_large", messages[_MESSAGES].index, "messages", said)
-    # A file of fewer bytes holds no more characters.
-    if len(transcript.source.data) <= _REQUEST:
-        return
+    if len(messages) > MESSAGES:
+        said = f"messages: a request has at most {MESSAGES} messages, not {len(messages)}"
+        yield Violation("request_not_too_large", messages[MESSAGES].index, "messages", said)
     size = 0
     for message, block in transcript.blocks():
         size += size_of(block.content) + (0 if block.stands_in else block.encoded)
-        if size > _REQUEST:
+        if size > REQUEST:
             said = "request_too_large: Request exceeds the maximum size"
             yield Violation("request_not_too_large", message.index, "", said)
             return

@@ -32,7 +32,7 @@ _CLAIM: Final = lazy_pattern(
 """Claude Code after a change, and in place of a file that was read before and is the same (the second is that of its
 copies too); Roo Code after a change."""
 
-_SIGNS: Final = (
+SIGNS: Final = (
     "(file state is current in your context",
     " instead of re-reading.",
     " to that earlier tool_result instead.",
@@ -80,7 +80,7 @@ def outdated(messages: Sequence[Message], now: Mapping[BlockKey, Block], paths: 
 
 
 def _claims(content: Text) -> bool:
-    return size_of(content) <= _LONGEST and any(sign in content for sign in _SIGNS)
+    return size_of(content) <= _LONGEST and any(sign in content for sign in SIGNS)
 
 
 def _has_lost_lines(before: Block, now: Block | None) -> bool:

@@ -67,15 +67,8 @@ _COMMAND: Final = lazy_pattern(
 """One of the commands that a line runs one after another; a pipe is one."""
 
 PATH_ARGUMENTS: Final = (
-    "file_path",
-    "path",
-    "filePath",
-    "notebook_path",
-    "AbsolutePath",
-    "absolute_path",
-    "TargetFile",
-    "filename",
-)
+    "file_path", "path", "filePath", "notebook_path", "AbsolutePath", "absolute_path", "TargetFile", "filename",
+)  # fmt: skip
 
 _LINE_BREAK: Final = lazy_pattern(r"(\\\\)|\\n")
 """A line break in JSON text; or an escaped backslash, which may stand before any letter."""

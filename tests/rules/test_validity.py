@@ -26,8 +26,8 @@ from pictures import picture
 
 from condense_cli import api
 from condense_cli.core.exchanges import cut_before, stretches
-from condense_cli.core.transcript import Transcript
-from condense_cli.rules import sizes
+from condense_cli.core.transcript import Place, Transcript
+from condense_cli.rules import sizes, validity
 from condense_cli.rules.validity import RULES, validate
 
 
@@ -191,7 +191,8 @@ def test_how_large_the_data_of_an_image_may_be(monkeypatch: pytest.MonkeyPatch) 
 
 # Images and documents count with their data, and what a run left out of them does not.
 def test_how_large_a_request_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "_REQUEST", 4_000)
+    monkeypatch.setattr(sizes, "REQUEST", 4_000)
+    monkeypatch.setattr(validity, "REQUEST", 4_000)
     data = "A" * 1_200
     images = [{"type": "image", "source": {"type": "base64", "data": data}} for _ in "123"]
     document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}}
@@ -209,7 +210,8 @@ def test_how_large_a_request_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_how_many_messages_a_request_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "_MESSAGES", 4)
+    monkeypatch.setattr(sizes, "MESSAGES", 4)
+    monkeypatch.setattr(validity, "MESSAGES", 4)
     turns = [say("a") for _ in "123" for say in (user, assistant)]
     assert not rules_broken(anthropic(*turns[:4]))
     assert [(each.message, each.rule) for each in validate(anthropic(*turns))] == [(4, "request_not_too_large")]
@@ -226,6 +228,11 @@ def test_whose_thinking_is_signed() -> None:
     for unsigned in (UNSIGNED, {"type": "thinking", "thinking": "hm"}, UNSIGNED | {"signature": None}):
         assert broken(unsigned) == broken(unsigned, model="claude-opus-4-6") == {"thinking_is_signed"}
         assert broken(unsigned, model="glm-4.6") == set()
+    twice = anthropic(
+        user("a"), assistant([thinking(), UNSIGNED, text("b")]), user("c"), assistant([UNSIGNED, text("d")])
+    )
+    where = [str(Place(record, ("content", number, "thinking"))) for record, number in ((1, 1), (3, 0))]
+    assert [(each.message, each.about) for each in validate(twice)] == [*zip((1, 3), where, strict=True)]
     stored = [user("a") | {"ts": 1}, assistant([UNSIGNED, text("b")]) | {"ts": 2}, user("c") | {"ts": 3}]
     for client in ("roo", "cline"):
         assert not rules_broken(api.loads(json.dumps(stored), format=client))
