@@ -12,7 +12,7 @@ from msgspec import Struct
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
-from ..core.transcript import TEXT_CALL, Block, BlockKey, BlockKind, Message, Role
+from ..core.transcript import TEXT_CALL, Block, BlockKind, Message, Role
 from .tools import has_failed
 
 OK: Final = "ok"
@@ -144,25 +144,28 @@ def results_of(messages: Sequence[Message]) -> dict[int, Results]:
 
 
 class Endings:
-    """How the calls of a conversation ended, by the call or any block of its results. Texts are read when asked for."""
+    """How the calls of a conversation ended, by the call or any block of its results. Texts are read when asked for.
+
+    Of calls that share an id all ended badly if one did.
+    """
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
-        self._known: dict[BlockKey, Literal["", "failed", "denied"]] = {}
+        self._known: dict[str, Literal["", "failed", "denied"]] = {}
 
     @cached_property
-    def _results(self) -> dict[BlockKey, Results]:
-        found: dict[BlockKey, Results] = {}
-        for call, results in calls_with_results(self._messages):
-            found |= dict.fromkeys((block.key for block in (call, *results.blocks)), results)
+    def _results(self) -> dict[str, list[Results]]:
+        found: dict[str, list[Results]] = {}
+        for results in results_of(self._messages).values():
+            found.setdefault(results.blocks[0].call_id or "", []).append(results)
         return found
 
     def __call__(self, block: Block) -> Literal["", "failed", "denied"]:
-        key = block.key
-        if key not in self._known:
-            results = self._results.get(key)
-            self._known[key] = results.ending if results else ""
-        return self._known[key]
+        call = block.call_id or ""
+        if call not in self._known:
+            endings = (results.ending for results in self._results.get(call, ()))
+            self._known[call] = next(filter(None, endings), "")
+        return self._known[call]
 
 
 def calls_with_results(messages: Sequence[Message]) -> Iterator[tuple[Block, Results]]:
