@@ -183,7 +183,7 @@ class Course:
         for message in self.draft.messages:
             for number, block in enumerate(message.blocks):
                 if (message.index, number) not in changed_places:
-                    why = Kept.RECENT if message.index in recent else Kept.UNIQUE
+                    why = self.writer.why_recent if message.index in recent else Kept.UNIQUE
                     why = self.protection.of(message, block) or why
                     yield kept(PRELUDE, message, number, self.count.block(block), why)
 

@@ -102,6 +102,11 @@ class ReferenceWriter:
         turns = [message.index for message in messages if not message.is_only_thinking]
         return frozenset(turns[max(0, len(turns) - max(NEWEST, self._prelude.keep_recent)) :])
 
+    @property
+    def why_recent(self) -> Kept:
+        """Why the prelude leaves those alone: fewer of them can be preserved only where somebody asked for more."""
+        return Kept.RECENT if self._prelude.keep_recent > NEWEST else Kept.NEWEST
+
     def as_read(self, block: Block) -> Block:
         """The block as the file has it, where it says the same with references; the block itself otherwise."""
         read = self._as_read.get(block.key)
