@@ -242,7 +242,7 @@ class PreludeOperations(_Base, frozen=True, kw_only=True):
 
 
 class Prelude(_Base, frozen=True, kw_only=True):
-    """The lossless step. It leaves the newest `keep_recent` turns alone.
+    """The lossless step. It leaves the newest `keep_recent` turns alone, and six in any case.
 
     `file_tools` are globs and `state_tags` names of elements besides those that are known.
     """

@@ -72,10 +72,11 @@ class Block(Struct, frozen=True):
     nobody could tell what it stands for. One that `demonstrates` is from an example of the client's. `api_type` is what
     the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
     `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
-    image's data. A block that `stands_in` was an image: its `place` is that of the whole part. One that is `forgotten`
-    costs nothing: the client sends it, and the API leaves it out. A result `is_answer` where the format says by a field
-    that a person gave it. One that `is_unknown` was not understood: nobody knows whether it is a call, a result or
-    something else.
+    image's data, `pixels` are its width and height where its header tells them, `encoded` the characters of base64 that
+    it or a document has. Thinking that is `unsigned` is not the API's own. Of `content`, the first `lead` characters
+    are not at its `place`. A block that `stands_in` was an image: its `place` is that of the whole part. One that is
+    `forgotten` costs nothing: the client sends it, and the API leaves it out. A result `is_answer` where a field of the
+    format says that a person gave it. One that `is_unknown` was not understood: it may be a call, a result or anything.
     """
 
     kind: BlockKind
@@ -96,6 +97,10 @@ class Block(Struct, frozen=True):
     is_readable: bool = False
     server_call: str = ""
     digest: str = ""
+    pixels: tuple[int, int] | None = None
+    encoded: int = 0
+    unsigned: bool = False
+    lead: int = 0
     stands_in: bool = False
     summarizes: bool = False
     anchors: bool = False
@@ -112,6 +117,12 @@ class Block(Struct, frozen=True):
     def is_inserted(self) -> bool:
         """Whether it is new: not in its record, which it takes the place of."""
         return self.changed and not self.place.path
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether it is a text that the client attached, whose words at its `place` are what is sent."""
+        is_readable = self.kind is BlockKind.OPAQUE and self.is_readable and not self.call_id
+        return is_readable and self.injected and self.place.path != self.owner
 
     @property
     def looks_like_summary(self) -> bool:

@@ -32,6 +32,7 @@ from itertools import chain
 from msgspec import Struct
 
 from ..core.plurals import plural
+from ..toolcalls.claims import without_claims
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
 from .candidates import Opening, Stretch
 from .headings import Heading
@@ -136,6 +137,7 @@ class Sections:
             if key in self._titles:
                 continue
             lines = render(survey.units[key], chosen[key], counts_lines=part.numbers_lines).removesuffix("\n")
+            lines = without_claims(lines) if part.is_result else lines
             if section.newest is None:
                 section.lines[0] = heading.over(lines)
             section.lines += [*_label(part, section.newest), lines]

@@ -25,7 +25,7 @@ from .parts import Key, Part, parts_of
 from .pasted import Address, own_units
 from .surroundings import Surroundings
 from .units import Units, split
-from .versions import Line, editable_lines
+from .versions import Line, editable_lines, failed_calls
 from .weights import OVERSTATED
 
 
@@ -83,7 +83,8 @@ class Survey:
         self.weights: list[float] = [0.0] * len(self.facts)
         for fact, found in zip(self._mentions.mentioned(), self._fact_rows(odds(model.facts)), strict=True):
             self.weights[fact] = probability(found)
-        self._lines = editable_lines(self.parts.values(), self._telling, self.positions)
+        self._failed = failed_calls(messages)
+        self._lines = editable_lines(self.parts.values(), self._telling, self.positions, self._failed)
         self._number_lines([model.line * probability(found) for found in self._line_rows(odds(model.lines))])
 
     @cached_property
@@ -198,13 +199,20 @@ class Survey:
         return known
 
     def _number_lines(self, weights: Sequence[float]) -> None:
-        """Give numbers to the lines that edits may match, behind those of the facts, and the keys to all units."""
+        """Give numbers to the lines that edits may match, behind those of the facts, and the keys to all units.
+
+        What a call was to write that failed says facts alone: its lines are no state of the file.
+        """
         keys_of = self.known.facts.copy()
         for line, number in enumerate(self._lines, len(self.weights)):
             keys_of[number] = (*keys_of[number], line)
         self.weights += weights
         known: dict[int, Sequence[tuple[int, ...]]] = {}
         for key, bodies in self.bodies.items():
+            call = self.parts[key].call
+            if call is not None and id(call) in self._failed and self._kind(call)[1]:
+                self.keys[key] = tuple(map(self.known.facts.__getitem__, bodies))
+                continue
             found = known.get(id(bodies))
             if found is None:
                 found = known[id(bodies)] = tuple(map(keys_of.__getitem__, bodies))

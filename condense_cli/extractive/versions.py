@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import IntEnum
 from typing import Final
 
 from msgspec import Struct
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.transcript import Block
+from ..core.transcript import Block, Message
 from ..toolcalls import tools
+from ..toolcalls.outcomes import Results, calls_with_results
 from .parts import Key, Part
 
 SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, are no reason to keep anything."""
-
-_PARTIAL: Final = lazy_pattern(r"(?i)line|range|offset|limit")
-"""Names of arguments with one of these words say that only a part of a file is shown: `startLine`, `view_range`."""
 
 _NAME: Final = lazy_pattern(r"[^\s/\\'\"]+")
 """The last of these in a path, or in a command that prints a file, is the name of the file."""
@@ -80,16 +78,32 @@ class _Deed(Struct, frozen=True):
         return Shown.READ if self.shows_all else Shown.READ_IN_PART
 
 
+def failed_calls(messages: Sequence[Message]) -> frozenset[int]:
+    """The calls that did nothing to a file, by their identities.
+
+    Where the client has no flag for that, its words or an exit status tell it of a call that was to write.
+    """
+    return frozenset(id(call) for call, results in calls_with_results(messages) if _has_failed(call, results))
+
+
+def _has_failed(call: Block, results: Results) -> bool:
+    if results.is_failed or results.tells_failure or not tools.writes_a_file(call):
+        return results.is_failed
+    return bool(results.ending if tools.command_lines(call) else results.state)
+
+
 def editable_lines(
-    parts: Iterable[Part], lines_of: Callable[[Key], Iterable[int]], positions: Mapping[Key, int]
+    parts: Iterable[Part],
+    lines_of: Callable[[Key], Iterable[int]],
+    positions: Mapping[Key, int],
+    failed: Set[int],
 ) -> dict[int, Line]:
     """Lines of the newest known state of every file, by their numbers.
 
     `lines_of` gives those of a part, without the ones that are too short; `positions` are the characters
-    of the conversation before each part.
+    of the conversation before each part; `failed` are the calls that did nothing.
     """
     parts = [part for part in parts if part.call is not None]
-    failed = {id(part.call) for part in parts if part.is_result and tools.has_failed(part.block)}
     deeds: dict[int, _Deed] = {}
     files: dict[str, _File] = {}
     histories: dict[str, History] = {}
@@ -163,7 +177,7 @@ def _deed(call: Block) -> _Deed:
         tools.path_argument(call) or tools.main_argument(call),
         writes,
         True,
-        not writes and reads and not any(map(_PARTIAL.search, tools.arguments_of(call) or {})),
+        not writes and reads and not tools.shows_a_part(call),
         tools.replaces_a_file(call),
         frozenset(tools.matched_texts(call)),
     )

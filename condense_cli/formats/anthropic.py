@@ -73,8 +73,8 @@ class BlockReader:
         elif kind == "thinking" and isinstance(part.get("thinking"), str):
             text = part["thinking"]
             estimate = estimates.encrypted_thinking(part.get("signature"), text)
-            place = Place(record, (*owner, "thinking"))
-            yield Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
+            place, unsigned = Place(record, (*owner, "thinking")), not part.get("signature")
+            yield Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate, unsigned=unsigned)
         elif kind == "redacted_thinking":
             estimate = estimates.encrypted_thinking(part.get("data"))
             yield Block(BlockKind.THINKING, Place(record, owner), owner, estimate=estimate)
@@ -168,7 +168,7 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "image":
         digest = content_hash(data if isinstance(data, str) else json_text.dump_compact(part))
-        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(data), digest=digest, **common)
+        return _image(data, where, owner, digest, common)
     if kind == "image_url":
         link = part.get("image_url")
         url = link.get("url") if isinstance(link, dict) else None
@@ -176,7 +176,7 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         # The data alone, so that one image has one hash in every format.
         told = inline.partition(",")[2] if inline else json_text.dump_compact(part)
         digest = content_hash(told)
-        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest, **common)
+        return _image(told if inline else None, where, owner, digest, common)
     if isinstance(kind, str):
         common["api_type"] = kind
         server_call = part.get("id" if kind in SERVER_CALLS else "tool_use_id" if kind.endswith("_tool_result") else "")
@@ -184,7 +184,7 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     if kind == "document" and isinstance(data, str):
         if isinstance(source, dict) and source.get("type") == "text":
             return Block(BlockKind.OPAQUE, where, owner, content=data, is_readable=True, **common)
-        return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
+        return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), encoded=len(data), **common)
     file = part.get("file") if kind == "file" else None
     if isinstance(file, dict):  # Of a chat completion; one that only has an id is sent whole too.
         inline = file.get("file_data")
@@ -200,6 +200,15 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     if (isinstance(kind, str) and kind in _WHOLE) or common.get("server_call"):
         return Block(BlockKind.OPAQUE, where, owner, content=json_text.dump_compact(part), **common)
     return unknown_block(part, record, where.path, owner, **common)
+
+
+def _image(data: Any, where: Place, owner: JsonPath, digest: str, common: dict[str, Any]) -> Block:
+    pixels = estimates.pixels(data)
+    encoded = len(data) if isinstance(data, str) else 0
+    estimate = estimates.of_pixels(pixels)
+    return Block(
+        BlockKind.IMAGE, where, owner, estimate=estimate, digest=digest, pixels=pixels, encoded=encoded, **common
+    )
 
 
 def merged(turns: Iterable[tuple[Role, list[Block]]]) -> tuple[Message, ...]:

@@ -21,6 +21,9 @@ _ARGUMENT: Final = 12
 """About so many characters of a path or another argument name a call: counting tells calls of one name apart."""
 _TELLING: Final = 3
 """Shorter arguments, such as the number of an entry, name nothing."""
+_PATH_IN_TEXT: Final = lazy_pattern(r"(?<![\w.~-])[\w.~-]*+(?:[/\\][\w.~-]++)++")
+ATTACHED_HEAD: Final = 2
+"""Lines of an attached text that name it, and stay."""
 _CHANGE_OF_FOLDER: Final = lazy_pattern(r"(?:(?<![^&;|\n])(?>([^&;|\n]*?)cd[^\S\n])|cd\n)[^&;|\n]*+(?:&&|;)\s*+")
 """With what its line has before it, so that no part of a line is looked at twice."""
 
@@ -62,6 +65,8 @@ class Addresses:
                         self._call_of[place] = calls[block.answers]
                         self._result_of.setdefault(calls[block.answers], place)
                         name = self._names[calls[block.answers]]
+                elif block.is_attached:
+                    places, name = self._others, _name_of_attached(block)
                 else:
                     continue
                 places.setdefault(name, []).append(place)
@@ -150,6 +155,13 @@ def _name_of_call(call: Block) -> str:
         return f"{tool} of {_end_of_path(path)}"
     argument = _start_of_argument(main_argument(call))
     return f"{tool} `{argument}`" if len(argument) >= _TELLING else tool
+
+
+def _name_of_attached(block: Block) -> str:
+    """What was attached, by the path in its first lines: "attached CLAUDE.md"."""
+    first = block.text.split("\n", ATTACHED_HEAD)[:ATTACHED_HEAD]
+    path = _PATH_IN_TEXT.search("\n".join(first))
+    return f"attached {_end_of_path(path[0])}" if path else "attached text"
 
 
 def _end_of_path(path: str) -> str:

@@ -110,7 +110,7 @@ def count_gaps(messages: Sequence[Message]) -> int:
 
 def _may_hold(message: Message, block: Block) -> bool:
     is_user_text = block.kind is BlockKind.TEXT and message.role is Role.USER
-    return is_user_text or block.kind is BlockKind.TOOL_RESULT or block.kind is BlockKind.TOOL_CALL
+    return is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL) or block.is_attached
 
 
 def texts_of(block: Block) -> list[str]:

@@ -10,12 +10,13 @@ arguments of its own call (a client shows what an edit changed), and lines furth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, assert_never
+from typing import Any, Final, Literal, assert_never
 
 from msgspec import Struct
 
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Text, compact
+from ..toolcalls.outcomes import Endings
 from ..toolcalls.todos import list_in
 from ..toolcalls.tools import with_values
 from .addresses import Addresses, TextPlace
@@ -30,6 +31,10 @@ from .references import Address
 from .written import WrittenText, mark
 
 Keep = Literal["latest", "earliest"]
+
+_HEAD_OF_ERROR: Final = 5
+_TAIL_OF_ERROR: Final = 1
+"""Lines of a failed call's result that stay: how clients say that it failed, and how programs sum up their output."""
 
 
 class Encoded(Struct, frozen=True):
@@ -54,16 +59,18 @@ def encode(
     reader: Reader | None = None,
     proves: bool = True,
     takes_part: Callable[[Block], bool] = lambda _: True,
+    endings: Endings | None = None,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
     `messages` hold no references. `originals` are texts of results that were cut: where references can
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
     before it is given back, unless the caller does so before anything is written (`proves`). A block that does not
-    take part neither refers to others nor do they refer to it.
+    take part neither refers to others nor do they refer to it. `endings` tell how calls ended before anything was cut.
     """
     reader = reader or Reader()
-    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader, takes_part)
+    endings = endings or Endings(messages)
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader, takes_part, endings)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
     del encoder  # Its index takes as much memory as the check that follows.
@@ -83,12 +90,15 @@ class _Encoder:
         originals: Mapping[Positions, Text],
         reader: Reader,
         takes_part: Callable[[Block], bool],
+        endings: Endings,
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
-        self.may_change, self.originals = may_change, originals
+        self.may_change, self.originals, self.endings = may_change, originals, endings
         self.reader, self.read = reader, reader.lines
         self.sources = {category: finders.sources(category) for category in Category}
         """Categories that those of each category may refer to."""
+        self.named = frozenset[Category]().union(*self.sources.values())
+        """Categories that any may refer to."""
         self.addresses = Addresses(messages, reader.names)
         pieces = find_pieces(messages, finders)
         self.pieces = [each for each in pieces if takes_part(messages[each.place.message].blocks[each.place.block])]
@@ -141,7 +151,9 @@ class _Encoder:
                     waiting.append(number)
                     if written:
                         self.unfinished[number] = written
-            self.index.add(number, self.hashed[number], written.gone if written else None)
+            # What a call that failed was to write is nowhere: no text is to be looked up there.
+            if not (piece.path and piece.category in self.named and self._ending(piece)):
+                self.index.add(number, self.hashed[number], written.gone if written else None)
         for number in waiting:
             self._refer_to_call(number)
         parts: dict[Positions, list[tuple[Piece, Text]]] = {}
@@ -196,10 +208,24 @@ class _Encoder:
             runs, own = ([run for run in found if run.size > 1] for found in (runs, own))
         if not (runs or own):
             return None
-        written = WrittenText(lines(), text.sizes, self.count, self, piece.head, piece.tail)
+        written = self._begun(piece, text, lines)
         written.take(runs, lambda source: self._address(piece, source))
         written.take(own, lambda source: self._address(piece, source))
         return written if written.is_changed else None
+
+    def _begun(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText:
+        """The text without references yet. A refusal gets none, and an error keeps the lines that say what it is."""
+        head, tail = piece.head, piece.tail
+        if piece.category in (Category.FILE, Category.RESULT):
+            match self._ending(piece):
+                case "denied":
+                    head = text.shape.length
+                case "failed":
+                    head, tail = _HEAD_OF_ERROR, _TAIL_OF_ERROR
+        return WrittenText(lines(), text.sizes, self.count, self, head, tail)
+
+    def _ending(self, piece: Piece) -> str:
+        return self.endings(self.messages[piece.place.message].blocks[piece.place.block])
 
     def _allows(self, piece: Piece, source: int) -> bool:
         other = self.pieces[source]
@@ -243,7 +269,7 @@ class _Encoder:
         text = self.hashed[number]
         runs = list(index.runs(text, lambda _: True))
         if runs:
-            written = written or WrittenText(self.lines_of(number), text.sizes, self.count, self)
+            written = written or self._begun(piece, text, lambda: self.lines_of(number))
             for line in _marked(self.used.get(number)):
                 written.fixed[line] = 1
             if written.take(runs, lambda source: self._address(piece, source - first)):

@@ -31,6 +31,8 @@ class Category(Enum):
     """A list of todos in a call, one a line."""
     STATE = auto()
     """What a client repeats in an element inside user text."""
+    ATTACHED = auto()
+    """A text that a client attached, such as a file with instructions."""
     INJECTED = auto()
     """Any other text that a client wrote in the user's name. It may refer to results; nothing refers to it."""
 
@@ -85,6 +87,8 @@ class Finders(Struct, frozen=True):
                 return frozenset({target}) if self.state_tags else _NOTHING
             case Category.TODOS:
                 return frozenset({target}) if self.state_tags and self.tool_parameters else _NOTHING
+            case Category.ATTACHED:
+                return _RESULTS | {target} if self.file_reads else _NOTHING
             case Category.INJECTED:
                 return _RESULTS if self.state_tags else _NOTHING
             case other:

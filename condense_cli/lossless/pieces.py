@@ -11,7 +11,7 @@ from ..core.exchanges import calls_by_id
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
 from ..toolcalls.todos import list_in, text_of
 from ..toolcalls.tools import MAIN_ARGUMENTS, arguments_of, string_values
-from .addresses import TextPlace, field_of
+from .addresses import ATTACHED_HEAD, TextPlace, field_of
 from .finders import Category, Finders
 from .states import outermost
 
@@ -62,6 +62,9 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
                 yield Piece(place, Category.FILE if is_file else Category.RESULT, block.content)
             elif block.kind is BlockKind.TOOL_CALL:
                 yield from _values(place, block, finders)
+            elif block.is_attached:
+                head = max(ATTACHED_HEAD, block.text.count("\n", 0, block.lead))
+                yield Piece(place, Category.ATTACHED, block.content, head=head)
             elif block.kind is BlockKind.TEXT and message.role is Role.USER:
                 text = block.text
                 found = outermost(text, finders.state_tags)

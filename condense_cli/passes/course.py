@@ -12,7 +12,9 @@ from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, Configuration, PassConfig
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
+from ..toolcalls.claims import SIGNS
 from . import thinking
+from .claimed import Claimed
 from .condensation import Condensation
 from .context import Context
 from .draft import Draft
@@ -181,7 +183,7 @@ class Course:
         for message in self.draft.messages:
             for number, block in enumerate(message.blocks):
                 if (message.index, number) not in changed_places:
-                    why = Kept.RECENT if message.index in recent else Kept.UNIQUE
+                    why = self.writer.why_recent if message.index in recent else Kept.UNIQUE
                     why = self.protection.of(message, block) or why
                     yield kept(PRELUDE, message, number, self.count.block(block), why)
 
@@ -242,7 +244,15 @@ class Course:
         """One step, and what it makes of the references."""
         messages = self.draft.messages
         found = work_of(step.config)(self.bench, step)
+        if self._claims:
+            found = self._claims.withdrawn(self.draft, step, messages, found)
         return self._settled(step.config.id, as_in_input(found, messages, self._in_input), step.before, _MOVED)
+
+    @cached_property
+    def _claims(self) -> Claimed | None:
+        """What the client said in results of files that are in the conversation; None where it never did."""
+        has_any = any(sign.encode() in self.transcript.source.data for sign in SIGNS)
+        return Claimed(self.writer.messages) if has_any else None
 
     def _target_of(self, config: PassConfig) -> int | None:
         """The tokens at which a pass stops; None where it works through all that it selects."""

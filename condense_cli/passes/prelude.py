@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Final
 
 from ..config.models import Configuration
 from ..core.models import binds_thinking
@@ -21,8 +22,12 @@ from ..lossless.finders import Finders
 from ..lossless.proof import Positions, has_imitations, verified, with_blocks
 from ..lossless.reader import Reader
 from ..lossless.states import TAGS
+from ..toolcalls.outcomes import Endings
 from .receipts import Kept
 from .selection import Protection
+
+NEWEST: Final = 6
+"""So many turns at the end get no references: they are at work, and nobody counts from them to the 6th next edit."""
 
 
 class ReferenceWriter:
@@ -38,6 +43,7 @@ class ReferenceWriter:
         self._proves_all = proves_all
         decoded = decode(transcript.messages, self._reader)
         self.messages = decoded.messages
+        self._endings = Endings(self.messages)
         self.count = count
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
@@ -92,8 +98,14 @@ class ReferenceWriter:
         self._reader.forget(but)
 
     def recent(self, messages: Sequence[Message]) -> frozenset[int]:
-        """Indices of the newest turns, which the prelude leaves alone."""
-        return frozenset(message.index for message in messages[max(0, len(messages) - self._prelude.keep_recent) :])
+        """Indices of the newest turns, which the prelude leaves alone. Thinking that may go alone is none."""
+        turns = [message.index for message in messages if not message.is_only_thinking]
+        return frozenset(turns[max(0, len(turns) - max(NEWEST, self._prelude.keep_recent)) :])
+
+    @property
+    def why_recent(self) -> Kept:
+        """Why the prelude leaves those alone: fewer of them can be preserved only where somebody asked for more."""
+        return Kept.RECENT if self._prelude.keep_recent > NEWEST else Kept.NEWEST
 
     def as_read(self, block: Block) -> Block:
         """The block as the file has it, where it says the same with references; the block itself otherwise."""
@@ -133,6 +145,7 @@ class ReferenceWriter:
                 originals=cut,
                 reader=self._reader,
                 takes_part=self._comes_back,
+                endings=self._endings,
                 proves=self._proves_all or self.has_read_references or self._has_imitations(messages, cut.values()),
             )
         elif self._imitates:

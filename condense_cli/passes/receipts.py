@@ -28,6 +28,7 @@ class Kept(StrEnum):
     PINNED = "pinned"
     ANCHOR = "the conversation continues from here"
     RECENT = "among the preserved turns"
+    NEWEST = "among the newest turns"
     WORDS = "the user's own words"
     NOT_SELECTED = "not selected by the pass"
     CUT = "already cut"

@@ -1,4 +1,4 @@
-"""Rules of Anthropic's API about blocks of some kinds: calls of server tools, documents, compactions, cache marks."""
+"""Rules of Anthropic's API about blocks of some kinds: server tools, thinking, documents, compactions, cache marks."""
 
 from __future__ import annotations
 
@@ -42,6 +42,16 @@ def server_calls_answered(transcript: Transcript) -> Iterator[Violation]:
                 said = f"messages.{index}: tool use with id `{call}` was found without a corresponding result block"
                 yield Violation("server_calls_answered", index, call, said)
                 del waiting[call]
+
+
+def thinking_is_signed(transcript: Transcript) -> Iterator[Violation]:
+    """The API takes back what it signed, also without the text of it. Models of others think without a signature."""
+    if transcript.model and "claude" not in transcript.model.lower():
+        return
+    for message, block in transcript.blocks():
+        if block.unsigned:
+            said = f"messages.{message.index}: Invalid `signature` in `thinking` block"
+            yield Violation("thinking_is_signed", message.index, str(block.place), said)
 
 
 def documents_not_from_assistant(transcript: Transcript) -> Iterator[Violation]:

@@ -7,7 +7,7 @@ vendor documentation; `validate` runs the rules of the transcript's family.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -18,7 +18,9 @@ from .blocks import (
     compaction_comes_first,
     documents_not_from_assistant,
     server_calls_answered,
+    thinking_is_signed,
 )
+from .sizes import MESSAGES, REQUEST, images_not_too_large, request_not_too_large
 from .violations import Rule
 from .violations import Violation as Violation
 
@@ -269,7 +271,10 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         documents_not_from_assistant,
         compaction_comes_first,
         at_most_four_cache_marks,
+        thinking_is_signed,
         thinking_bound_to_prefix,
+        images_not_too_large,
+        request_not_too_large,
     ),
     Family.OPENAI_CHAT: (
         tool_calls_answered,
@@ -287,8 +292,12 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
     ),
 }
 
-_OF_NAMED_KINDS: Final = (server_calls_answered, documents_not_from_assistant, compaction_comes_first)
-"""Rules about blocks that have an `api_type`, as most conversations have none."""
+_ONLY_ABOUT: Final[Mapping[Callable[[Block], bool], tuple[Rule, ...]]] = {
+    lambda block: bool(block.api_type): (server_calls_answered, documents_not_from_assistant, compaction_comes_first),
+    lambda block: block.unsigned: (thinking_is_signed,),
+    lambda block: block.kind is BlockKind.IMAGE: (images_not_too_large,),
+}
+"""Rules about blocks of which most conversations have none."""
 
 _MENDED_BY_CLAUDE_CODE: Final = (
     texts_not_blank,
@@ -300,16 +309,22 @@ TIDIED_BY_CLIENT: Final = {
     "claude-code": frozenset(rule.__name__ for rule in _MENDED_BY_CLAUDE_CODE),
     "codex": frozenset({"outputs_have_calls", "calls_have_outputs"}),
     "claude-stream-json": frozenset({"first_message_from_user"}),
+    "roo": frozenset({"thinking_is_signed"}),
+    "cline": frozenset({"thinking_is_signed"}),
 }
 """Rules whose violations a client mends before it sends: Claude Code leaves blank texts out and marks itself what to
 cache; Codex leaves out results without a call, and sends "aborted" for a call without a result. What Claude Code prints
-begins behind the prompt."""
+begins behind the prompt. Roo Code and Cline store the thinking of any model in these blocks, and send an API its own.
+"""
 
 
 def validate(transcript: Transcript) -> list[Violation]:
     """Every violation of the rules of the transcript's family, in the order of the rules."""
     tidied = TIDIED_BY_CLIENT.get(transcript.format, frozenset())
     rules = [rule for rule in RULES[transcript.family] if rule.__name__ not in tidied]
-    if not any(block.api_type for _, block in transcript.blocks()):
-        rules = [rule for rule in rules if rule not in _OF_NAMED_KINDS]
+    for is_one, about in _ONLY_ABOUT.items():
+        if not any(is_one(block) for _, block in transcript.blocks()):
+            rules = [rule for rule in rules if rule not in about]
+    if len(transcript.source.data) <= REQUEST and len(transcript.messages) <= MESSAGES:
+        rules = [rule for rule in rules if rule is not request_not_too_large]
     return [violation for rule in rules for violation in rule(transcript)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -117,6 +118,11 @@ class Results(Struct, frozen=True):
         return "denied" if self.is_denied else "failed" if self.is_refused else ""
 
     @property
+    def ending(self) -> Literal["", "failed", "denied"]:
+        """How a call of any tool ended that did not go well: a client without a flag may give an exit status."""
+        return self.state or ("failed" if not self.tells_failure and _exit_status(self.text) else "")
+
+    @property
     def is_denied(self) -> bool:
         """Whether the user, or a rule of theirs, did not let the call happen."""
         return (self.is_failed or not self.tells_failure) and any(_DENIED.match(block.text) for block in self.blocks)
@@ -136,6 +142,31 @@ def results_of(messages: Sequence[Message]) -> dict[int, Results]:
                 parts.setdefault(call, []).append(block)
                 flagged[call] = tells_failure(message.role, block)
     return {call: Results(tuple(blocks), flagged[call]) for call, blocks in parts.items()}
+
+
+class Endings:
+    """How the calls of a conversation ended, by the call or any block of its results. Texts are read when asked for.
+
+    Of calls that share an id all ended badly if one did.
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._known: dict[str, Literal["", "failed", "denied"]] = {}
+
+    @cached_property
+    def _results(self) -> dict[str, list[Results]]:
+        found: dict[str, list[Results]] = {}
+        for results in results_of(self._messages).values():
+            found.setdefault(results.blocks[0].call_id or "", []).append(results)
+        return found
+
+    def __call__(self, block: Block) -> Literal["", "failed", "denied"]:
+        call = block.call_id or ""
+        if call not in self._known:
+            endings = (results.ending for results in self._results.get(call, ()))
+            self._known[call] = next(filter(None, endings), "")
+        return self._known[call]
 
 
 def calls_with_results(messages: Sequence[Message]) -> Iterator[tuple[Block, Results]]:

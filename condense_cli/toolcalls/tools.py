@@ -54,6 +54,9 @@ _SEARCH_BEGINS: Final = lazy_pattern(r"(?:<{7}|-{7,}) SEARCH\s*")
 _SEARCH_HEADER: Final = lazy_pattern(r":(?:start|end)_line:.*|-{7}")
 """How a text to look for begins in edits of Roo Code and Cline, and lines that come before it; `=======` ends it."""
 
+_PARTIAL: Final = lazy_pattern(r"(?i)line|range|offset|limit")
+"""Names of arguments with one of these words say that only a part of a file is shown: `startLine`, `view_range`."""
+
 _FILE_COMMAND: Final = lazy_pattern(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
 _NUMBERING: Final = lazy_pattern(r"(?:\\n|(?<![\\\w]))(?:(?:cat|bat|less)\s+(?:-\w+\s+)*-\w*[nN]|nl\s)")
@@ -64,15 +67,8 @@ _COMMAND: Final = lazy_pattern(
 """One of the commands that a line runs one after another; a pipe is one."""
 
 PATH_ARGUMENTS: Final = (
-    "file_path",
-    "path",
-    "filePath",
-    "notebook_path",
-    "AbsolutePath",
-    "absolute_path",
-    "TargetFile",
-    "filename",
-)
+    "file_path", "path", "filePath", "notebook_path", "AbsolutePath", "absolute_path", "TargetFile", "filename",
+)  # fmt: skip
 
 _LINE_BREAK: Final = lazy_pattern(r"(\\\\)|\\n")
 """A line break in JSON text; or an escaped backslash, which may stand before any letter."""
@@ -155,6 +151,11 @@ def reads_a_file(call: Block) -> bool:
     if name in EDITORS:
         return command_of_editor(call) == "view"
     return path_argument(call) is not None if name in TYPED_READERS else name in READERS
+
+
+def shows_a_part(call: Block) -> bool:
+    """Whether a call that reads a file asks for a part of it."""
+    return any(map(_PARTIAL.search, arguments_of(call) or {}))
 
 
 def command_of_editor(call: Block) -> str:

@@ -258,6 +258,7 @@ def test_a_configuration_beside_a_preset_is_refused() -> None:
 # --- What comes out ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("anywhere")
 def test_a_restoration_counts_what_it_found() -> None:
     twice = [user("a"), *read_turn("1"), *read_turn("2"), assistant("z")]
     condensed = api.condense(anthropic(*twice), preset="lossless").transcript

@@ -11,6 +11,8 @@ import claude_tree
 import pytest
 import real
 from build import configuration
+from build import text as text_of
+from kind_cases import attached
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Transcript
@@ -27,6 +29,8 @@ from .resuming import ANY_ID, NEXT, Session, resume_session
 from .token_counts import of_envelope, overhead
 
 pytestmark = pytest.mark.client
+
+RULES = "\n".join(f"Rule {number}: never use tool {number * 37} on a Monday." for number in range(30))
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +173,34 @@ def test_real_condensed_sessions_resume(claude: ClaudeCode, path: Path, way: str
 
 
 # The end that a session names, even one it went back to, does not lead the client past a summary behind it.
+# The client makes what it attached anew of the values in the file: references there reach the model.
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        (
+            "nested_memory",
+            {"path": "/p/CLAUDE.md", "content": {"path": "/p/CLAUDE.md", "type": "Project", "content": RULES}},
+        ),
+        ("edited_text_file", {"filename": "/p/a.py", "snippet": RULES}),
+    ],
+)
+def test_references_in_attachments_are_sent(claude: ClaudeCode, kind: str, keys: claude_tree.Json) -> None:
+    records = [claude_tree.GO, claude_tree.reply(2, 1, "m1", text_of("I begin."))]
+    for n in range(2, 17, 3):
+        records += [
+            claude_tree.said(n + 1, n, f"On, {n}."),
+            attached(n + 2, n + 1, kind, keys if n < 8 else keys | {"snippet": "x", "content": "x"}),
+            claude_tree.reply(n + 3, n + 2, f"m{n}", text_of(f"Step {n}.")),
+        ]
+    small = api.dump(api.condense(parse(lines_of(records)), configuration(lossless_prelude={})))
+    transcript, request = resume_session(claude, Session.of(small))
+    (told,) = re.findall(r"\[see [^\]]* of the next attached [^\]]*\]", json.dumps(request))
+    assert [told in block.text for _, block in transcript.blocks() if block.kind is BlockKind.OPAQUE] == [
+        True,
+        *[False] * 4,
+    ]
+
+
 @pytest.mark.parametrize(("leaf", "keys"), [(12, {}), (12, {"explicit": True}), (8, {"explicit": True})])
 def test_a_summary_is_resumed_whatever_end_is_named(
     claude: ClaudeCode, leaf: int, keys: dict[str, bool], tmp_path: Path

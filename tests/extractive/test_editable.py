@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
-from build import anthropic, assistant, call, read_turn, result, user
+from build import (
+    anthropic,
+    assistant,
+    call,
+    calls,
+    condense,
+    extract,
+    openai,
+    read_turn,
+    result,
+    user,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.editable import FEATURES
 from condense_cli.extractive.neighbours import highest, means
 from condense_cli.extractive.survey import Survey
@@ -34,6 +49,64 @@ def test_a_line_that_an_edit_puts_back_is_known_whichever_argument_comes_first()
     lines = Survey(anthropic(user("Sum."), *turns).messages, Counter()).lines
     of_file = {line: lines[line].shown for text in texts for line in text.split("\n") if line in lines}
     assert of_file == dict.fromkeys(texts[-1].split("\n"), Shown.EDITED)
+
+
+RATES = "\n".join(f"    total_{n} = rate_of(order_{n}, discount={n * 37}, region='r{n}')" for n in range(12))
+LOG = "\n".join(f"request=/api/v{k}/items/{k * 31} status=200 took={k * 7}ms" for k in range(40))
+SAYS_NO = "String to replace not found in file."
+
+
+def flagged(*took_effect: bool) -> Transcript:
+    turns: list[dict[str, Any]] = []
+    for n, is_made in enumerate(took_effect):
+        said = result(f"e{n}", "Done.") if is_made else result(f"e{n}", SAYS_NO, is_error=True)
+        turns += [
+            assistant([call(f"e{n}", "Edit", file_path="a.py", old_string="pass", new_string=RATES)]),
+            user([said]),
+        ]
+    log = [assistant([call("log", "Bash", command="cat log")]), user([result("log", LOG)])]
+    return anthropic(user("Write it."), *turns, *log, assistant("Done."))
+
+
+def in_chat(tool: str, arguments: dict[str, Any], made: str, failed: str) -> Callable[..., Transcript]:
+    """The same edit in chat completions, where the words of a result alone tell that nothing was done."""
+
+    def chat(*took_effect: bool) -> Transcript:
+        steps = [(tool, arguments, made if is_made else failed) for is_made in took_effect]
+        turns: list[dict[str, Any]] = []
+        for n, (name, asked, said) in enumerate([*steps, ("execute_bash", {"command": "cat log"}, LOG)]):
+            function = {"name": name, "arguments": json.dumps(asked)}
+            turns += [
+                {"role": "assistant", "tool_calls": [{"id": f"e{n}", "type": "function", "function": function}]},
+                {"role": "tool", "tool_call_id": f"e{n}", "content": said},
+            ]
+        return openai(user("Write it."), *turns, assistant("Done."))
+
+    return chat
+
+
+ADDED = RATES.replace("\n", "\n+")
+PATCH = f"*** Begin Patch\n*** Update File: a.py\n@@\n-pass\n+{ADDED}\n*** End Patch"
+REPLACED = {"command": "str_replace", "path": "/a.py", "old_str": "pass", "new_str": RATES}
+CLIENTS = {
+    "flagged": flagged,
+    "by its words": in_chat("str_replace_editor", REPLACED, "Done: 9: # exit code 1", "No replacement was performed."),
+    "by a status": in_chat(
+        "execute_bash", {"command": f"apply_patch <<'EOF'\n{PATCH}\nEOF"}, "exit code 0", "Oops.\nexit code 1"
+    ),
+    "of a patch": in_chat("apply_patch", {"input": PATCH}, "Done.", "apply_patch verification failed: no such line"),
+}
+
+
+# Of two writes of the same lines the one that took effect stays, whichever was tried first.
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("took_effect", [(True, False), (False, True)])
+def test_the_text_of_a_change_that_was_made_stays(client: str, took_effect: tuple[bool, bool]) -> None:
+    transcript = CLIENTS[client](*took_effect)
+    size = Counter().transcript(transcript)
+    condensed = condense(transcript, extract(), target_tokens=size * 2 // 5)
+    edits = [block for block in calls(condensed.transcript) if "log" not in block.text]
+    assert [edit.text.count("rate_of") for edit in edits] == [12 if is_made else 0 for is_made in took_effect]
 
 
 def test_lines_beside_one_that_is_named_are_likelier_than_those_far_away() -> None:

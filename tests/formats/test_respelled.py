@@ -56,6 +56,7 @@ MIXED = RAW.replace("é", "\\u00e9", 3).replace("/", "\\/", 2).replace(" ", "\\u
 
 
 # Where one text is spelled unlike the others, it neither refers nor is referred to; the others do.
+@pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize(
     ("results", "smaller"),
     [
@@ -81,6 +82,7 @@ def test_mixed_spellings_come_back(results: tuple[str, ...], smaller: bool) -> N
 
 
 # JSON within a string may be spelled otherwise than the string that it stands in.
+@pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("outer", [False, True])
 def test_json_in_a_string_comes_back(inner: bool, outer: bool) -> None:

@@ -25,6 +25,8 @@ from helpers import condense
 from condense_cli import api
 from condense_cli.core.markers import content_hash, gaps_in, parse_gap, short_hash
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 OTHER = "\n".join(f"another line {n} of another file" for n in range(40))
 STATE = f"<environment_details>\n{LONG}\n</environment_details>"
 PRELUDE = configuration(lossless_prelude={})

@@ -22,6 +22,8 @@ from condense_cli.formats import parse, serialize
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.registry import BUILT_IN
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 SUMMARIZED_BY = st.sampled_from(SUMMARIZERS)
 
 

@@ -14,6 +14,8 @@ from strategies import REPEATING, anthropic_messages, exchanges, openai_messages
 
 from condense_cli import Live
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 TURNS = st.one_of(exchanges(), REPEATING)
 PLAIN = st.one_of(exchanges(thinking=False), REPEATING)
 CONVERSATIONS: dict[str, st.SearchStrategy[list[dict[str, Any]]]] = {

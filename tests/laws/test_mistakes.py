@@ -45,6 +45,8 @@ from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.predicates import superseded_results
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 ALL = {"type": "preserve_recent", "keep_recent_count": 0}
 
 

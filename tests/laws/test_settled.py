@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import laws
+import pytest
 from build import anthropic, assistant, call, configuration, cut_to, one_pass, result, user
 
 from condense_cli.passes.condensation import Condensation
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 LINES = [f"    value_{number} = compute_alpha({number}, {number * number})" for number in range(12)]
 OLD, NEW = "\n".join(LINES), "\n".join(LINES[6:])

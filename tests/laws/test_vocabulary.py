@@ -20,6 +20,8 @@ from condense_cli.formats import parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.summaries import Summarizer
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 NO_SHRINKING = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 """An example is large whatever one does, and shrinking it takes minutes."""
 

@@ -54,7 +54,7 @@ def test_the_caller_may_change_what_it_got() -> None:
     assert as_sent(live.fit(messages, decide=False).messages) == before
 
 
-def test_references_lead_back_to_what_stands_earlier() -> None:
+def test_references_lead_back_to_what_stands_earlier(anywhere: None) -> None:
     same = lines("same")
     messages = [user("Go."), *read_turn("a", "x.py", same), *read_turn("b", "y.py", lines("other"))]
     live = live_of(preset="lossless", keep_recent=1)

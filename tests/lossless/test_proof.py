@@ -20,6 +20,8 @@ from condense_cli.passes import course
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.prelude import ReferenceWriter
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 CUT = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 4}, individual_config=cut_to(5))
 CONFIGURATION = configuration(CUT, lossless_prelude={"enabled": True})
 

@@ -22,6 +22,8 @@ from condense_cli.lossless.encode import Keep
 from condense_cli.lossless.proof import with_blocks
 from condense_cli.passes.condensation import Condensation
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 VARIETY = st.sampled_from(VARIETIES)
 
 

@@ -24,6 +24,8 @@ from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.inspection.savings import FINDERS, find_savings
 from condense_cli.report.run import contents
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 PRELUDE = {"enabled": True}
 STATE = "<environment_details>\n" + "\n".join(f"open tab {n}: src/module{n}.py" for n in range(40))
 TWICE = [
@@ -157,6 +159,7 @@ def test_references_that_become_lines_again_count_against_what_references_saved(
 @pytest.mark.slow
 def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossless: Path, both: Path) -> None:
     """In words, with figures that add up to what was saved."""
+    file.write_bytes(as_lines([*TWICE, user("Go on.")]))  # In another process the newest six turns stay.
     done = condense_on_terminal("run", file, "--config", both, "-v", columns=80)
     saved, kept = (
         condense("run", file, "--config", both, "--json").json["tokens"][key]

@@ -17,6 +17,8 @@ from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
 from condense_cli.formats import format_named
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 SOURCE = "\n".join(f"{number:>6}\tline {number} of the file, long enough to be worth it" for number in range(1, 20))
 TWICE = [user("Look twice."), *read_turn("toolu_1", content=SOURCE), *read_turn("toolu_2", content=SOURCE)]
 

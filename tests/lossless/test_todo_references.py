@@ -15,6 +15,8 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.passes.condensation import Condensation
 from condense_cli.toolcalls.tools import arguments_of
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 PRELUDE: dict[str, Any] = {"enabled": True, "tool_parameters": True}
 
 

@@ -15,6 +15,8 @@ from reading import B, read, see
 from condense_cli import api
 from condense_cli.errors import ExitStatus
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 FOREIGN = "[see lines 3-75 of the next Read of src/app.py #520917]"
 """As our documentation shows it."""
 LONG = "\n".join(f"line {n} of a file that is read twice, and long enough" for n in range(30))

@@ -17,6 +17,8 @@ from condense_cli.passes import course, prelude
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import PRELUDE, Kept
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 OLD = {"selection": {"type": "preserve_recent", "keep_recent_count": 3}}
 CUT: dict[str, Any] = one_pass(id="cut", individual_config=cut_to(3), **OLD)
 AGAIN = {**CUT, "id": "again"}

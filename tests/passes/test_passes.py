@@ -245,6 +245,7 @@ def test_what_was_not_summarized_stays_with_a_reason() -> None:
 
 
 # The prelude runs before the passes and has a receipt of its own, also where it finds nothing.
+@pytest.mark.usefixtures("anywhere")
 def test_the_prelude_has_a_receipt() -> None:
     prelude = {"enabled": True}
     twice = [user("a"), *read_turn("1"), *read_turn("2"), assistant("z")]

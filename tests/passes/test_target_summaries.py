@@ -145,8 +145,9 @@ def test_a_summary_takes_whole_messages() -> None:
 def test_a_summary_by_the_command_meets_the_target(tmp_path: Path) -> None:
     listing = "\n".join(f"value_{line} = {line * 7919}" for line in range(60))
     turns = [message for n in range(12) for message in read_turn(f"t{n}", f"src/part_{n % 3}.py", listing)]
+    talk = [message for n in range(3) for message in (assistant(f"Part {n} is done."), user("Go on."))]
     file = tmp_path / "session.json"
-    file.write_text(json.dumps({"messages": [user("Go."), *turns, assistant("Done.")]}))
+    file.write_text(json.dumps({"messages": [user("Go."), *turns, *talk]}))
     done = condense_process(
         "run", file, "-p", "max", "--target-tokens", "1400", "--json", "-o", tmp_path / "small.json"
     )

@@ -11,6 +11,8 @@ from rowsets import BROKEN, DATA, LONG, SPEED, row
 from condense_cli.errors import ExitStatus
 from condense_cli.storage.compressed import unpacked
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 
 def repeating() -> bytes:
     """Rows in which the same file is read twice."""

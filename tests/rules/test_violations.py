@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, rollout, text, user
-from test_validity import ASKED, CALLED, COMPACTION, DOCUMENT, FOUND, MARKED, OUTPUT, REASONING, SEARCH
+from test_validity import ASKED, CALLED, COMPACTION, DOCUMENT, FOUND, MARKED, OUTPUT, REASONING, SEARCH, image
 
 from condense_cli.core.transcript import Place, Transcript
 from condense_cli.rules.validity import RULES
 
+TOO_LARGE = "At least one of the image dimensions exceed max allowed size: 8000 pixels"
 SAID = "text content blocks must"
 Rows = list[dict[str, Any]]
 
@@ -230,6 +231,11 @@ OF_ANTHROPIC: list[tuple[str, Rows, list[tuple[int, str, str]]]] = [
             *(user([text("b") | MARKED]) for _ in "123"),
         ],
         [(2, "", "A maximum of 4 blocks with cache_control may be provided. Found 6.")],
+    ),
+    (
+        "images_not_too_large",
+        [user([image(9, 9), image(8_001, 9)]), assistant("b"), user([image(9, 9_999)])],
+        [(0, block(0, 1), f"messages.0: {TOO_LARGE}"), (2, block(2, 0), f"messages.2: {TOO_LARGE}")],
     ),
 ]
 

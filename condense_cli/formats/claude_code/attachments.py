@@ -1,6 +1,7 @@
 """What an attachment of a Claude Code session tells the model, by the table of `kinds`.
 
-It is counted and told, and no pass changes it: the words are the client's own.
+It is counted and told, and no pass cuts it: the words are the client's own. Where it ends with a text of its own, lines
+of that which stand again elsewhere may become references.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.lazy_pattern import lazy_pattern
-from ...core.transcript import Block, BlockKind, Place
+from ...core.transcript import Block, BlockKind, JsonPath, Place
 from ..engine import estimates
 from ..engine.injected import is_injected
 from .kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
@@ -21,6 +22,7 @@ from .kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
 _HOOKS_HEARD: Final = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")
 """Events whose hooks may say something to the model when they succeed."""
 
+_WHOLE: Final[JsonPath] = ("attachment",)
 _OF_CLIENT: Final = ("task-notification", "orphaned-permission")
 """Modes of what the client itself puts into the queue; a person's wait as `prompt` or `bash`."""
 
@@ -33,24 +35,26 @@ def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:
     if not isinstance(attachment, dict):
         return
     kind = str(attachment.get("type"))
+    path: JsonPath = ()
     texts, estimate = list(_rendered(value.get("rendered"))), 0
     if not texts:
         row = SENT.get(kind)
         if row is None or (kind == "hook_success" and not _is_heard(attachment)):
             return
         told = list(_told(attachment, row))
-        texts = [text for text in told if isinstance(text, str)]
-        images = sum(tokens for tokens in told if isinstance(tokens, int))
+        texts = [text for text, _ in told if isinstance(text, str)]
+        path = told[-1][1] if texts else ()
+        images = sum(tokens for tokens, _ in told if isinstance(tokens, int))
         if not (told or row.always):
             return
         estimate = images + row.words
-    place = Place(record, ("attachment",))
     content = "\n".join(texts)
     yield Block(
         BlockKind.OPAQUE,
-        place,
-        place.path,
+        Place(record, path or _WHOLE),
+        _WHOLE,
         content=content,
+        lead=len(content) - len(texts[-1]) if path else 0,
         estimate=estimate,
         injected=not _is_typed(attachment) or is_injected(content),
         api_type=kind,
@@ -59,7 +63,10 @@ def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:
 
 
 def _rendered(rendered: Any) -> Iterator[str]:
-    """The words that newer clients write down as they send them: a list of contents, of one or several texts."""
+    """The words that newer clients write down as they send them: a list of contents, of one or several texts.
+
+    When it resumes, the client makes them anew of the values.
+    """
     for said in rendered if isinstance(rendered, list) else ():
         content = said.get("content") if isinstance(said, dict) else None
         if isinstance(content, str):
@@ -80,39 +87,44 @@ def _is_heard(attachment: Mapping[str, Any]) -> bool:
     return attachment.get("hookEvent") in _HOOKS_HEARD and bool(attachment.get("content"))
 
 
-def _told(attachment: Mapping[str, Any], row: Sent) -> Iterator[str | int]:
-    """The texts under the keys of a row, and for each image the tokens that it is taken to cost."""
+_Told = Iterator[tuple[str | int, JsonPath]]
+"""Texts, each with its path in the record, which is empty where the text is not there as it is sent; and for each image
+the tokens that it is taken to cost."""
+
+
+def _told(attachment: Mapping[str, Any], row: Sent) -> _Told:
+    """What stands under the keys of a row."""
     for key in row.keys:
-        for value in _values(attachment, key.split(".")):
-            yield from _texts(value)
+        for value, path in _values(attachment, key.split("."), _WHOLE):
+            yield from _texts(value, path)
 
 
-def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """The values that a path leads to, in each element of a list on its way."""
+def _values(value: Any, keys: Sequence[str], path: JsonPath) -> Iterator[tuple[Any, JsonPath]]:
+    """The values that keys lead to, in each element of a list on their way."""
     if isinstance(value, list):
-        for item in value:
-            yield from _values(item, path)
-    elif not path:
-        yield value
+        for number, item in enumerate(value):
+            yield from _values(item, keys, (*path, number))
+    elif not keys:
+        yield value, path
     elif isinstance(value, Mapping):
-        yield from _values(value.get(path[0]), path[1:])
+        yield from _values(value.get(keys[0]), keys[1:], (*path, keys[0]))
 
 
-def _texts(value: Any) -> Iterator[str | int]:
+def _texts(value: Any, path: JsonPath) -> _Told:
     if isinstance(value, str):
-        yield from (value,) if value else ()
+        yield from ((value, path),) if value else ()
     elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+        for number, item in enumerate(value):
+            yield from _texts(item, (*path, number))
     elif isinstance(value, dict):
         if value.get("type") == "image":
-            yield estimates.image(_data(value))
+            yield estimates.image(_data(value)), ()
             return
         for key, item in value.items():
             if key == "content" and isinstance(item, str) and "filePath" in value:
-                yield _numbered(item, value.get("startLine"))
+                yield _numbered(item, value.get("startLine")), ()
             elif key not in ("type", "base64", "data"):
-                yield from _texts(item)
+                yield from _texts(item, (*path, key))
 
 
 def _data(image: Mapping[str, Any]) -> Any:
@@ -187,7 +199,7 @@ def _is_whole(attachment: Mapping[str, Any]) -> bool:
 
 
 def _without_tags(block: Block) -> Block:
-    return replace(block, content=_TAGS.sub("", block.text))
+    return replace(block, content=_TAGS.sub("", block.text), place=Place(block.place.record, _WHOLE), lead=0)
 
 
 def _listed(attachment: Mapping[str, Any], key: str) -> list[Any]:

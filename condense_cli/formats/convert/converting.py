@@ -110,7 +110,7 @@ class _Reader:
 
     def _is_text(self, block: Block) -> bool:
         if block.kind is BlockKind.OPAQUE:
-            return bool(block.text) and isinstance(self._value(block), str)
+            return bool(block.text) and not block.is_attached and isinstance(self._value(block), str)
         is_said = block.kind is BlockKind.TOOL_RESULT and block.answers in self._in_text
         return is_said or block.kind is BlockKind.TEXT
 

@@ -26,21 +26,30 @@ _PAGE: Final = lazy_pattern(rb"/Type\s*/Page(?!\w)")
 _HEADER_CHARS: Final = 65_536 * 4
 
 
-def image(data: Any) -> int:
-    """Tokens of a base64 image, from the width and height in its header."""
+def pixels(data: Any) -> tuple[int, int] | None:
+    """Width and height of a base64 image, from its header."""
     if not isinstance(data, str):
-        return UNKNOWN_IMAGE
+        return None
     import imagesize
 
     try:
         header = binascii.a2b_base64(data.rpartition(",")[2][:_HEADER_CHARS])
         width, height = imagesize.get(io.BytesIO(header))
     except (binascii.Error, ValueError, OSError):
+        return None
+    return (width, height) if width > 0 and height > 0 else None
+
+
+def image(data: Any) -> int:
+    """Tokens of a base64 image."""
+    return of_pixels(pixels(data))
+
+
+def of_pixels(size: tuple[int, int] | None) -> int:
+    """Tokens of an image by its width and height."""
+    if size is None:
         return UNKNOWN_IMAGE
-    if width <= 0 or height <= 0:
-        return UNKNOWN_IMAGE
-    tokens: int = round(width * height / PIXELS_PER_TOKEN)
-    return max(1, min(LARGEST_IMAGE, tokens))
+    return max(1, min(LARGEST_IMAGE, round(size[0] * size[1] / PIXELS_PER_TOKEN)))
 
 
 def document(data: Any) -> int:

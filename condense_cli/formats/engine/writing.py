@@ -87,7 +87,7 @@ def _edits(
         elif block.is_object:
             edits |= {(*path, *deeper): style.dump(value) for deeper, value in _values(block)}
         else:
-            edits[path] = style.literal(block.text)
+            edits[path] = style.literal(block.text[block.lead :])
     for place, parts in spans.items():
         edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
     for place, replacements in strings.items():

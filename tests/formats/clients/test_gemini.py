@@ -215,6 +215,7 @@ def test_a_log_loses_messages(resumed_at: int) -> None:
 
 
 # Only one of the places of a result is looked at: where spellings are mixed, another may spell it otherwise.
+@pytest.mark.usefixtures("anywhere")
 def test_a_log_that_mixes_spellings_keeps_its_results() -> None:
     lines = gemini_logs.log([*session(), message(6, "gemini", "Ok.")], resumed_at=3)
     even = "".join(json.dumps(record) + "\n" for record in (HEADER, *lines[1:]))

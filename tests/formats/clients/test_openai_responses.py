@@ -292,6 +292,7 @@ def test_open_calls_may_come_last() -> None:
     assert written(condense(transcript, one_pass()))[-1] == function("c")
 
 
+@pytest.mark.usefixtures("anywhere")
 def test_the_api_takes_items_and_gives_items() -> None:
     class Answer:
         def model_dump(self, *, mode: str, exclude_unset: bool) -> Item:

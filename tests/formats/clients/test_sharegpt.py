@@ -145,6 +145,7 @@ def test_rows_of_a_training_set(value: dict[str, Any]) -> None:
 
 
 # A call is JSON in a string of the file. Once a reference took the place of the bad bytes, only the file has some left.
+@pytest.mark.usefixtures("anywhere")
 def test_bad_bytes_in_a_call_come_back() -> None:
     listing = json.dumps(f"\udcff{LONG}", ensure_ascii=False)
     turns = [{"from": "human", "value": "Go on."}]

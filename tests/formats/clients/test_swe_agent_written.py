@@ -102,6 +102,7 @@ def test_copies_of_what_stays_stay() -> None:
 
 
 # What a reference names is not left out: the log keeps its copy.
+@pytest.mark.usefixtures("anywhere")
 def test_references_leave_the_log_alone() -> None:
     turns = [act("open a.py\n"), user(LONG + PROMPT), act("open a.py\n"), user(LONG + PROMPT)]
     data = logged(SYSTEM, TASK, *turns)
