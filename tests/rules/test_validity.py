@@ -199,7 +199,7 @@ def test_how_large_a_request_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not rules_broken(anthropic(user([text("a"), *images, text("b" * 390)])))
     assert rules_broken(anthropic(user([*images, text("b" * 401)]))) == {"request_not_too_large"}
     assert rules_broken(anthropic(user([*images, document]))) == {"request_not_too_large"}
-    assert not rules_broken(anthropic(user([text("a"), {"type": "unknown"}] * 40)))
+    assert not rules_broken(anthropic(user([text("a" * 1_000), *[{"type": "unknown"}] * 40])))
     whole = anthropic(user("a"), assistant([call("x")]), user([result("x", [*images, images[0]])]), assistant("b"))
     assert [(each.message, each.said) for each in validate(whole)] == [
         (2, "request_too_large: Request exceeds the maximum size")
