@@ -1,10 +1,11 @@
-"""What each built-in provider makes of the sample transcripts, with its default settings.
+"""Measure each built-in provider on recorded sessions, with its default settings.
 
     python benchmarks/providers.py                  prints the figures
     python benchmarks/providers.py --write          and writes them where `condense providers` reads them
 
-Per provider, the least and the most over the transcripts: tokens saved; information lost; cost of its summaries, if a
-model wrote them (its real requests, priced, none made); and the median time for 100,000 tokens without a model.
+Per provider, the range in which eight of ten sessions are: tokens saved; information lost; cost of its summaries, if a
+model wrote them (its real requests, priced, none made); and the median time for 100,000 tokens without a model. The
+sessions are those of 5,000 to 100,000 tokens that `presets.py` takes.
 
 For the loss each transcript is cut at half and at three quarters of its messages, as `condense evaluate` does: what
 came before the cut is condensed, and asked are the facts that the assistant wrote after it. Lost is what stands on no
@@ -15,10 +16,12 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -28,10 +31,12 @@ from condense_cli.config.profiles import Access
 from condense_cli.config.user import UserConfiguration
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
+from condense_cli.errors import CondenseError
 from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
 from condense_cli.llm.summarizer import Summaries
 from condense_cli.lossless.decode import decode
+from condense_cli.many.inputs import files_in
 from condense_cli.money import prices
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
@@ -39,13 +44,16 @@ from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.quality.cases import cases_of
 from condense_cli.report.lists.providers import Figures, MeasuredProvider
+from presets import SESSIONS
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
-SAMPLES: Final = sorted(path for path in (PROJECT / "sample_transcripts").glob("*.json*"))
 DATA: Final = PROJECT / "condense_cli" / "report" / "lists" / "measured_providers.json"
 MODEL: Final = "claude-haiku-4-5"
 CUTS: Final = (0.5, 0.75)
+TOKENS: Final = range(5_000, 100_000)
 PER: Final = 100_000
+
+T = TypeVar("T")
 
 
 def context(transcript: Transcript) -> Context:
@@ -100,15 +108,31 @@ def figures(provider: Provider[Any], transcripts: list[Transcript], rounds: int)
     costs = sorted((cost(provider, transcript) for transcript in transcripts), key=float)
     took = [seconds(provider, transcript, rounds) for transcript in transcripts]
     return Figures(
-        (round(min(saved), 1), round(max(saved), 1)),
-        (round(min(lost), 1), round(max(lost), 1)),
-        (costs[0], costs[-1]),
+        _most(sorted(round(percent, 1) for percent in saved)),
+        _most(sorted(round(percent, 1) for percent in lost)),
+        _most(costs),
         round(median(took), 3),
     )
 
 
-def measure(rounds: int) -> MeasuredProvider:
-    transcripts = [api.load(path) for path in SAMPLES]
+def _most(ordered: Sequence[T]) -> tuple[T, T]:
+    """The range in which eight of ten values are."""
+    tenth = len(ordered) // 10
+    return ordered[tenth], ordered[-1 - tenth]
+
+
+def recorded() -> list[Transcript]:
+    """The sessions that can be read, of a length that a provider is used for."""
+    found = []
+    for path in (path for folder in SESSIONS for path in files_in(folder)):
+        with suppress(CondenseError):
+            transcript = api.load(path)
+            if Counter.of(transcript).transcript(transcript) in TOKENS:
+                found.append(transcript)
+    return found
+
+
+def measure(transcripts: list[Transcript], rounds: int) -> MeasuredProvider:
     today = date.today()
     return MeasuredProvider(
         date=today.isoformat(),
@@ -122,10 +146,10 @@ def measure(rounds: int) -> MeasuredProvider:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=9, help="runs whose median time counts")
+    parser.add_argument("--rounds", type=int, default=3, help="runs whose median time counts")
     parser.add_argument("--write", action="store_true", help=f"write {DATA.relative_to(PROJECT)}")
     options = parser.parse_args(arguments)
-    text = msgspec.json.format(msgspec.json.encode(measure(options.rounds)), indent=2).decode() + "\n"
+    text = msgspec.json.format(msgspec.json.encode(measure(recorded(), options.rounds)), indent=2).decode() + "\n"
     print(text, end="")
     if options.write:
         DATA.write_text(text)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
 import msgspec
 import pytest
+import real
 from helpers import condense, condense_on_terminal
 from provided import Package
 from real import PROJECT
 
+from condense_cli import api
 from condense_cli.config.models import TruncationConfig
 from condense_cli.errors import ExitStatus
 from condense_cli.providers.base import Capabilities, Provider
@@ -41,11 +44,11 @@ def test_the_table_compares_every_provider(arguments: list[str]) -> None:
     header, *lines = done.text.splitlines()
     assert header.split() == IDS
     assert tuple(line[:17].rstrip() for line in lines[: len(FEATURES)]) == FEATURES
-    assert "information loss  0–33%" in done.text
+    assert re.search(r"information loss +0–\d+% +none ", done.text)
     printed = " ".join(done.text.split())
     for provider in BUILT_IN:
         assert f"{provider.name}. Best for {provider.best_for}." in printed
-    assert f"Measured on {measured().date} with {measured().transcripts} sample transcripts" in printed
+    assert f"Measured on {measured().date} with {measured().transcripts} recorded sessions" in printed
 
 
 @pytest.mark.sampled(1)
@@ -68,7 +71,7 @@ def test_the_list_as_json() -> None:
     for entry, provider in zip(found["providers"], BUILT_IN, strict=True):
         assert entry["capabilities"] == msgspec.to_builtins(provider.capabilities)
         assert entry["origin"] == "built in"
-        assert entry["measured"]["saved_percent"][0] > 0
+        assert entry["measured"]["saved_percent"][1] > 0
 
 
 @pytest.mark.parametrize("provider", BUILT_IN, ids=lambda provider: provider.id)
@@ -132,16 +135,16 @@ def test_an_unknown_provider() -> None:
     assert "Did you mean smart?" in done.message
 
 
-# The figures are those that the benchmark gives, but for times and prices.
+# They are of recorded sessions; the benchmark that wrote them measures every provider.
 @pytest.mark.slow
 def test_the_figures_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import providers as benchmark
 
-    found, stored = benchmark.measure(rounds=1), measured()
-    assert found.transcripts == stored.transcripts, "there are new samples: run benchmarks/providers.py --write"
+    found, stored = benchmark.measure([api.load(real.SESSION)], rounds=1), measured()
+    assert (found.transcripts, stored.transcripts > 50) == (1, True)
     assert found.providers.keys() == stored.providers.keys()
     for id, figures in found.providers.items():
-        assert figures.saved_percent == stored.providers[id].saved_percent
-        assert figures.lost_percent == stored.providers[id].lost_percent
+        low, high = stored.providers[id].saved_percent
+        assert 0 <= low < figures.saved_percent[0] == figures.saved_percent[1] < high + 10
     sys.modules.pop("providers")

@@ -27,7 +27,7 @@ _LONGEST_DEFAULT = 12
 
 
 class Figures(Struct, frozen=True):
-    """Of one provider with its default settings: the least and the most over the transcripts.
+    """Of one provider with its default settings: the range in which eight of ten sessions are.
 
     `cost` is in dollars where the model writes the summaries, `seconds` are for 100,000 tokens without a model.
     """
@@ -161,8 +161,9 @@ def _cost(bounds: tuple[str, str]) -> str:
 
 def _footnotes(entries: Sequence[ProviderFacts], figures: MeasuredProvider) -> Iterator[str]:
     yield (
-        f"Measured on {figures.date} with {figures.transcripts} sample transcripts and default settings. Speed: "
-        "seconds for 100,000 tokens without a model. Loss: share of the facts needed later that are no "
+        f"Measured on {figures.date} with {figures.transcripts} recorded sessions and default settings; eight of ten "
+        "are in these ranges. Speed: seconds for 100,000 tokens without a model. Loss: share of the facts needed later "
+        "that are no "
         f"longer present. Cost: summaries by {figures.model} ({figures.prices})."
     )
     if any(entry.measured is None for entry in entries):
