@@ -66,10 +66,10 @@ def encode(
     `messages` hold no references. `originals` are texts of results that were cut: where references can
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
     before it is given back, unless the caller does so before anything is written (`proves`). A block that does not
-    take part neither refers to others nor do they refer to it. `endings` tell how calls ended before anything was cut.
+    take part neither refers to others nor do they refer to it. `endings` tell how calls ended before anything was
+    cut, which counts for `originals` alone: in a later run only what is left can tell.
     """
     reader = reader or Reader()
-    endings = endings or Endings(messages)
     encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader, takes_part, endings)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
@@ -90,10 +90,12 @@ class _Encoder:
         originals: Mapping[Positions, Text],
         reader: Reader,
         takes_part: Callable[[Block], bool],
-        endings: Endings,
+        endings: Endings | None,
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
-        self.may_change, self.originals, self.endings = may_change, originals, endings
+        self.may_change, self.originals = may_change, originals
+        self.left = Endings(messages)
+        self.endings = endings or self.left
         self.reader, self.read = reader, reader.lines
         self.sources = {category: finders.sources(category) for category in Category}
         """Categories that those of each category may refer to."""
@@ -152,7 +154,7 @@ class _Encoder:
                     if written:
                         self.unfinished[number] = written
             # What a call that failed was to write is nowhere: no text is to be looked up there.
-            if not (piece.path and piece.category in self.named and self._ending(piece)):
+            if not (piece.path and piece.category in self.named and self._ending(piece, self.left)):
                 self.index.add(number, self.hashed[number], written.gone if written else None)
         for number in waiting:
             self._refer_to_call(number)
@@ -178,10 +180,10 @@ class _Encoder:
     def _encode(self, number: int, piece: Piece) -> WrittenText | None:
         """The text with references, if it has any."""
         place = piece.place[:2]
-        written = self._take(piece, self.hashed[number], lambda: self.lines_of(number))
+        written = self._take(piece, self.hashed[number], lambda: self.lines_of(number), self.left)
         if place in self.cut and not piece.path and self._may_be_shorter(place, piece):
             original = self.originals[place]
-            whole = self._take(piece, self.cut[place], lambda: self.read(original))
+            whole = self._take(piece, self.cut[place], lambda: self.read(original), self.endings)
             if whole and self.count.anew(whole.text) < self.count.anew(written.text if written else piece.text):
                 written = whole
                 self.restored.add(place)
@@ -200,7 +202,7 @@ class _Encoder:
         free = self.count(self.originals[place]) - self.count(piece.content)
         return free < 0 or self.index.most_bytes(self.cut[place], free) > free
 
-    def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText | None:
+    def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText | None:
         """The text with references to newer texts, and then, in what is left, to its own lines."""
         runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
         own = list(self.index.own_runs(text))
@@ -208,24 +210,24 @@ class _Encoder:
             runs, own = ([run for run in found if run.size > 1] for found in (runs, own))
         if not (runs or own):
             return None
-        written = self._begun(piece, text, lines)
+        written = self._begun(piece, text, lines, endings)
         written.take(runs, lambda source: self._address(piece, source))
         written.take(own, lambda source: self._address(piece, source))
         return written if written.is_changed else None
 
-    def _begun(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText:
+    def _begun(self, piece: Piece, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText:
         """The text without references yet. A refusal gets none, and an error keeps the lines that say what it is."""
         head, tail = piece.head, piece.tail
         if piece.category in (Category.FILE, Category.RESULT):
-            match self._ending(piece):
+            match self._ending(piece, endings):
                 case "denied":
                     head = text.shape.length
                 case "failed":
                     head, tail = _HEAD_OF_ERROR, _TAIL_OF_ERROR
         return WrittenText(lines(), text.sizes, self.count, self, head, tail)
 
-    def _ending(self, piece: Piece) -> str:
-        return self.endings(self.messages[piece.place.message].blocks[piece.place.block])
+    def _ending(self, piece: Piece, endings: Endings) -> str:
+        return endings(self.messages[piece.place.message].blocks[piece.place.block])
 
     def _allows(self, piece: Piece, source: int) -> bool:
         other = self.pieces[source]
@@ -269,7 +271,8 @@ class _Encoder:
         text = self.hashed[number]
         runs = list(index.runs(text, lambda _: True))
         if runs:
-            written = written or self._begun(piece, text, lambda: self.lines_of(number))
+            endings = self.endings if piece.place[:2] in self.restored else self.left
+            written = written or self._begun(piece, text, lambda: self.lines_of(number), endings)
             for line in _marked(self.used.get(number)):
                 written.fixed[line] = 1
             if written.take(runs, lambda source: self._address(piece, source - first)):

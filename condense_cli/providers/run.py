@@ -42,6 +42,9 @@ class Run(Struct, Generic[S], frozen=True):
             return by_context(self.transcript, applied)
         if not needs_no_model(applied, self.context.summarizer):
             return by_context(self.transcript, applied)
+        # What an earlier summary holds was chosen once: it is not held to the size of a way that would not have it.
+        if any(message.is_summary for message in self.transcript.messages):
+            return by_context(self.transcript, applied)
         others = {
             name: apply(replace(configuration, passes=load_preset(name).passes), overrides)
             for name in applied.no_larger_than

@@ -94,7 +94,7 @@ def synthetic(folder: Path, format: str) -> bytes:
 def test_memory_stays_near_the_size_of_the_file(tmp_path: Path, format: str) -> None:
     data = synthetic(tmp_path, format)
     lossless = Configuration(lossless_prelude=Prelude())
-    api.dump(api.condense(api.loads([user("Hello"), assistant("Yes.")]), lossless))  # What is loaded once is loaded.
+    api.dump(api.condense(api.loads(data), lossless))  # What is loaded once is loaded.
     tracemalloc.start()
     try:
         transcript = api.loads(data)
