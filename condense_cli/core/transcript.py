@@ -45,7 +45,8 @@ IN_STRING: Final = "\0json"
 """A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
 
 
-class Place(Struct, frozen=True, cache_hash=True):
+# Without a header for the garbage collector, of which there would be one a block: neither can be part of a circle.
+class Place(Struct, frozen=True, cache_hash=True, gc=False):
     """Where a value stands in the file: the record's number and the path inside that record."""
 
     record: int
@@ -56,7 +57,7 @@ BlockKey = tuple[Place, tuple[int, int] | None, JsonPath]
 """What names a block through a run, whatever becomes of its text: where it stands in the file."""
 
 
-class Block(Struct, frozen=True):
+class Block(Struct, frozen=True, gc=False):
     """One piece of content.
 
     `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its
