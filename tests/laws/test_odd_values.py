@@ -42,6 +42,7 @@ def format_of(name: str) -> str:
 
 
 # What tells parts apart is looked up in sets and tables, where a list or an object cannot be.
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", NAMES)
 def test_lists_and_objects_in_place_of_any_value_are_read_or_refused(name: str) -> None:
     value, write = odd_values.loaded(odd_values.samples()[name])
