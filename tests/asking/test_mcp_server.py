@@ -124,10 +124,13 @@ def test_arguments_of_odd_types_are_answered_or_refused(tmp_path: Path) -> None:
                 for odd in (*ODD, 10**30, "\x00", "\ud800", "9" * 400):
                     try:
                         await made.call_tool(tool.name, {"what": "0", "text": "x", key: odd})
-                    except ToolError as refused:
-                        assert isinstance(refused.__cause__, ValidationError), (tool.name, key, odd)
+                    except ToolError as error:
+                        refused.append((tool.name, key, odd, error.__cause__))
 
+    refused: list[tuple[Any, ...]] = []
     asyncio.run(ask())
+    assert refused
+    assert [each for each in refused if not isinstance(each[-1], ValidationError)] == []
 
 
 def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
