@@ -35,6 +35,10 @@ settings.register_profile("all", parent=settings.get_profile("fast"), max_exampl
 settings.register_profile("thorough", parent=settings.get_profile("fast"), max_examples=3_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
+# Hypothesis draws constants of the package's modules that are imported so far: other examples in each choice of tests.
+# It has no setting for that. Should it lose this function, every run of the tests says so here.
+pytest.MonkeyPatch().setattr("hypothesis.internal.conjecture.providers.is_local_module_file", lambda path: False)
+
 # Many tests start the command, which takes twice as long where each start compiles the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

@@ -168,7 +168,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     elif overrides.target_percent is not None:
         target = {"target_tokens": None, "target_reduction_percent": round(100 - overrides.target_percent, 6)}
     if cut:
-        passes = (_cutting(tuple(cut)), *passes)
+        passes = (_cutting(tuple(cut), count), *passes)
     return structs.replace(
         configuration, passes=passes, keep=keep, cut=(), pins=tuple(pins), lossless_prelude=prelude, **target
     )
@@ -182,8 +182,8 @@ def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None
     return rest, max(turns, default=None)
 
 
-def _cutting(selectors: tuple[str, ...]) -> PassConfig:
-    """The pass that leaves a marker of whatever is named."""
+def _cutting(selectors: tuple[str, ...], recent: int | None) -> PassConfig:
+    """The pass that leaves a marker of whatever is named, but for the newest turns that are to be kept, if any are."""
     suppress, no_images = ContentOperation(operation="suppress"), ImageOperation(operation="suppress")
     everything = ContentTypeOperations(
         message_text=suppress,
@@ -191,10 +191,11 @@ def _cutting(selectors: tuple[str, ...]) -> PassConfig:
         tool_results=suppress,
         images=no_images,
     )
+    selection = Selection(type="custom", match=selectors)
     return PassConfig(
         id=CUT,
         name="Cut as asked",
-        selection=Selection(type="custom", match=selectors),
+        selection=selection if recent is None else _preserving(selection, recent),
         individual_config=IndividualConfig(defaults=everything),
     )
 

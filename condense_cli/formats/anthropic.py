@@ -31,7 +31,10 @@ from .engine.injected import is_injected
 from .engine.spelling import as_lazy
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
-_FOREIGN = {"input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
+_FOREIGN = {
+    "input_audio", "input_text", "output_text", "reasoning", "refusal", "tool-call", "tool-result", "tool_call",
+    "tool_output",
+}  # fmt: skip
 _OF_RESULTS = {"type", "tool_use_id", "content", "is_error", "cache_control"}
 """Keys of a result that may be without content."""
 _SAID_BY_SERVERS = ("stdout", "stderr", "content", "text")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from helpers import COMMAND, CUT, as_lines, condense, session, unharmed
+from odd_values import ODD
 
 from condense_cli.asking.library import Library
 from condense_cli.asking.pages import MOST
@@ -103,6 +104,33 @@ def test_half_a_character_is_answered(tmp_path: Path, monkeypatch: pytest.Monkey
     said = {each["id"]: each["result"] for each in map(json.loads, answers.getvalue().splitlines())}
     assert said[1]["content"][0]["text"] == f"No line of the session has {read!r} in it."
     assert "half ? of it" in said[2]["content"][0]["text"]
+
+
+def test_arguments_of_odd_types_are_answered_or_refused(tmp_path: Path) -> None:
+    import asyncio
+
+    from mcp.server.mcpserver.exceptions import ToolError
+    from pydantic import ValidationError
+
+    from condense_cli.asking import server
+
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(as_lines(session()))
+    made = server.server(Library([], tmp_path, str(file)), UserConfiguration())
+
+    async def ask() -> None:
+        for tool in await made.list_tools():
+            for key in tool.input_schema["properties"]:
+                for odd in (*ODD, 10**30, "\x00", "\ud800", "9" * 400):
+                    try:
+                        await made.call_tool(tool.name, {"what": "0", "text": "x", key: odd})
+                    except ToolError as error:
+                        refused.append((tool.name, key, odd, error.__cause__))
+
+    refused: list[tuple[Any, ...]] = []
+    asyncio.run(ask())
+    assert refused
+    assert [each for each in refused if not isinstance(each[-1], ValidationError)] == []
 
 
 def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

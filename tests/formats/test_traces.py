@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -61,6 +62,12 @@ def test_runs_as_lines() -> None:
     transcript = parse(b"".join(json.dumps(run).encode() + b"\n" for run in reversed(runs)))
     assert (transcript.format, shape(transcript)) == ("langsmith", EXPECTED)
     assert transcript.model == "gpt-5.6"
+
+
+@pytest.mark.parametrize("made", [traces.langfuse, traces.langsmith])
+def test_the_made_ones_are_read_whole_however_long_they_are(made: Callable[[traces.Messages], Json]) -> None:
+    said = WORK + [{"role": role, "content": f"{n}"} for n in range(60) for role in ("user", "assistant")]
+    assert len(parse(json.dumps(made(said)).encode()).messages) == len(said)
 
 
 @pytest.mark.parametrize("input", ["developer: x\nuser: y", None, ["role='user' content='x'"], "[" * 9_000])

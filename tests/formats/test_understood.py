@@ -230,3 +230,18 @@ def test_an_output_of_texts_alone_says_what_to_read_it_as(tmp_path: Path) -> Non
     assert api.load(tmp_path / "smaller.json").format == "openai-chat"
     (tmp_path / "short.json").write_text(json.dumps(chat(2)))
     assert "--format" not in condense("run", "short.json", "-p", "speed", "-n", cwd=tmp_path).stderr
+
+
+# Its calls went, and what is left of it is known by its thoughts alone.
+def test_thoughts_tell_whose_messages_are_without_calls() -> None:
+    thought = assistant([{"type": "reasoning", "text": "Hm."}, text("Done.")])
+    transcript = parse(json.dumps([user("Fix it."), thought]).encode())
+    assert (transcript.format, transcript.warnings) == ("openai-chat", ())
+    assert [block.kind for block in transcript.messages[1].blocks] == [BlockKind.THINKING, BlockKind.TEXT]
+
+
+def test_a_call_that_is_said_a_second_time_behind_a_text_hides_no_chat() -> None:
+    again = call("c", "read_file", path="a.py")
+    first = assistant([text("I look."), again]) | {"tool_calls": [function("c", "read_file", path="a.py")]}
+    transcript = parse(json.dumps([user("Fix it."), first, answer("c", LONG), assistant("Done.")]).encode())
+    assert (transcript.format, transcript.warnings, validate(transcript)) == ("openai-chat", (), [])

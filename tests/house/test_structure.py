@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from hypothesis.internal.conjecture import providers
 
 TESTS = Path(__file__).resolve().parent.parent
 PACKAGE = TESTS.parent / "condense_cli"
@@ -246,3 +247,7 @@ def test_presets_are_in_the_wheel(tmp_path: Path) -> None:
     assert shipped == {"presets": "condense_cli/presets"}
     assert presets_folder() == PACKAGE.parent / "presets"
     assert preset_names() == ["balanced", "cost", "lossless", "max", "quality", "speed"]
+
+
+def test_generated_examples_are_the_same_whatever_is_imported() -> None:
+    assert len(providers._get_local_constants()) == 0

@@ -21,7 +21,7 @@ from condense_cli.core.markers import gaps_in, may_be_marked, parse_gap
 from condense_cli.core.models import binds_thinking
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, BlockKind, Place, Transcript
-from condense_cli.formats import format_named, parse, serialize
+from condense_cli.formats import detected_format, format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
 from condense_cli.passes.condensation import Condensation
@@ -82,6 +82,7 @@ def check_all(
     links_stay_whole(result, data)
     references_are_those_of_restore(result, data, count)
     check_content(result, configuration, count)
+    is_known_again(result, data)
     if IS_THOROUGH or crc32(data) % 3 == 0:  # One of three, and the same ones each time.
         deterministic(transcript, configuration, data, summarizer)
     if not any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts):
@@ -100,6 +101,14 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
     users_words_go_last(result, configuration, count)
     receipts_add_up(result, count)
     order_is_kept(result)
+
+
+def is_known_again(result: Condensation, data: bytes) -> None:
+    """The output is recognized as what the input was; texts alone are messages of more than one API."""
+    form = format_named(result.before.format)
+    only_texts = form.is_default and not any(block.call_id for _, block in result.transcript.blocks())
+    if not only_texts and detected_format(result.before.source.data) == form.name:
+        assert detected_format(data) == form.name
 
 
 def untouched_is_untouched(result: Condensation, data: bytes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,6 +12,9 @@ import odd_values
 import pytest
 from helpers import condense
 
+from condense_cli.asking import answers, figures
+from condense_cli.asking.library import Library
+from condense_cli.config.user import UserConfiguration
 from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.formats import parse
@@ -35,6 +40,16 @@ COMMANDS: list[tuple[str, ...]] = [
     ("check", "F", "--json"),
     ("show", "F", "1"),
 ]
+TOOLS: list[Callable[[Library], str]] = [
+    lambda library: answers.show(library, "1"),
+    lambda library: answers.show(library, "406167"),
+    lambda library: answers.search(library, "a|x", is_pattern=True, context=2),
+    figures.inspect,
+    lambda library: figures.check(library, UserConfiguration()),
+    figures.recap,
+    lambda library: figures.recap(library, lost=True),
+]
+"""Those of the MCP server, which also reads files of which not every line is JSON."""
 
 
 def format_of(name: str) -> str:
@@ -64,11 +79,15 @@ def drive(seed: int, folder: Path) -> None:
     random = Random(seed)
     name = random.choice(NAMES)
     data = odd_values.mutated(odd_values.samples()[name], random)
+    (folder / "in").write_bytes(data)
+    library = Library([], folder, str(folder / "in"))
+    for tool in random.sample(TOOLS, 3):
+        with suppress(CondenseError):
+            tool(library)
     try:
         parse(data)
     except CondenseError:
         return
-    (folder / "in").write_bytes(data)
     for command in random.sample(COMMANDS, 3):
         done = condense(*("in" if part == "F" else part for part in command), cwd=folder)
         assert "internal error" not in done.stderr, (seed, name, command, done.stderr[-500:])

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from condense_cli import api
 from condense_cli.config.models import Configuration, ExtractConfig, Selection
 from condense_cli.core.markers import parse_gap
+from condense_cli.core.selectors import is_exact, parse_selector
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, BlockKind, ContentType, Message
 from condense_cli.extractive.answers import words_in
@@ -15,6 +16,7 @@ from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.lines import read_lines
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.meant import meant
 from condense_cli.passes.modes.sliding_window import PASS
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import protect
@@ -27,13 +29,18 @@ _SMALL = 60
 
 
 def users_words_go_last(result: Condensation, configuration: Configuration, count: Counter) -> None:
-    """Words of the user are gone only where the configuration names them, or where all else is, and it is said."""
+    """Words of the user are gone only where the configuration names them, or where all else is, and it is said.
+
+    A selector of `cut` names the words of the very message or block that it means.
+    """
     before, after = (decode(transcript.messages).messages for transcript in (result.before, result.transcript))
     gone = lost(before, after)
     if not gone or any(receipt.id == PASS for receipt in result.passes):
         return
     assert any("own words" in warning for warning in result.warnings)
-    if _names_words(configuration):
+    named = meant(filter(is_exact, map(parse_selector, configuration.cut)), before)
+    gone = [address for address in gone if address not in named]
+    if not gone or _names_words(configuration):
         return
     assert result.target is not None
     if not _cuts_all(configuration):

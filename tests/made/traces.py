@@ -20,6 +20,12 @@ def _calls(messages: Messages) -> Iterator[tuple[int, Messages, Json]]:
             yield number, messages[:number], message
 
 
+def _time(seconds: int) -> str:
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"2026-01-02T{hours:02}:{minutes:02}:{seconds:02}.000"
+
+
 def _more(message: Json) -> Json:
     """Calls as LangChain keeps them, with arguments that are objects."""
     calls = message.get("tool_calls")
@@ -38,7 +44,7 @@ def langfuse(messages: Messages) -> Json:
         {"type": "SPAN", "startTime": "2026-01-01T00:00:00.000Z", "name": "agent", "input": "x"}
     ]
     for number, asked, answer in _calls(messages):
-        begun = {"type": "GENERATION", "startTime": f"2026-01-02T00:00:{number:02}.000Z", "model": "gpt-5.6"}
+        begun = {"type": "GENERATION", "startTime": f"{_time(number)}Z", "model": "gpt-5.6"}
         observations.insert(0, begun | {"input": [*map(_more, asked), TOOL], "output": _more(answer)})
     return {"trace": {"id": "t", "input": json.dumps({"messages": messages[:2]})}, "observations": observations}
 
@@ -49,7 +55,7 @@ def langsmith(messages: Messages) -> Json:
         {
             "id": str(number),
             "run_type": "llm",
-            "start_time": f"2026-01-02T00:00:{number:02}.000000",
+            "start_time": f"{_time(number)}000",
             "inputs": {"messages": [[constructed(message) for message in asked]]},
             "outputs": {"generations": [[{"text": "", "message": constructed(answer)}]]},
             "extra": {"metadata": {"ls_model_name": "gpt-5.6"}},

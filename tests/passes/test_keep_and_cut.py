@@ -110,6 +110,14 @@ def test_what_is_kept_goes_before_what_is_cut() -> None:
     assert changed(NOTHING, cut=["1:11"], keep=["/page/"]) == [2, 3, 9]
 
 
+@pytest.mark.parametrize("recent", [{"keep": ["last:4"]}, {"keep_recent": 4}])
+def test_the_newest_turns_that_are_kept_are_not_cut(recent: dict[str, Any]) -> None:
+    assert changed(NOTHING, cut=["5:11", "9"], **recent) == [6]
+    assert changed(build.configuration(cut=["5:11", "8"]), **recent) == [6]
+    said = ran(NOTHING, cut=["9"], **recent).warnings
+    assert "--cut 9 cuts nothing: it is among the preserved turns." in said
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -203,12 +211,29 @@ _SOME = st.lists(
 )
 
 
-@given(anthropic_messages(), _SOME, _SOME, st.sampled_from(["balanced", "lossless", "cost"]))
-def test_the_laws_hold(messages: list[dict[str, Any]], keep: list[str], cut: list[str], preset: str) -> None:
+def _check(messages: list[dict[str, Any]], keep: list[str], cut: list[str], preset: str) -> None:
     transcript = build.anthropic(*messages)
     text = {"keep": keep, "cut": cut, "preset": preset}
     configuration = build.configuration(**text)
     result = laws.check_all(transcript, configuration)
-    lasting = [selector for selector in keep if not selector.startswith("last")]
-    stays = meant(lasting, transcript.messages)
+    stays = meant(keep, transcript.messages)
     assert not stays & {(receipt.message, receipt.block) for receipt in result.changes if receipt.pass_id == CUT}
+
+
+@pytest.mark.parametrize(
+    ("keep", "cut"),
+    [
+        (["last:4"], ["/item|page|DECISION/"]),
+        (["last:7"], ["6", "tool:W*"]),
+        ([], ["8"]),  # It names the user's words.
+        ([], ["-4", "2:7"]),
+    ],
+)
+@pytest.mark.parametrize("preset", ["balanced", "lossless"])
+def test_the_laws_hold_for_what_is_named(keep: list[str], cut: list[str], preset: str) -> None:
+    _check(talk(), keep, cut, preset)
+
+
+@given(anthropic_messages(), _SOME, _SOME, st.sampled_from(["balanced", "lossless", "cost"]))
+def test_the_laws_hold(messages: list[dict[str, Any]], keep: list[str], cut: list[str], preset: str) -> None:
+    _check(messages, keep, cut, preset)

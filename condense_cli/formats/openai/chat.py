@@ -57,18 +57,21 @@ def evidence(value: Any) -> Evidence:
     has_calls = (isinstance(calls, list) and bool(calls)) or isinstance(value.get("function_call"), dict)
     if calls and not (isinstance(calls, list) and isinstance(calls[0], dict) and _ARGUMENTS.keys() & calls[0].keys()):
         return Evidence.NO
+    is_own = has_calls or value["role"] in _PROOF_ROLES or "tool_call_id" in value
     if isinstance(content, list):
         kinds = part_kinds(content)
         tools = kinds & tool_parts.KINDS.get(value["role"], frozenset())
-        thinks = {"reasoning"} if tools or has_calls else set()
-        if not kinds <= _TEXT_PARTS | _MEDIA_PARTS | _PROOF_PARTS | tools | thinks or any(map(_is_foreign, content)):
+        thinks = kinds & ({"reasoning"} if value["role"] == "assistant" else set())
+        known = _TEXT_PARTS | _MEDIA_PARTS | _PROOF_PARTS | tools | thinks
+        # Some clients say a call among the parts, too, as another API has it.
+        if not (is_own or kinds <= known) or any(map(_is_foreign, content)):
             return Evidence.NO
         if tools or kinds & _PROOF_PARTS:
             return Evidence.YES
-        is_likely = is_likely or bool(kinds & _MEDIA_PARTS)
+        is_likely = is_likely or bool(thinks or kinds & _MEDIA_PARTS)
     elif not isinstance(content, str) and not has_calls and value["role"] != "assistant":
         return Evidence.NO
-    if has_calls or value["role"] in _PROOF_ROLES or "tool_call_id" in value:
+    if is_own:
         return Evidence.YES
     # Messages in Anthropic's form are kept with such a role or part too, which its API may not take.
     return Evidence.LIKELY if is_likely else Evidence.MAYBE

@@ -1,7 +1,8 @@
 """Histories of Roo Code and Cline (`api_conversation_history.json`): Anthropic messages with tools in the text.
 
 Most of them write a call as XML inside the assistant's text and its result as user text,
-`[tool for 'argument'] Result:` and the body in the same or the next text block; order alone links them.
+`[tool for 'argument'] Result:` and the body in the same or the next text block; order alone links them. What begins so
+where the answer before it names no such tool in a tag is a text of the user.
 Calls and bodies become tool blocks, so that passes see them; native tool blocks are read as they are.
 Messages that a summary or a truncation marker of the client hides are not part of the conversation.
 """
@@ -24,6 +25,7 @@ from ..engine.spelling import as_lazy
 from . import condense
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
+_TAG: Final = re.compile(r"<([a-z][a-z0-9_]*+)>")
 _NOT_A_BODY: Final = re.compile(
     r"\s*(?:<environment_details>|<user_message>|<feedback>|New instructions for task continuation)\n*"
 )
@@ -63,11 +65,15 @@ class _Linker:
 
     def __init__(self) -> None:
         self._open: list[Block] = []
+        self._answer: list[Block] = []
+        """Texts of the answer before. A call in it that was cut off, or that is no work, is named there alone."""
+        self._named: set[str] = set()
         self._number = 0
 
     def link(self, role: Role, blocks: list[Block]) -> Iterator[Block]:
         if role is Role.ASSISTANT:
             self._open = []
+            self._answer, self._named = [block for block in blocks if block.kind is BlockKind.TEXT], set()
             for block in blocks:
                 yield from self._calls(block) if block.kind is BlockKind.TEXT else [block]
             return
@@ -77,7 +83,7 @@ class _Linker:
                 yield block
                 continue
             header = _HEADER.match(block.text)
-            if header:
+            if header and self._is_named(header["tool"]):
                 waiting = (header["tool"], self._answered(header["tool"]))
                 # The header is what links a body to its call: no pass may rewrite it.
                 first, *body = _divided(block, header.end())
@@ -109,6 +115,12 @@ class _Linker:
             yield block
         elif block.text[position:]:
             yield block.part(position, len(block.text))
+
+    def _is_named(self, tool: str) -> bool:
+        """Whether a tag of the answer before names a tool."""
+        while self._answer:
+            self._named.update(_TAG.findall(self._answer.pop().text))
+        return tool in self._named
 
     def _answered(self, tool: str) -> str | None:
         for position, call in enumerate(self._open):

@@ -17,6 +17,7 @@ from strategies import VISIBLE, spelled
 from condense_cli import api
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.extractive.pasted import is_typed
 from condense_cli.toolcalls import xml_calls
 from condense_cli.toolcalls.tools import arguments_of, has_failed, main_argument, string_values
 
@@ -175,6 +176,26 @@ def test_replacing_changes_exactly_the_values(values: dict[str, str]) -> None:
     new = {path: f"new {number}" for number, path in enumerate(found)}
     assert dict(string_values(xml_calls.arguments(xml_calls.replace(spelled_call, new)))) == new
     assert xml_calls.replace(spelled_call, found) == spelled_call
+
+
+# The client puts such a header before results alone; at other places a person may quote one.
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ([text("What do you see?")], "text"),
+        ([text(WRITE)], "text"),  # Another tool.
+        ([text("I look."), call("a", "read_file", path="src/a.ts")], "text"),  # Its result is a block of its own.
+        ([text(READ)], "tool_result"),
+        ([text("<read_file>\n<path>src")], "tool_result"),  # Cut off.
+    ],
+)
+def test_a_result_answers_a_call(answer: list[dict[str, Any]], kind: str) -> None:
+    said = "[read_file for 'src/a.ts'] Result:\nNEVER read this file again."
+    results = [result(part["id"], "x") for part in answer if part["type"] == "tool_use"]
+    transcript = roo(user([text("<task>fix it</task>")]), assistant(answer), user([*results, text(said), ENVIRONMENT]))
+    (block,) = [block for block in transcript.messages[2].blocks if "NEVER" in block.text]
+    assert block.kind.value == kind
+    assert is_typed(transcript.messages[2], block) is (kind == "text")
 
 
 @st.composite
