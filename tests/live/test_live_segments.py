@@ -92,6 +92,16 @@ def test_what_can_be_sent_counts_before_what_is_only_known() -> None:
     assert found((unsent, SECOND), (FIRST,)) == (FIRST,)
 
 
+def test_a_list_counts_as_far_as_it_can_be_sent() -> None:
+    three = FIRST, SECOND, segment(4, 5, output=[])
+    four = segment(0, 4, output=[])
+    assert found((four,), three) == three
+    unsent = three[0], replace(SECOND, output=None, then="another")
+    assert found(unsent, (segment(0, 3, output=[]),)) == (segment(0, 3, output=[]),)
+    shortest = replace(segment(0, 1), then="another")
+    assert found((shortest,)) == (shortest,)
+
+
 def test_a_segment_is_given_by_a_request_that_holds_all_it_was_decided_over() -> None:
     assert is_given_by(REQUEST, segment(0, 2, known=7))
     assert is_given_by(REQUEST, segment(0, 2, known=6))
@@ -188,6 +198,7 @@ def test_without_segments_everything_is_as_it_came() -> None:
     request = Request(THOUGHT)
     rest = live_part(request, ())
     assert (rest.positions, rest.messages) == (tuple(range(7)), tuple(THOUGHT))
+    assert live_part(Request(THOUGHT[1:]), ()).messages == tuple(THOUGHT[1:])
     rest = without_thinking(request, 1)
     assert (rest.positions, rest.messages) == with_thinking()
     assert without_thinking(Request(["a", {"role": "user"}]), 0).messages == ("a", {"role": "user"})
