@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, call, result, user
+from build import anthropic, assistant, call, read_turn, result, user
 
+from condense_cli.core.lazy_text import Text
 from condense_cli.core.markers import gaps_in
 from condense_cli.core.tokens import Counter
+from condense_cli.extractive import shorten
 from condense_cli.extractive.choice import Choice
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shared_budget import SharedBudget, shorten_to_budget, summaries, summarize
@@ -139,6 +141,24 @@ def test_a_choice_that_was_valued_is_not_made_again(shared: SharedBudget, monkey
     assert len(made) == 4
 
 
+# A text is counted anew only where other lines of it stay than in the round before.
+def test_a_text_of_which_the_same_stays_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = survey_of(*LONG, "\n".join(["nothing of note here"] * 60))
+    written: list[Key] = []
+    real = shorten.text_with
+
+    def writing(survey: Survey, key: Key, kept: Sequence[int], **options: bool) -> Text:
+        written.append(key)
+        return real(survey, key, kept, **options)
+
+    monkeypatch.setattr("condense_cli.extractive.shared_budget.text_with", writing)
+    shared = SharedBudget(Priced(survey), results(survey))
+    for budget in (200, 100, 200):
+        shared.within(budget)
+    assert [written.count(key) for key in results(survey)][-1] == 1
+    assert len(written) > 6
+
+
 # --- What is chosen from ----------------------------------------------------------------------------------------------
 
 
@@ -163,6 +183,14 @@ def test_lines_are_chosen_by_what_they_are_worth(survey: Survey, shared: SharedB
     ]
     assert lines[0] > lines[-1] == 2
     assert lines == sorted(lines, reverse=True)
+
+
+@pytest.mark.parametrize("is_numbered", [False, True])
+def test_lines_of_a_listing_may_keep_their_numbers(is_numbered: bool) -> None:
+    listing = "\n".join(f"{n:6}\t{line}" for n, line in enumerate(["def load():", *["    pass"] * 30, "total = 7"], 1))
+    of = Survey(anthropic(user("Look."), *read_turn("t", "a.py", listing), assistant("Done.")).messages, COUNT)
+    [text] = SharedBudget(Priced(of), results(of)).value_at_least(0.000_5, lambda _: is_numbered).values()
+    assert ("    32\ttotal = 7" in str(text).split("\n")) is is_numbered
 
 
 # What is cut as well says nothing; what stays says it for the others.
