@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from build import LONG, assistant, call, result, user
+from build import LONG, anthropic, assistant, call, result, user
 from helpers import Outcome, condense_process
 from plugins import install, install_example
 
+from condense_cli.config.profiles import Access, Profile
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message
 from condense_cli.errors import ExitStatus, UnknownFormatError
 from condense_cli.formats import parse
+from condense_cli.llm.access import AccessChoice
+from condense_cli.llm.calls import Caller
+from condense_cli.llm.reasons import Cause
+from condense_cli.llm.summarizer import Summaries
+from condense_cli.passes.summaries import Refused, Task, TextTask, Written
 from condense_cli.plugins import Installed
 from condense_cli.providers.registry import BUILT_IN
 
@@ -277,6 +286,29 @@ def test_a_summarizer_that_fails_changes_nothing(packages: Path, session: Path, 
     assert done.status == ExitStatus.CALLS_FAILED
     assert done.stdout == session.read_bytes()
     assert "ask its authors" in done.stderr
+
+
+# As many outcomes as tasks, and each one of the two kinds: another list says nothing of what became of which text.
+@pytest.mark.parametrize(
+    "outcomes", [[], [Written("a", "mine")], [Written("a", "mine")] * 3, ["a", Written("b", "mine")]]
+)
+def test_outcomes_that_are_not_one_for_each_task_are_refused(outcomes: list[Any]) -> None:
+    class Mine:
+        def __init__(self, count: Counter) -> None:
+            pass
+
+        def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Any]:
+            return outcomes
+
+    def no_caller(access: Access) -> Caller:
+        raise AssertionError("no model is called")
+
+    choice = AccessChoice(Access("first", Profile(api="installed", summarizer="mine")))
+    summaries = Summaries(Counter(), lambda name: choice, no_caller, installed=lambda name: Mine)
+    block = anthropic(user(LONG)).messages[0].blocks[0]
+    found = summaries.summarize([TextTask(block, LONG, 10, profile="first")] * 2, ())
+    assert [type(outcome) for outcome in found] == [Refused, Refused]
+    assert [*summaries.failures] == [Cause.INSTALLED_FAILED]
 
 
 # Its own code fails: the transcript comes out as it went in, and the status tells.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from build import call, result, text
+from build import anthropic, call, result, text, user
 from claude_tree import reply, said
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,12 +20,18 @@ from condense_cli.core.factor import (
     LOWEST,
     Factor,
     Known,
+    UsageStep,
+    factor_as,
     factor_of,
     family_of,
+    fitted,
+    median_of,
     steps_of,
+    typical_of,
 )
+from condense_cli.core.markers import Gap
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Transcript
+from condense_cli.core.transcript import Block, BlockKind, Message, Place, Role, Transcript, Usage
 
 Json = dict[str, Any]
 MODEL = "claude-opus-4-7-20260401"
@@ -185,6 +192,116 @@ def test_a_step_with_a_mark_of_ours_does_not_count() -> None:
     assert found(api.loads(api.dump(done))) == found(done.transcript)
 
 
+# --- One step of recorded usage ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("billed", "is_believable"),
+    [(80, True), (79, False), (100, True), (400, True), (401, False), (0, False), (-100, False)],
+)
+def test_a_step_is_believed_between_the_factors_that_can_be(billed: int, *, is_believable: bool) -> None:
+    assert UsageStep(billed, 100).is_believable is is_believable
+    assert not UsageStep(billed, 0).is_believable
+
+
+def test_the_typical_step_is_the_one_that_half_of_the_tokens_are_below() -> None:
+    assert median_of([UsageStep(300, 100), UsageStep(100, 100), UsageStep(200, 100)]) == 2
+    assert median_of([UsageStep(200, 100), UsageStep(100, 100)]) == 1
+    assert median_of([UsageStep(300, 100), UsageStep(100, 98), UsageStep(1_000, 1_000)]) == 1
+    assert median_of([UsageStep(300, 100), UsageStep(200, 199)]) == 200 / 199
+
+
+# Of steps around 2: one of 150 tokens more, or of twice as many, is near, and the next is not.
+@pytest.mark.parametrize(
+    ("step", "is_near"),
+    [
+        (UsageStep(170, 10), True),
+        (UsageStep(171, 10), False),
+        (UsageStep(400, 100), True),
+        (UsageStep(401, 100), False),
+        (UsageStep(0, 100), True),
+        (UsageStep(-1, 100), False),
+    ],
+)
+def test_steps_far_from_the_typical_one_do_not_count(step: UsageStep, *, is_near: bool) -> None:
+    usual = [UsageStep(2_000, 1_000)] * 3
+    counted = [*usual, step] if is_near else usual
+    expected = sum(each.billed for each in counted) / sum(each.counted for each in counted)
+    assert fitted([*usual, step]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_no_factor_is_out_of_bounds() -> None:
+    assert fitted([UsageStep(5_000, 1_000)]) == HIGHEST
+    assert fitted([UsageStep(500, 1_000)]) == LOWEST
+
+
+TALK = [
+    Message(
+        number, role, (Block(BlockKind.TEXT, Place(number, ("content",)), ("content",), "It is as it was. " * 120),)
+    )
+    for number, role in enumerate([Role.USER, Role.ASSISTANT] * 4)
+]
+
+
+def talk(*usages: Usage, messages: Sequence[Message] = TALK, model: str | None = UNLISTED) -> Transcript:
+    return replace(anthropic(user("Go.")), messages=tuple(messages), usages=usages, model=model)
+
+
+def steps(*usages: Usage, **options: Any) -> list[tuple[int, int]]:
+    """The steps in billed tokens, and in messages of `TALK`."""
+    transcript = talk(*usages, **options)
+    count = Counter.of(transcript)
+    each = count.message(TALK[0])
+    return [(step.billed, round(step.counted / each)) for step in steps_of(transcript, count)]
+
+
+def test_steps_are_those_between_two_requests() -> None:
+    usages = Usage(1, 1_000), Usage(3, 3_000), Usage(6, 7_000)
+    assert steps(*usages) == [(2_000, 2), (4_000, 3)]
+    assert steps(*usages[:1]) == []
+    # Two requests with nothing between them are none.
+    assert steps(usages[0], usages[0], usages[1]) == [(2_000, 2)]
+
+
+def test_what_another_model_or_an_older_branch_used_is_left_out() -> None:
+    first, last = Usage(1, 1_000), Usage(6, 7_000)
+    for other in Usage(3, 3_000, is_older=True), Usage(3, 3_000, model="another"):
+        assert steps(first, other, last) == [(6_000, 5)]
+    assert steps(first, Usage(3, 3_000, model=UNLISTED), last) == [(2_000, 2), (4_000, 3)]
+    alike = Usage(3, 3_000, model="claude-opus-4-8")
+    assert steps(first, alike, last, model=MODEL) == [(2_000, 2), (4_000, 3)]
+    assert steps(first, replace(alike, model="claude-opus-4-1"), last, model=MODEL) == [(6_000, 5)]
+    assert steps(first, alike, last, model=None) == [(6_000, 5)]
+
+
+# Text is gone that was billed, or what is counted is a guess. The steps around it are whole.
+@pytest.mark.parametrize("at", [3, 5])
+def test_a_step_that_does_not_hold_all_that_was_sent_is_left_out(at: int) -> None:
+    usages = Usage(1, 1_000), Usage(3, 3_000), Usage(6, 7_000), Usage(7, 8_000)
+    block = TALK[at].blocks[0]
+    marked = block.with_text(f"{block.text}\n{Gap('406167', 12)}")
+    image = replace(block, kind=BlockKind.IMAGE, estimate=900)
+    for message in (
+        replace(TALK[at], blocks=(replace(block, summarizes=True),)),
+        replace(TALK[at], blocks=(marked,)),
+        replace(TALK[at], blocks=(block, image)),
+    ):
+        messages = [*TALK[:at], message, *TALK[at + 1 :]]
+        assert steps(*usages, messages=messages) == [(2_000, 2), (1_000, 1)]
+    thought = replace(block, kind=BlockKind.THINKING, estimate=1)
+    assert len(steps(*usages, messages=[*TALK[:at], replace(TALK[at], blocks=(block, thought)), *TALK[at + 1 :]])) == 3
+
+
+@pytest.mark.parametrize(("tokens", "is_enough"), [(2_000, True), (1_999, False)])
+def test_so_much_recorded_growth_is_enough(tokens: int, *, is_enough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for billed, known in ((2 * tokens, Known.RECORDED), (9 * tokens, Known.UNKNOWN)):
+        monkeypatch.setattr("condense_cli.core.factor.steps_of", lambda *_, billed=billed: [UsageStep(billed, tokens)])
+        factor = found(talk())
+        assert factor.known is (known if is_enough else Known.UNKNOWN)
+        assert factor.value == (2 if is_enough and known is Known.RECORDED else 1)
+        assert bool(factor.doubt) is (is_enough and known is Known.UNKNOWN)
+
+
 # --- Arithmetic -------------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +324,59 @@ def test_parts_add_up_to_a_given_sum(value: float, tokens: list[int], total: int
     parts = Factor(value).parts(tokens, total)
     assert len(parts) == len(tokens)
     assert sum(parts) == (total if sum(tokens) else 0)
+
+
+@pytest.mark.parametrize(
+    ("known", "most"),
+    [
+        (Known.EXACT, 1_000),
+        (Known.BARE, 1_000),
+        (Known.TABLE, 1_000),
+        (Known.COUNTED, 1_050),
+        (Known.RECORDED, 1_150),
+        (Known.UNKNOWN, 1_150),
+    ],
+)
+def test_a_limit_is_kept_up_to_the_error_of_the_factor(known: Known, most: int) -> None:
+    for value in (1.0, 2.0):
+        factor = Factor(value, known)
+        ours = round(most / value)
+        assert factor.is_within(ours, 1_000)
+        assert not factor.is_within(ours + 1, 1_000)
+
+
+def test_whose_tokens_numbers_are() -> None:
+    transcript = session(1, 2)
+    count = Counter.of(transcript)
+    assert factor_as("model", transcript, count) == found(transcript) != AS_COUNTED
+    assert factor_as("o200k", transcript, count) is AS_COUNTED
+    with pytest.raises(ValueError, match="a provider has to count"):
+        factor_as("exact", transcript, count)
+    assert [Factor(known=known).is_given for known in Known] == [False, False, False, True, True, False]
+
+
+def test_the_typical_factor_is_the_one_of_the_table() -> None:
+    family = family_of(MODEL)
+    assert family is not None
+    assert (typical_of(MODEL), typical_of("gpt-5"), typical_of(UNLISTED), typical_of(None)) == (family.factor, 1, 1, 1)
+    assert (family_of(UNLISTED), family_of(None)) == (None, None)
+
+
+# Beyond 10**12 floats do not tell one token from the next, and no loop may look for it.
+@pytest.mark.parametrize("value", [0.8, 1.0, 1.52, 3.0])
+def test_limits_beyond_all_counts_are_divided_only(value: float) -> None:
+    for tokens in (10**12 + 1, 10**15, 10**18):
+        assert Factor(value).bare(tokens) == int(tokens / value)
+    assert (
+        Factor(value).shown(Factor(value).bare(10**12)) <= 10**12 < Factor(value).shown(Factor(value).bare(10**12) + 1)
+    )
+
+
+def test_parts_of_nothing_are_nothing() -> None:
+    assert Factor(2.0).parts([]) == []
+    assert Factor(2.0).parts([0, 0], 7) == [0, 0]
+    assert Factor(2.0).parts([1, 2]) == [2, 4]
+    assert Factor(1.5).parts([1, 1, 1]) == [2, 1, 2]
 
 
 def test_as_counted_changes_nothing() -> None:

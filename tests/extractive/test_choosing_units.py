@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import weakref
 from array import array
+from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 import pytest
 from build import anthropic, assistant, call, result, user
@@ -14,8 +16,9 @@ from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
 from condense_cli.extractive.candidates import UNSIGNED, Candidates, Opening, Stretch
-from condense_cli.extractive.choice import Choice
+from condense_cli.extractive.choice import REST, Choice
 from condense_cli.extractive.coverage import AGAIN, Coverage
+from condense_cli.extractive.fitting import fit
 from condense_cli.extractive.known_lines import sharing_lines
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import Priced
@@ -148,7 +151,7 @@ def test_small_gaps_are_closed(
 @pytest.mark.parametrize("goes_down", [False, True])
 @pytest.mark.parametrize(
     ("row", "gap", "behind", "becomes_whole"),
-    [(5, 4 * MARKER, 3, True), (4, 4 * MARKER, 3, False), (5, 4 * MARKER + 1, 4, False)],
+    [(5, 4 * MARKER, 3, True), (7, 4 * MARKER, 3, True), (4, 4 * MARKER, 3, False), (5, 4 * MARKER + 1, 4, False)],
 )
 def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, becomes_whole: bool, goes_down: bool) -> None:
     """A gap of four markers is closed, and what says nothing taken, beside the line that makes a row of five."""
@@ -161,6 +164,138 @@ def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, becomes_
     is_closed, has_end = becomes_whole and not goes_down, becomes_whole and goes_down
     assert list(choice.kept) == [1, is_closed, *[1] * row, has_end, 0]
     assert choice.spent == cost_of(found, choice.kept)
+
+
+# Texts with lines missing at their ends already: closing a gap there saves no marker.
+@pytest.mark.parametrize(
+    ("sizes", "gaps", "wanted", "kept"),
+    [
+        ((20, 5), [()], 0, (1, 1)),
+        ((5, 20), [()], 1, (1, 1)),
+        ((5, 20, 50), [()], 1, (1, 1, 0)),
+        ((50, 20, 5), [()], 1, (0, 1, 1)),
+        ((20, 5), [(2,)], 0, (1, 0)),
+        ((5, 20), [(0,)], 1, (0, 1)),
+        ((20, 5, 5, 20), [(1,)], 0, (1, 0, 0, 0)),
+        ((20, 5, 5, 50), [(3,)], 0, (1, 0, 0, 0)),
+        ((50, 5, 5, 20), [(1,)], 3, (0, 0, 0, 1)),
+        ((20, 4, 4, 50), [()], 0, (1, 0, 0, 0)),
+        # Of the next text, or of the one before, nothing counts.
+        ((20, 5, 50), [(2,), (0,), 2], 0, (1, 0, 0)),
+        ((20, 5, 50), [(), (0,), 2], 0, (1, 1, 0)),
+        ((50, 5, 20), [(1,), (), 1], 2, (0, 1, 1)),
+        ((50, 5, 20), [(1,), (0,), 1], 2, (0, 0, 1)),
+    ],
+)
+def test_gaps_at_the_ends_of_texts(
+    sizes: tuple[int, ...], gaps: Sequence[Any], wanted: int, kept: tuple[int, ...]
+) -> None:
+    """`gaps` are those of each text, and then where each but the first begins."""
+    texts = [each for each in gaps if isinstance(each, tuple)]
+    bounds = [0, *(each for each in gaps if isinstance(each, int)), len(sizes)]
+    stretches = [Stretch(start, stop, each) for start, stop, each in zip(bounds[:-1], bounds[1:], texts, strict=True)]
+    keys = [(0,) if unit == wanted else () for unit in range(len(sizes))]
+    found = Candidates(array(UNSIGNED, sizes), array("d", bytes(8 * len(sizes))), keys, stretches, MARKER)
+    choice = Choice(found, Coverage.of([1.0]))
+    choice.fill(200)
+    assert tuple(choice.kept) == kept
+    assert choice.spent == cost_of(found, choice.kept)
+
+
+def of_values(tokens: Sequence[int], values: Sequence[float], stretches: Sequence[Stretch], **more: Any) -> Candidates:
+    return Candidates(array(UNSIGNED, tokens), array("d", values), [()] * len(tokens), stretches, MARKER, **more)
+
+
+# A line in pieces begins and ends as it does in the file, whatever is picked of it.
+@pytest.mark.parametrize("wanted", [1, 2, 3, 4])
+def test_a_piece_comes_with_the_ends_of_its_line(wanted: int) -> None:
+    values = [float(unit == wanted) for unit in range(6)]
+    found = of_values([20] * 6, values, [Stretch(0, 6)], pieces=dict.fromkeys(range(1, 5), (1, 5)))
+    choice = Choice(found, Coverage.of(()))
+    choice.fill(40 + 60 + 2 * MARKER)
+    kept = {1, wanted, 4}
+    assert {unit for unit, stays in enumerate(choice.kept) if stays} == kept
+    assert choice.spent == cost_of(found, choice.kept)
+
+
+def test_what_is_taken_back_is_no_more_than_has_to_go() -> None:
+    found = of_values([20] * 5, [5.0, 0.0, 3.0, 0.0, 1.0], [Stretch(0, 5)])
+    for tokens, left in ((1, [1, 0, 1, 0, 0]), (20, [1, 0, 1, 0, 0]), (21, [1, 0, 0, 0, 0]), (1_000, [0] * 5)):
+        choice = Choice(found, Coverage.of(()))
+        choice.fill(150)
+        assert list(choice.kept) == [1, 0, 1, 0, 1]
+        spent = choice.spent
+        assert choice.undo(tokens)
+        assert list(choice.kept) == left
+        assert choice.spent == cost_of(found, choice.kept) <= max(MARKER, spent - tokens)
+    assert not choice.undo(1)
+
+
+# --- The edges of a budget --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("budget", "kept"), [(29, [1, 0]), (28, [0, 0])])
+def test_a_unit_that_fits_to_the_token_is_chosen(budget: int, kept: list[int]) -> None:
+    """Twenty tokens and a marker for the rest."""
+    found = of_values([20, 100], [1.0, 0.0], [Stretch(0, 2)])
+    choice = Choice(found, Coverage.of(()))
+    choice.fill(budget)
+    assert list(choice.kept) == kept
+    assert choice.spent == cost_of(found, choice.kept)
+
+
+# Three tokens, and a thousandth of the budget, are not worth looking for what fits into them.
+@pytest.mark.parametrize(
+    ("free", "large", "is_kept"), [(REST, 20, False), (REST + 1, 20, True), (5, 5_000, False), (6, 5_000, True)]
+)
+def test_a_rest_is_not_looked_at(free: int, large: int, *, is_kept: bool) -> None:
+    texts = [Stretch(0, 1), Stretch(1, 2, opening=Opening())]
+    found = of_values([large, 3], [1_000.0, 0.01], texts)
+    found.marker = 0
+    choice = Choice(found, Coverage.of(()))
+    choice.fill(large + free)
+    assert list(choice.kept) == [1, is_kept]
+
+
+def test_what_is_too_large_is_looked_at_again_with_more() -> None:
+    found = of_values([20, 100, 40, 100], [1.0, 0.0, 1.0, 0.0], [Stretch(0, 4)])
+    choice = Choice(found, Coverage.of(()))
+    for budget, kept in ((45, [1, 0, 0, 0]), (70, [1, 0, 0, 0]), (78, [1, 0, 1, 0])):
+        choice.fill(budget)
+        assert list(choice.kept) == kept
+        assert choice.spent == cost_of(found, choice.kept) <= budget
+
+
+# The texts as they are written may have more tokens than their lines, or fewer.
+@pytest.mark.parametrize(
+    ("more", "kept"), [(1, [1, 0, 0, 0, 0]), (0, [1, 0, 1, 0, 0]), (-19, [1, 0, 1, 0, 0]), (-20, [1, 0, 1, 0, 1])]
+)
+def test_a_budget_is_met_by_exact_count(more: int, kept: list[int]) -> None:
+    found = of_values([20, 100, 20, 100, 20], [5.0, 0.0, 3.0, 0.0, 1.0], [Stretch(0, 5)])
+    choice = Choice(found, Coverage.of(()))
+    fit(choice, 2 * 20 + 2 * MARKER, lambda: choice.spent + more)
+    assert list(choice.kept) == kept
+
+
+@pytest.mark.parametrize(("least", "is_kept"), [(1 / 20, True), (1 / 19, False)])
+def test_what_is_worth_the_least_is_kept(least: float, is_kept: bool) -> None:
+    found = of_values([20, 100, 100], [0.0, 1.0, 0.0], [Stretch(0, 3)])
+    found.tokens[1] = 11  # And a marker more, between two of them.
+    choice = Choice(found, Coverage.of(()), least)
+    choice.fill(None)
+    assert bool(choice.kept[1]) is is_kept
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_text_is_opened_for_more_than_the_least(is_closed: bool) -> None:
+    share = 1.0 / (OPENING + 20)
+    found = of_values([20], [1.0], [Stretch(0, 1, opening=Opening(OPENING))])
+    choice = Choice(found, Coverage.of(()), share if is_closed else share * 0.999)
+    choice.fill(None)
+    assert bool(choice.kept[0]) is not is_closed
+
+
+# --- Texts that leave no marker ---------------------------------------------------------------------------------------
 
 
 def under_headings(rows: int, *others: float) -> Candidates:

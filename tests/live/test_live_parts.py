@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 from build import conversation
+from msgspec.structs import replace
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
+from condense_cli.live.deciding import Asked
 from condense_cli.live.policies import Economic, Moment, Outcome, Share, Tokens, break_even, policy_named
 from condense_cli.live.requests import Request
 from condense_cli.live.usage import tokens_of
-from condense_cli.money.economics import Rates
+from condense_cli.money.economics import NEVER, Rates
 
 RATES = Rates(Decimal("1.25"), Decimal("0.1"))
 
@@ -83,6 +85,45 @@ def test_economic_looks_back() -> None:
 @pytest.mark.parametrize(("after", "is_enough"), [(99_500, False), (95_600, False), (95_000, True)])
 def test_a_small_saving_is_not_enough(after: int, is_enough: bool) -> None:
     assert Outcome(before=100_000, after=after, prefix=10_000).is_enough is is_enough
+
+
+@pytest.mark.parametrize(("saved", "is_enough"), [(1_000, True), (999, False)])
+def test_the_least_that_is_saved(saved: int, is_enough: bool) -> None:
+    assert Outcome(before=10_000, after=10_000 - saved, prefix=1_000).is_enough is is_enough
+    assert policy_named("tokens:1").pays(Outcome(10_000, 10_000 - saved, 0), Decimal(0), MOMENT) is is_enough
+
+
+MOMENT = Moment(used=50_000, suffix=40_000, older=4_000, fresh=0, turns=8, window=100_000, is_cold=False)
+
+
+@pytest.mark.parametrize("policy", ["economic", "tokens:50000", "share:0.5"])
+def test_policies_begin_at_their_limits(policy: str) -> None:
+    assert policy_named(policy).due(MOMENT)
+    assert not policy_named(policy).due(replace(MOMENT, older=3_999))
+    is_economic = policy == "economic"
+    assert bool(policy_named(policy).due(replace(MOMENT, used=49_999))) is is_economic
+    assert bool(policy_named(policy).due(replace(MOMENT, turns=7))) is not is_economic
+    assert policy_named(policy).due(replace(MOMENT, turns=7, is_cold=True))
+
+
+def test_without_a_window_no_share_is_due() -> None:
+    assert not policy_named("share:0.5").due(replace(MOMENT, window=None))
+
+
+def test_what_saves_nothing_never_pays() -> None:
+    for is_cold in (False, True):
+        moment = replace(MOMENT, is_cold=is_cold)
+        assert break_even(Outcome(before=100, after=100, prefix=0), moment, RATES) == NEVER
+        assert break_even(Outcome(before=100, after=99, prefix=0), moment, RATES) < NEVER
+
+
+def test_a_window_is_full_at_its_limit() -> None:
+    asked = [Asked(Request([]), (), replace(MOMENT, used=used), None, 0.0, 0) for used in (0, 99_999, 100_000, 100_001)]
+    assert [each.is_too_large for each in asked] == [False, False, False, True]
+    limit = asked[0].limit or 0
+    for used, is_over in ((limit, False), (limit + 1, True)):
+        assert replace(asked[0], moment=replace(MOMENT, used=used)).is_over is is_over
+    assert not replace(asked[0], moment=replace(MOMENT, window=None)).is_over
 
 
 def test_requests_are_counted_by_their_answers() -> None:

@@ -71,7 +71,8 @@ def test_what_may_be_left_pays_just_in_time(name: str, turns: int) -> None:
 
 
 def test_what_always_pays_and_what_nobody_knows() -> None:
-    assert most_left(Rates(Decimal(1), Decimal(1))) == 1
+    for write, read in ((1, 1), (1, 2), (0, 0)):
+        assert most_left(Rates(Decimal(write), Decimal(read))) == 1
     assert most_left(Rates(None, Decimal(1))) is None
 
 
@@ -141,8 +142,22 @@ def test_an_unknown_price_of_writing_leaves_unknown_what_needs_it() -> None:
 
 
 def test_a_smaller_request_may_have_a_lower_rate() -> None:
-    result = weigh(PrefixRewrite(0, 1_000, 100), Rates(Decimal(2), Decimal(2)), Rates(Decimal(1), Decimal(1)))
+    large, small = Rates(Decimal(8), Decimal(2)), Rates(Decimal(4), Decimal(1))
+    result = weigh(PrefixRewrite(0, 1_000, 100), large, small, Decimal(30))
     assert [result.next_turn_before, result.next_turn_after] == [2_000, 100]
+    # It is the smaller request that is written, at its own rates.
+    assert result.one_off == 3 * 100 + 30
+    assert result.warm == Decimal(330) / 1_900
+    for unknown in (Rates(None, Decimal(2)), large), (large, Rates(None, Decimal(2))):
+        assert weigh(PrefixRewrite(0, 1_000, 100), *unknown).one_off is None
+
+
+def test_what_is_written_for_less_than_it_is_read_pays_at_once() -> None:
+    assert weigh(PrefixRewrite(0, 1_000, 100), Rates(Decimal(1), Decimal(2))).warm == 0
+
+
+def test_the_rates_are_those_of_entries_that_live_for_five_minutes() -> None:
+    assert Rates.of(Price("m", "p", Decimal(2), Decimal(8), Decimal(1), Decimal(3))) == Rates(Decimal(3), Decimal(1))
 
 
 # --- One call --------------------------------------------------------------------------------------------------------
@@ -173,6 +188,12 @@ def test_cached_tokens_are_counted_as_the_provider_counts_them(input_tokens: int
     usage = CallUsage(input_tokens, 1_000, cache_write_tokens=3_000, cache_read_tokens=15_000)
     parts = (Decimal("0.01125"), Decimal("0.0045"), Decimal("0.006"), Decimal("0.015"))
     assert cost_of_call(usage, SONNET, accounting) == sum(parts)
+
+
+@pytest.mark.parametrize(("accounting", "tokens"), [(Accounting.ANTHROPIC, 1_234), (Accounting.OPENAI, 1_200)])
+def test_the_tokens_of_a_call_are_those_that_its_provider_counts(accounting: Accounting, tokens: int) -> None:
+    usage = CallUsage(1_000, 200, cache_write_tokens=30, cache_read_tokens=4)
+    assert usage.total_tokens(accounting) == tokens
 
 
 def test_more_cached_than_sent_is_not_paid_back() -> None:

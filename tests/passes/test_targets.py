@@ -75,6 +75,16 @@ def test_without_a_target_the_pass_does_nothing() -> None:
     assert (skipped.status, skipped.reason) == (Status.SKIPPED, "there is no target")
 
 
+@pytest.mark.parametrize("preset", MEETING)
+def test_a_target_that_is_met_to_the_token_changes_nothing(preset: str) -> None:
+    transcript = anthropic(*conversation(12))
+    tokens = Counter.of(transcript).transcript(transcript)
+    assert not api.condense(transcript, preset=preset, target_tokens=tokens).changes
+    done = api.condense(transcript, preset=preset, target_tokens=tokens - 1)
+    assert done.changes
+    assert done.tokens_after < tokens
+
+
 @pytest.mark.parametrize("percent", [10, 30, 50, 70])
 def test_the_target_is_met_and_not_missed_by_much(percent: int) -> None:
     transcript = anthropic(*conversation(12))

@@ -61,6 +61,16 @@ def test_what_is_new_is_enough(old: list[Any], new: list[Any], kept: int, style:
         assert json.loads(changed) == {**json.loads(data), "messages": [*json.loads(data)["messages"], 7]}
 
 
+def test_only_a_body_of_its_own_messages_passes_as_it_came() -> None:
+    body = body_of(b'{"messages":[1,  2],"x":3}', "", api())
+    assert body is not None
+    assert body.with_messages([*body.messages]) is None
+    for messages in ([1, 7], [7, 2], [2, 1], [1], [1, 2, 2], []):
+        changed = body.with_messages(messages)
+        assert changed is not None
+        assert json.loads(changed) == {"messages": messages, "x": 3}
+
+
 @pytest.mark.parametrize("tail", ["", "]", "}", ",]}", ",,3]}", " 3]}", "]]}", ',"x"}', '],"input":'])
 def test_what_is_broken_behind_the_known_part(tail: str) -> None:
     head = b'{"messages":[{"role":"user","content":"Hello."},{"role":"user","content":"Hello?"}'

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from build import assistant, user
 
+from condense_cli import api as api_of_package
+from condense_cli.proxy.compress import CompressOrder, compressed
+
 from .talks import EAGER, further, lines, post, work
 from .upstream import TOKEN, Answer, Api, Running, api, ask, get, proxied, said
 
@@ -184,6 +187,16 @@ def test_an_error_gives_the_rows_back(running: Running, monkeypatch: pytest.Monk
     monkeypatch.setattr("condense_cli.api.condense", lambda *_, **__: 1 / 0)
     assert ask(f"{running.url}/v1/compress", json={"messages": ROWS}).json()["messages"] == ROWS
     assert running.proxy.record.fault_count == 1
+
+
+# Whatever a run gives that is not row by row: what belongs where is not known then.
+def test_other_rows_than_were_sent_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = CompressOrder(ROWS, "gpt-5.5", {"preset": "speed"})
+    assert compressed(order).tokens_saved > 5_000
+    dumped = api_of_package.dump_messages
+    monkeypatch.setattr("condense_cli.api.dump_messages", lambda result: [dumped(result)[0], *dumped(result)])
+    found = compressed(order)
+    assert (found.messages, found.tokens_saved, found.transforms_applied) == (ROWS, 0, [])
 
 
 def test_no_rows(running: Running) -> None:

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from build import LONG, anthropic, assistant, call, condense, conversation, cut_to, one_pass, result, text, user
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    condense,
+    conversation,
+    cut_to,
+    one_pass,
+    read_turn,
+    result,
+    text,
+    user,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +55,20 @@ def test_cut_and_removed_are_told_apart() -> None:
         assert (found.count(what), found.messages_changed) == (6, 6)
         assert found.blocks[0].label == "Read src/file0.py"
         assert found.tokens_before - found.tokens_after == condensation.tokens_before - condensation.tokens_after
+
+
+# As many messages are not the same ones: one that moved is found where it is.
+def test_as_many_messages_that_are_others_are_told_apart() -> None:
+    before = anthropic(user("Go."), assistant("I look."), user("And?"), *read_turn("t"), assistant("Done."))
+    after = anthropic(user("Go."), *read_turn("t"), assistant("Done."), user("Good."), assistant("Bye."))
+    found = api.diff(before, after)
+    assert len(before.messages) == len(after.messages)
+    assert [(block.before, block.after) for block in found.blocks] == [
+        ("I look.", ""),
+        ("And?", ""),
+        ("", "Good."),
+        ("", "Bye."),
+    ]
 
 
 def test_parameters_are_shown_key_by_key() -> None:
