@@ -17,7 +17,7 @@ test-all: .venv/.dev
 # The tests of one file share a recorded session; those of different files do not meet.
 clients: .venv/.dev
 	@test -n "$(CONDENSE_CLIENTS)" || PYTHONPATH=tests $(BIN)/python -m client.install .pytest_cache/clients
-	$(BIN)/python -m pytest -m client tests/client -n 2 --dist loadfile -v
+	$(BIN)/python -m pytest -m client tests/client -n 2 --dist loadfile -vv
 
 integrations: .venv/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[integrations]'

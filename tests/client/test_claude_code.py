@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import claude_cases
@@ -175,21 +176,26 @@ def test_real_condensed_sessions_resume(claude: ClaudeCode, path: Path, way: str
 # The end that a session names, even one it went back to, does not lead the client past a summary behind it.
 # The client makes what it attached anew of the values in the file: references there reach the model.
 @pytest.mark.parametrize(
-    ("kind", "keys"),
+    ("kind", "keys_of"),
     [
         (
             "nested_memory",
-            {"path": "/p/CLAUDE.md", "content": {"path": "/p/CLAUDE.md", "type": "Project", "content": RULES}},
+            lambda text: {
+                "path": "/p/CLAUDE.md",
+                "content": {"path": "/p/CLAUDE.md", "type": "Project", "content": text},
+            },
         ),
-        ("edited_text_file", {"filename": "/p/a.py", "snippet": RULES}),
+        ("edited_text_file", lambda text: {"filename": "/p/a.py", "snippet": text}),
     ],
 )
-def test_references_in_attachments_are_sent(claude: ClaudeCode, kind: str, keys: claude_tree.Json) -> None:
+def test_references_in_attachments_are_sent(
+    claude: ClaudeCode, kind: str, keys_of: Callable[[str], claude_tree.Json]
+) -> None:
     records = [claude_tree.GO, claude_tree.reply(2, 1, "m1", text_of("I begin."))]
     for n in range(2, 17, 3):
         records += [
             claude_tree.said(n + 1, n, f"On, {n}."),
-            attached(n + 2, n + 1, kind, keys if n < 8 else keys | {"snippet": "x", "content": "x"}),
+            attached(n + 2, n + 1, kind, keys_of(RULES if n < 8 else "x")),
             claude_tree.reply(n + 3, n + 2, f"m{n}", text_of(f"Step {n}.")),
         ]
     small = api.dump(api.condense(parse(lines_of(records)), configuration(lossless_prelude={})))
