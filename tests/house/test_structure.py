@@ -153,6 +153,7 @@ def circles() -> list[list[str]]:
     return sorted(sorted(str(path.relative_to(PACKAGE)) for path in group) for group in together)
 
 
+@pytest.mark.slow
 def test_no_files_import_each_other_in_a_circle() -> None:
     assert circles() == []
 
