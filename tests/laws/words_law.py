@@ -38,7 +38,7 @@ def users_words_go_last(result: Condensation, configuration: Configuration, coun
     if not gone or any(receipt.id == PASS for receipt in result.passes):
         return
     assert any("own words" in warning for warning in result.warnings)
-    named = meant(filter(is_exact, map(parse_selector, configuration.cut)), before)
+    named = meant([each for each in map(parse_selector, configuration.cut) if is_exact(each)], before)
     gone = [address for address in gone if address not in named]
     if not gone or _names_words(configuration):
         return
