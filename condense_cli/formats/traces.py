@@ -11,6 +11,7 @@ https://langfuse.com/docs/observability/data-model, https://docs.smith.langchain
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +19,7 @@ from ..core import json_text
 from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..errors import UnknownFormatError
 from .anthropic import attachment_block
-from .engine.base import Evidence, Format
+from .engine.base import Evidence, Format, unknown_block
 from .engine.container import Document
 from .engine.injected import is_injected
 from .engine.turns import Turn, joined
@@ -30,6 +31,9 @@ _ROLES: Final = {
     **dict.fromkeys(("tool", "function"), Role.TOOL),
 }
 _MODEL_RUNS: Final = ("llm", "chat_model")
+_OBSERVATIONS: Final = frozenset({
+    "AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "EVENT", "GENERATION", "GUARDRAIL", "RETRIEVER", "SPAN", "TOOL",
+})  # fmt: skip
 
 
 class _Said(NamedTuple):
@@ -48,6 +52,8 @@ class _Call(NamedTuple):
     record: int
     said: list[_Said]
     model: str | None
+    unknown: str
+    """Its type, if nobody knows it, or that its answer cannot be read; empty where all is well."""
 
 
 def _langfuse_evidence(value: Any) -> Evidence:
@@ -72,7 +78,11 @@ def _observed(values: Iterator[Any]) -> Iterator[_Call]:
             if isinstance(each, dict):
                 path = ("observations", number)
                 is_model = each.get("type") == "GENERATION"
-                yield _call(record, is_model, each.get("startTime"), each, path, ("input", "output"), each.get("model"))
+                call = _call(
+                    record, is_model, each.get("startTime"), each, path, ("input", "output"), each.get("model")
+                )
+                kind = str(each.get("type"))
+                yield call if kind in _OBSERVATIONS or not call.said else call._replace(unknown=f"observation {kind}")
 
 
 def _read_langsmith(document: Document, values: Iterator[Any]) -> Transcript:
@@ -100,7 +110,9 @@ def _call(
     asked, answered = ([*_messages(value.get(key), (*path, key))] for key in keys)
     # The output of a graph is its state, in which the input is.
     said = asked + answered[-1:] * bool(asked) if is_model else max(asked, answered, key=len)
-    return _Call(is_model, str(began or ""), record, said, model if isinstance(model, str) else None)
+    is_answered = not asked or bool(answered) or (keys[1] in value and not value[keys[1]])
+    unknown = "" if is_answered or not is_model else "call whose answer cannot be read"
+    return _Call(is_model, str(began or ""), record, said, model if isinstance(model, str) else None, unknown)
 
 
 def _messages(value: Any, path: JsonPath) -> Iterator[_Said]:
@@ -156,8 +168,14 @@ def _read(name: str, document: Document, calls: list[_Call]) -> Transcript:
     warnings = (f"Calls of other conversations are ignored ({others}).",) if others else ()
     turns = [turn for turn in turns if turn.blocks]
     return Transcript(
-        name, Family.OPENAI_CHAT, joined(turns), document.source, model=last.model, warnings=warnings
-    )  # fmt: skip
+        name,
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=last.model,
+        warnings=warnings,
+        unknown=tuple(Tally(call.unknown for call in calls if call.unknown).items()),
+    )
 
 
 def _beginning(call: _Call) -> list[Any]:
@@ -188,9 +206,12 @@ def _blocks(said: _Said, record: int, tools: dict[str, str]) -> Iterator[Block]:
     for number, call in enumerate(_calls(message)):
         inner = call.get("function")
         function = inner if isinstance(inner, dict) else call
-        arguments = function.get("arguments", function.get("args", {}))
-        tools[str(call.get("id"))] = str(function.get("name") or "")
         owner = (*said.path, "tool_calls", number)
+        if not {"arguments", "args"} & function.keys():
+            yield unknown_block(call, record, owner)
+            continue
+        arguments = function.get("arguments", function.get("args"))
+        tools[str(call.get("id"))] = str(function.get("name") or "")
         yield Block(
             BlockKind.TOOL_CALL,
             Place(record, owner),

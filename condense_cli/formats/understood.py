@@ -28,6 +28,8 @@ _LONGEST_KIND: Final = 30
 _FEWEST: Final = 8
 """Of so many calls or results one has a text, if any of them should."""
 _UNDER: Final = "If the file has some, they are under a key that is not known."
+_BOOKKEEPING: Final = ("claude-code", "codex", "pi", "qwen-code")
+"""Formats whose records of unknown kinds are most often no part of the conversation, or of what is sent of it."""
 _BARE: Final = {
     BlockKind.TOOL_CALL: f"None of the {{}} calls has arguments. {_UNDER}",
     BlockKind.TOOL_RESULT: f"None of the {{}} results has a text. {_UNDER}",
@@ -54,6 +56,8 @@ def checked(transcript: Transcript) -> Transcript:
     said = [words.format(empty[kind]) for kind, words in bare]
     if unknown:
         said.append(_said_of(transcript, unknown))
+    if transcript.unknown and transcript.format not in _BOOKKEEPING:
+        said.append(_said_of_records(transcript))
     return replace(transcript, warnings=(*transcript.warnings, *said)) if said else transcript
 
 
@@ -73,6 +77,18 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
         )
     parts = plural(len(unknown), "part")
     return f"{parts} of the messages cannot be understood and will not be changed: {said}."
+
+
+def _said_of_records(transcript: Transcript) -> str:
+    """The warning about records, or parts of them, of which no block could be made."""
+    unread = sum(number for _, number in transcript.unknown)
+    named = ", ".join(name for name, _ in transcript.unknown[:_MOST_NAMED])
+    if unread > len(transcript.messages) and not SPELLED.search(transcript.source.data):
+        raise UnknownFormatError(
+            f"It was read as {transcript.format}, but most of its records cannot be understood: {named}.",
+            "If it is of another format, name that with --format.",
+        )
+    return f"{plural(unread, 'record')} cannot be understood and will not be changed: {named}."
 
 
 def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:

@@ -13,6 +13,7 @@ https://github.com/microsoft/vscode-copilot-chat (src/extension/prompt/common/to
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -42,15 +43,36 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         records = list(document.values)
     turns: list[Turn] = []
     model = None
+    unknown = Tally[str]()
     for record, request in enumerate(records):
         if not isinstance(request, dict):
             continue
+        unknown.update(_not_read(request))
         model = request["modelId"] if isinstance(request.get("modelId"), str) else model
         for role, blocks in _turns(request, record):
             if blocks:
                 turns.append(Turn(role, list(as_lazy(blocks, document.source))))
     named = model.rpartition("/")[2] if model else None
-    return Transcript("vscode-chat", Family.OPENAI_CHAT, joined(turns), document.source, model=named)
+    return Transcript(
+        "vscode-chat",
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=named,
+        unknown=tuple(unknown.items()),
+    )
+
+
+def _not_read(request: dict[str, Any]) -> Iterator[str]:
+    """Work of a request that is shown or answered, and not where its calls are."""
+    metadata = _metadata(request)
+    rounds, parts = metadata.get("toolCallRounds"), request.get("response")
+    shown = [part.get("kind") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    if not rounds and (metadata.get("toolCallResults") or any(str(kind).startswith("toolInvoc") for kind in shown)):
+        yield "request without its rounds"
+    for each in rounds if isinstance(rounds, list) else ():
+        if not isinstance(each, dict) or "toolCalls" not in each:
+            yield "round without calls"
 
 
 def _turns(request: dict[str, Any], record: int) -> _Turns:
@@ -129,7 +151,9 @@ def _result(call: Block, results: dict[str, Any], record: int) -> Iterator[Block
     owner = (*_METADATA, "toolCallResults", str(call.call_id))
     common: dict[str, Any] = {"call_id": call.call_id, "tool": call.tool}
     texts = list(_texts(value.get("content"), (*owner, "content")))
-    if not texts:
+    if not texts and _has_text(value):
+        yield unknown_block(value, record, owner, **common)
+    elif not texts:
         yield Block(BlockKind.TOOL_RESULT, Place(record, owner), owner, **common)
     for path, text in texts:
         yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=text, **common)
@@ -146,6 +170,12 @@ def _texts(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
                 yield (*path, key), inner
             elif isinstance(inner, dict | list):
                 yield from _texts(inner, (*path, key))
+
+
+def _has_text(value: Any) -> bool:
+    """Whether any value inside one is a text."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return bool(isinstance(value, str) and value.strip()) or any(map(_has_text, inside))
 
 
 def _shown_answer(request: dict[str, Any], record: int) -> Iterator[Block]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import claude_tree
 import further_agents
+import odd_values
 import pytest
 from agent_work import WORK, answer, asked
 from agent_work import call as function
@@ -245,3 +248,32 @@ def test_a_call_that_is_said_a_second_time_behind_a_text_hides_no_chat() -> None
     first = assistant([text("I look."), again]) | {"tool_calls": [function("c", "read_file", path="a.py")]}
     transcript = parse(json.dumps([user("Fix it."), first, answer("c", LONG), assistant("Done.")]).encode())
     assert (transcript.format, transcript.warnings, validate(transcript)) == ("openai-chat", (), [])
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("kimi.jsonl", ("context.append_loop_event", odd_values.retyped), "most of its records .*append_loop_event_"),
+        ("copilot.json", ("assistant.message", odd_values.retyped), "most of its records .*event assistant.message_"),
+        ("copilot.json", ("toolRequests", odd_values.renamed), "most of its records .*result without a call"),
+        ("gemini.json", ("toolCalls", odd_values.renamed), "most of its records .*message with toolCalls_"),
+        ("gemini-log.jsonl", ("gemini", odd_values.retyped), "most of its records .*record gemini_"),
+        ("vscode-chat.json", ("toolCalls", odd_values.renamed), "most of its records .*round without calls"),
+        ("langfuse.json", ("GENERATION", odd_values.retyped), "10 records .*observation GENERATION_"),
+        ("langsmith.json", ("generations", odd_values.renamed), "10 records .*whose answer"),
+        ("openhands-sdk.jsonl", ("MessageEvent", odd_values.retyped), "2 records .*event MessageEvent_"),
+        ("openhands-sdk.jsonl", ("llm_message", odd_values.renamed), "2 records .*event MessageEvent"),
+        ("vscode-chat.json", ("toolCallRounds", odd_values.renamed), "1 record .*request without its rounds"),
+        ("kimi.jsonl", ("part", odd_values.renamed), "1 part .*content.part"),
+    ],
+)
+def test_records_that_are_not_understood_are_refused_or_said(
+    name: str, change: tuple[str, Callable[[Any, str], Any]], said: str
+) -> None:
+    value, write = odd_values.loaded(odd_values.samples()[name])
+    data = write(change[1](value, change[0]))
+    if said.startswith("most"):
+        with pytest.raises(UnknownFormatError, match=said):
+            parse(data)
+    else:
+        assert [re.match(said, warning) for warning in parse(data).warnings] != [None]

@@ -125,7 +125,8 @@ def says(transcript: Transcript) -> tuple[int, int]:
 
 UNDERSTOOD = {
     "anthropic", "openai-chat", "openai-responses", "claude-code", "roo", "cline", "qwen-code", "google-adk",
-    "langchain", "inspect", "tau2", "swe-agent", "mini-swe-agent", "session-trace", "pi", "codex", "atif",
+    "langchain", "inspect", "tau2", "swe-agent", "mini-swe-agent", "session-trace", "pi", "codex", "atif", "copilot",
+    "gemini", "gemini-log", "kimi", "langfuse", "langsmith", "openhands-sdk", "vscode-chat",
 }  # fmt: skip
 """Formats whose readers tell all names that are new to them."""
 
@@ -136,6 +137,7 @@ BESIDE = {
     "openai-chat": {"reasoning_content", "tool_calls"},
     "atif": {"tool_calls"},
     "pi": {"firstKeptEntryId"},
+    "copilot": {"transformedContent"},
     "roo": {"condenseId", "condenseParent", "ts"},
 }
 """Keys whose absence means something else, or of which a copy is left: a file without them is another, and whole."""
@@ -161,7 +163,8 @@ def test_names_that_are_new_are_noticed(name: str) -> None:
     for key in sorted(keys - BESIDE.get(before.format, set())):
         assert is_noticed(name, write(odd_values.renamed(value, key)), before), key
     kinds = {block.api_type for _, block in before.blocks()} | {"text", "tool_use", "tool_result", "function_call"}
-    for kind in sorted(kinds | {kind.value for kind in BlockKind}):
+    kinds |= {kind.value for kind in BlockKind} | odd_values.kinds(value)
+    for kind in sorted(kinds):
         assert is_noticed(name, write(odd_values.retyped(value, kind)), before), kind
 
 

@@ -137,3 +137,13 @@ def retyped(value: Any, kind: str) -> Any:
         name: f"{kind}_" if name in ("type", "kind") and inner == kind else retyped(inner, kind)
         for name, inner in value.items()
     }
+
+
+def kinds(value: Any) -> set[str]:
+    """All types of parts and records in a value."""
+    if isinstance(value, list):
+        return {kind for each in value for kind in kinds(each)}
+    if not isinstance(value, dict):
+        return set()
+    own = {inner for name, inner in value.items() if name in ("type", "kind") and isinstance(inner, str)}
+    return own.union(*map(kinds, value.values()))

@@ -12,6 +12,7 @@ was said before it began. https://github.com/github/copilot-sdk (nodejs/src/gene
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -31,6 +32,17 @@ _PROOF: Final = frozenset({
 })  # fmt: skip
 _NOTIFIES: Final = "<system_notification"
 """How a notification begins that the model gets; others are for the user."""
+
+
+_OF_SPEAKERS: Final = ("assistant.", "tool.", "user.")
+"""How the types of events begin that may be part of the conversation."""
+_SILENT: Final = frozenset({
+    "assistant.idle", "assistant.intent", "assistant.message_delta", "assistant.message_start", "assistant.reasoning",
+    "assistant.reasoning_delta", "assistant.streaming_delta", "assistant.turn_end", "assistant.turn_start",
+    "assistant.usage", "tool.execution_partial_result", "tool.execution_progress", "tool.execution_start",
+    "tool.user_requested",
+})  # fmt: skip
+"""Those that never are."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -54,6 +66,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document.source,
         model=reader.model,
         envelope=reader.system_prompt,
+        unknown=tuple(reader.unknown.items()),
     )
 
 
@@ -69,6 +82,7 @@ class _Reader:
         self._tools: dict[str, str] = {}
         self._open: set[str] = set()
         self._compacted = 0
+        self.unknown = Tally[str]()
         self.model: str | None = None
         self.system_prompt = ""
 
@@ -94,6 +108,10 @@ class _Reader:
             self._compacted = len(self.turns)
         elif kind == "session.compaction_complete" and data.get("success") and data.get("summaryContent"):
             self._compact(str(data["summaryContent"]), record)
+        elif kind == "tool.execution_complete":
+            self.unknown["result without a call"] += str(data.get("toolCallId")) not in self._tools
+        elif str(kind).startswith(_OF_SPEAKERS) and kind not in _SILENT:
+            self.unknown[f"event {kind}"] += 1
 
     def _turn(self, role: Role, blocks: list[Block], answer: str | None = None) -> Turn:
         return Turn(role, list(as_lazy(blocks, self._source)), answer)
@@ -125,6 +143,7 @@ class _Reader:
         while later and later[0].role is Role.TOOL:
             later = later[1:]  # Its call is in what was compacted.
         self.turns = [self._turn(Role.USER, [block]), *later]
+        self.unknown.clear()  # What was not understood is in the summary, or nowhere.
         self._compacted = 0
 
     def _assistant(self, data: dict[str, Any], record: int) -> Iterator[Block]:

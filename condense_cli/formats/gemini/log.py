@@ -32,10 +32,16 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    entries = log_writing.current(enumerate(values))
+    records = [*values]
+    entries = log_writing.current(enumerate(records))
     if not entries:
         raise UnknownFormatError("It holds no message.", "Name a chat that has messages.")
-    return transcript("gemini-log", entries, document.source)
+    strange = (f"record {value.get('type')}" for value in records if isinstance(value, dict) and _is_strange(value))
+    return transcript("gemini-log", entries, document.source, strange)
+
+
+def _is_strange(value: dict[str, Any]) -> bool:
+    return "id" in value and "sessionId" not in value and not is_message(value)
 
 
 FORMAT = Format(

@@ -14,7 +14,8 @@ https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/se
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
@@ -31,6 +32,7 @@ from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
 
 TYPES: Final = ("user", "gemini", "info", "error", "warning")
+_LISTS: Final = frozenset({"content", "displayContent", "thoughts", "toolCalls"})
 _NOT_SENT: Final = ("/", "?", "<session_context>", "<hook_context>")
 """How messages of the user begin that were for the client, or that it writes anew."""
 
@@ -53,7 +55,7 @@ def is_message(value: Any) -> bool:
     )
 
 
-def transcript(format_name: str, entries: list[GeminiEntry], source: Source) -> Transcript:
+def transcript(format_name: str, entries: list[GeminiEntry], source: Source, unknown: Iterable[str] = ()) -> Transcript:
     messages: list[Message] = []
     model = None
     usages: list[Usage] = []
@@ -67,7 +69,23 @@ def transcript(format_name: str, entries: list[GeminiEntry], source: Source) -> 
                 usages += _usage(len(messages), entry.value.get("tokens"), model)
             if blocks:
                 messages.append(Message(len(messages), role, blocks))
-    return Transcript(format_name, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
+    not_read = Tally([*unknown, *(f"message with {key}" for entry in entries for key in _unknown_lists(entry.value))])
+    return Transcript(
+        format_name,
+        Family.OPENAI_CHAT,
+        tuple(messages),
+        source,
+        model=model,
+        usages=tuple(usages),
+        unknown=tuple(not_read.items()),
+    )
+
+
+def _unknown_lists(message: dict[str, Any]) -> Iterator[str]:
+    """Keys with objects in a list, as calls and parts are, that nobody knows."""
+    for key in message.keys() - _LISTS:
+        if isinstance(message[key], list) and any(isinstance(one, dict) for one in message[key]):
+            yield key
 
 
 def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:

@@ -14,6 +14,7 @@ https://github.com/MoonshotAI/kimi-code/tree/main/packages/agent-core/src/agent/
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
@@ -25,7 +26,7 @@ from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Plac
 from ...errors import UnknownFormatError
 from ..anthropic import attachment_block
 from ..engine import estimates
-from ..engine.base import Evidence, Format
+from ..engine.base import Evidence, Format, unknown_block
 from ..engine.container import Document
 from ..engine.injected import is_injected
 from ..engine.spelling import as_lazy
@@ -33,6 +34,10 @@ from ..engine.usages import SignsReader, recorded
 from . import writing
 
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
+
+
+_SILENT: Final = ("context.apply_compaction", "context.clear", "context.undo")
+"""Records that change the context without a text, or without one where they lack it."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -70,6 +75,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         begins_in_middle=not context.has_beginning,
         usages=tuple(usages),
         window_signs=context.signs.found,
+        unknown=tuple(context.unknown.items()),
     )
 
 
@@ -102,6 +108,7 @@ class _Context:
         self.system_prompt = ""
         self.has_beginning = False
         self.signs = SignsReader()
+        self.unknown = Tally[str]()
 
     def take(self, record: int, value: dict[str, Any]) -> None:
         kind, event = value.get("type"), value.get("event")
@@ -123,10 +130,13 @@ class _Context:
             self.model = value["model"]
         elif kind == "config.update" and isinstance(value.get("systemPrompt"), str):
             self.system_prompt = value["systemPrompt"]
+        elif str(kind).startswith("context.") and kind not in _SILENT:
+            self.unknown[f"record {kind}"] += 1
 
     def _append(self, record: int, message: dict[str, Any]) -> None:
         role = _ROLES.get(str(message.get("role")))
-        if role is None:
+        if role is None or not ("content" in message or message.get("toolCalls")):
+            self.unknown["message without a role or content"] += 1
             return
         origin = message.get("origin")
         turn = _Turn(role, [], str(origin.get("kind")) if isinstance(origin, dict) else "")
@@ -149,7 +159,10 @@ class _Context:
             step = self._steps[str(event.get("uuid"))] = _Turn(Role.ASSISTANT, [])
             self.turns.append(step)
         elif kind == "content.part" and step:
-            step.blocks += as_lazy(self._part(event.get("part"), record, (*path, "part"), step), self._source)
+            if "part" in event:
+                step.blocks += as_lazy(self._part(event["part"], record, (*path, "part"), step), self._source)
+            else:
+                step.blocks.append(unknown_block(event, record, path))
         elif kind == "tool.call" and step:
             step.blocks += as_lazy(
                 self._call({**event, "id": event.get("toolCallId")}, "args", record, path), self._source
@@ -172,6 +185,8 @@ class _Context:
             self._flush()
         elif kind == "step.end":
             self._note_usage(step or self._steps.get(str(event.get("uuid"))), event.get("usage"))
+        else:
+            self.unknown[f"event {kind}"] += 1
 
     def _flush(self) -> None:
         if not self._open:
@@ -187,6 +202,7 @@ class _Context:
 
     def _reset(self, turns: list[_Turn]) -> None:
         self.turns, self.deferred = turns, []
+        self.unknown.clear()  # What was not understood is left out with the rest.
         self._open.clear()
 
     def _undo(self, count: int) -> None:
@@ -254,6 +270,7 @@ class _Context:
     def _call(self, call: Any, key: str, record: int, owner: JsonPath) -> Iterator[Block]:
         call_id = call.get("id") if isinstance(call, dict) else None
         if not isinstance(call_id, str):
+            yield unknown_block(call, record, owner)
             return
         self._tools[call_id] = tool = str(call.get("name") or "")
         self._open.add(call_id)

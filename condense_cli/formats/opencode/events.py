@@ -8,6 +8,7 @@ https://opencode.ai/docs/plugins
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -43,7 +44,11 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     entries = log.entries()
     if not entries:
         raise UnknownFormatError("It holds no message.", "Name a log in which an opencode plugin recorded some.")
-    return replace(transcript("opencode-events", entries, document.source), envelope="\n".join(log.envelope.values()))
+    return replace(
+        transcript("opencode-events", entries, document.source),
+        envelope="\n".join(log.envelope.values()),
+        unknown=tuple(log.unknown.items()),
+    )
 
 
 _PROMPT: Final = "system prompt"
@@ -58,6 +63,7 @@ class _Log:
         self._parts: dict[str, dict[str, OpencodePart]] = {}
         self.envelope: dict[str, str] = {}
         """What is sent with every request: the description of each tool, and the system prompt."""
+        self.unknown = Tally[str]()
 
     def take(self, record: int, value: list[Any]) -> None:
         hook, given = value[0], value[2] if len(value) > 2 else None
@@ -89,6 +95,8 @@ class _Log:
             self._infos.pop(str(event.get("messageID")), None)
         elif kind == "message.part.removed":
             self._parts.get(str(event.get("messageID")), {}).pop(str(event.get("partID")), None)
+        elif str(kind).startswith("message.") and kind != "message.part.delta":
+            self.unknown[f"event {kind}"] += 1
 
     def _is_ours(self, session: Any) -> bool:
         if self._session is None and isinstance(session, str):
@@ -99,11 +107,15 @@ class _Log:
         is_message = isinstance(info, dict) and isinstance(info.get("id"), str) and info.get("role") in tuple(ROLES)
         if is_message and self._is_ours(info.get("sessionID")):
             self._infos[info["id"]] = info
+        elif not is_message:
+            self.unknown["message without an id or a role"] += 1
 
     def _part(self, part: Any, record: int, path: JsonPath) -> None:
         if isinstance(part, dict) and isinstance(part.get("id"), str):
             parts = self._parts.setdefault(str(part.get("messageID")), {})
             parts[part["id"]] = OpencodePart(part, record, path)
+        else:
+            self.unknown["part without an id"] += 1
 
     def entries(self) -> list[OpencodeEntry]:
         return [

@@ -11,6 +11,7 @@ https://github.com/OpenHands/software-agent-sdk (openhands/sdk/event)
 from __future__ import annotations
 
 import json
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -31,6 +32,9 @@ _SENT: Final = frozenset({
     "ActionEvent", "AgentErrorEvent", "Condensation", "MessageEvent", "ObservationEvent", "SystemPromptEvent",
     "UserRejectObservation",
 })  # fmt: skip
+_HOLDS: Final = {"MessageEvent": "llm_message", "SystemPromptEvent": "system_prompt"}
+_FOR_MODELS: Final = frozenset({"llm_message", "observation", "system_prompt", "tool_call"})
+"""Keys that events which reach the model have."""
 _NO_REASON: Final = "User rejected the action"
 """The reason of a rejection for which the user gave none; a hook may reject as well."""
 
@@ -56,7 +60,13 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if part is not None and part.blocks:
             parts.append(replace(part, blocks=list(as_lazy(part.blocks, document.source))))
     return Transcript(
-        "openhands-sdk", Family.OPENAI_CHAT, joined(parts), document.source, model=_model(events), envelope=reader.tools
+        "openhands-sdk",
+        Family.OPENAI_CHAT,
+        joined(parts),
+        document.source,
+        model=_model(events),
+        envelope=reader.tools,
+        unknown=tuple(Tally(f"event {event.get('kind')}" for event in events if reader.misses(event)).items()),
     )
 
 
@@ -77,6 +87,12 @@ class _Reader:
         self._records = {str(event.get("id")): record for record, event in enumerate(events)}
         self._forgotten = {one for event in events for one in _forgets(event)}
         self._called: dict[str, str] = {}
+
+    def misses(self, event: dict[str, Any]) -> bool:
+        """Whether an event seems to reach the model, and cannot be read."""
+        kind = str(event.get("kind"))
+        lacks = _HOLDS.get(kind, "kind") not in event if kind in _SENT else not _FOR_MODELS.isdisjoint(event)
+        return lacks and event.get("id") not in self._forgotten
 
     def turn(self, event: dict[str, Any], record: int) -> Turn | None:
         """What an event is of a message; None where the model never gets it."""

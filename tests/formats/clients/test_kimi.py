@@ -91,7 +91,6 @@ def test_compactions() -> None:
     [
         (event("content.part", stepUuid="nowhere", part={"type": "text", "text": "x"}), ["Go.", "On."]),
         (event("tool.result", toolCallId=5, result={}), ["Go.", "On."]),
-        (event("tool.call", stepUuid="s", toolCallId=None), ["Go.", "On."]),
         ({"type": "context.append_message", "message": {"role": "nobody"}, "time": 1}, ["Go.", "On."]),
         ({"type": "context.undo", "count": 99, "time": 1}, ["Go.", "On."]),
         ({"type": "context.apply_compaction", "keptUserMessageCount": -3, "summary": None, "time": 1}, ["On."]),
@@ -99,6 +98,11 @@ def test_compactions() -> None:
 )
 def test_odd_records_are_passed_over(record: Json, left: list[str]) -> None:
     assert texts(log(said("Go."), event("step.begin", uuid="s"), record, said("On."))) == left
+
+
+def test_a_call_without_an_id_is_not_understood() -> None:
+    with pytest.raises(UnknownFormatError, match=r"most of the calls in it cannot be understood: 'tool\.call'"):
+        log(said("Go."), event("step.begin", uuid="s"), event("tool.call", stepUuid="s", toolCallId=None))
 
 
 def test_a_log_without_messages_is_refused() -> None:

@@ -169,6 +169,22 @@ def test_what_was_removed_and_other_sessions_are_left_out() -> None:
     assert [len(message.blocks) for message in transcript.messages] == [1, 2, 1, 2, 2, 2, 1]
 
 
+# Types that newer versions may have: with most of them the log is refused, with some they are named.
+@pytest.mark.parametrize("kind", ["message.updated", "message.part.updated"])
+def test_events_about_messages_of_unknown_types_are_noticed(kind: str) -> None:
+    known, renamed = events_of(*session()), events_of(*session())
+    for each in renamed:
+        if each[1]["event"]["type"] == kind:
+            each[1]["event"]["type"] = f"{kind}.2"
+    with pytest.raises(UnknownFormatError):
+        log(*renamed)
+    transcript = log(*known, next(each for each in renamed if each not in known))
+    assert transcript.unknown == ((f"event {kind}.2", 1),)
+    assert "1 record cannot be understood" in transcript.warnings[0]
+    nameless = event("message.part.updated", part={"messageID": "msg_2", "type": "text", "text": "x"})
+    assert log(*known, nameless).unknown == (("part without an id", 1),)
+
+
 def test_a_log_without_messages_is_refused() -> None:
     with pytest.raises(UnknownFormatError, match="holds no message"):
         log(event("session.idle", sessionID="ses_1"), event("session.idle", sessionID="ses_1"))
