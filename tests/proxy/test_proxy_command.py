@@ -106,6 +106,10 @@ def test_the_api_is_the_clients_own(tmp_path: Path) -> None:
         ("/v1/models", {"anthropic-version": "2026-10-21"}, f"{ANTHROPIC}/v1/models"),
         ("/v1/models", {}, f"{OPENAI}/v1/models"),
         ("/v1/responses", {"chatgpt-account-id": "x"}, f"{CHATGPT}/responses"),
+        ("/messages", {}, f"{ANTHROPIC}/v1/messages"),
+        ("/models", {"anthropic-version": "2023-06-01"}, f"{ANTHROPIC}/v1/models"),
+        ("/responses", {"chatgpt-account-id": "x"}, f"{CHATGPT}/responses"),
+        ("/chat/completions", {}, f"{OPENAI}/v1/chat/completions"),
     ],
 )
 def test_where_requests_go(path: str, headers: dict[str, str], url: str) -> None:
@@ -115,6 +119,10 @@ def test_where_requests_go(path: str, headers: dict[str, str], url: str) -> None
 def test_a_version_is_there_once() -> None:
     assert target("https://gateway/api/v1", "/v1/chat/completions") == "https://gateway/api/v1/chat/completions"
     assert target("https://gateway/api", "/v1/chat/completions") == "https://gateway/api/v1/chat/completions"
+    # A client that takes the proxy's address for one with the version; gateways have paths without one.
+    assert target("https://gateway/api/v1", "/messages") == "https://gateway/api/v1/messages"
+    assert target("https://gateway/api", "/messages/count_tokens") == "https://gateway/api/v1/messages/count_tokens"
+    assert target("https://gateway/inference", "/chat/completions") == "https://gateway/inference/chat/completions"
 
 
 CLIENT = """
