@@ -48,7 +48,7 @@ class Conversation:
         self.sent_originals = False
         """Whether the last request went on as it came."""
         self.refused = 0
-        """How often in a row the API refused what was sent in place of the originals."""
+        """How often in a row the API refused what was sent in place of the originals, and took these."""
 
 
 class Conversations:

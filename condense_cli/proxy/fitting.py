@@ -19,7 +19,8 @@ from .conversations import Conversation
 _Result = TypeVar("_Result")
 
 REFUSALS: Final = 2
-"""So often the API may refuse what is sent in place of a conversation; from then on that goes on as it came."""
+"""So often in a row the API may refuse what is sent in place of a conversation and take the original; from then on that
+goes on as it came."""
 
 _THREADS: Final = 64
 
