@@ -6,10 +6,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from build import conversation
+from build import conversation, user
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
+from condense_cli.live.breakpoints import with_breakpoints
 from condense_cli.live.policies import Economic, Moment, Outcome, Share, Tokens, break_even, policy_named
 from condense_cli.live.requests import Request
 from condense_cli.live.usage import tokens_of
@@ -59,6 +60,24 @@ def test_break_even() -> None:
     assert break_even(outcome, fresh, RATES) == Decimal("9.2")
     cold = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, turns=5, window=None, is_cold=True)
     assert break_even(outcome, cold, RATES) == 0
+
+
+# The client's newest mark is never taken, the old end goes before the new one, and there are four at most.
+@pytest.mark.parametrize("beside", range(5))
+@pytest.mark.parametrize("marked", [[], [5], [3, 5], [2, 3, 4, 5], [3, 4]])
+@pytest.mark.parametrize("ends", [[2], [1, 2]])
+def test_marks_of_the_client_and_ours(beside: int, marked: list[int], ends: list[int]) -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    messages = [user([{"type": "text", "text": f"{n}", **(mark if n in marked else {})}]) for n in range(6)]
+    sent = with_breakpoints(messages, ends, beside)
+    found = [at for at, message in enumerate(sent) if "cache_control" in str(message)]
+    if beside == 4:
+        assert sent == messages
+        return
+    room, newest = 4 - beside, marked[-1:]
+    ours = [end - 1 for end in ends][: room - len(newest)]
+    older = [at for at in marked[:-1][::-1]][: room - len(newest) - len(ours)]
+    assert found == sorted([*newest, *ours, *older])
 
 
 # Messages that did not change are not read again.
