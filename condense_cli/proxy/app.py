@@ -93,7 +93,7 @@ class Proxy:
         conversation, messages, body = found
         usage, conversation.reported = conversation.reported, None
         if request.headers.get(OFF.decode(), "").strip().lower() == "off":
-            fitted = await self._fits.originals(conversation, messages)
+            fitted = await self._fits.originals(conversation, messages, body)
         else:
             fitted = await self._fits.fit(conversation, messages, body, usage)
         now = time.time()
@@ -144,7 +144,7 @@ class Proxy:
         return Passing(other, self._teller(as_it_came, other))
 
     async def _as_it_came(self, exchange: _Exchange) -> _Exchange:
-        fitted = await self._fits.originals(exchange.conversation, exchange.request)
+        fitted = await self._fits.originals(exchange.conversation, exchange.request, exchange.body_before)
         body = exchange.body_before.with_messages(fitted.messages)
         return msgspec.structs.replace(exchange, fitted=fitted, body=body or exchange.data, is_changed=False)
 
@@ -258,6 +258,7 @@ def _live(settings: ProxySettings, state: State, format_name: str, life: float) 
         cache_life=life,
         format=format_name,
         timeout=settings.patience,
+        cold_timeout=settings.cold_patience,
         ahead=settings.ahead,
         turn=settings.turn,
         raw=True,

@@ -14,6 +14,9 @@ from ..live.conversation import KEEP_RECENT
 PATIENCE: Final = 2.0
 """Seconds that a request waits for a decision."""
 
+COLD_PATIENCE: Final = 30.0
+"""And where the cache holds nothing of it, so that rewriting is free: never again does it cost that little."""
+
 AHEAD: Final = 0.8
 """From this part of a threshold on a decision is prepared, so that hardly any request waits for one."""
 
@@ -38,5 +41,6 @@ class ProxySettings(Struct, frozen=True):
     window: int | None = None
     watches: bool = False
     patience: float = PATIENCE
+    cold_patience: float = COLD_PATIENCE
     ahead: float | None = AHEAD
     turn: AbstractContextManager[Any] = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))

@@ -20,7 +20,7 @@ from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
 from condense_cli.storage.compressed import packed, unpacked
 
-from .talks import BINDING, EAGER, OPUS, further, lines, marks, post, sent, work
+from .talks import BINDING, EAGER, HASTY, OPUS, further, lines, marks, post, sent, work
 from .upstream import Answer, Api, Asked, Running, api, ask, proxied, said
 
 
@@ -217,7 +217,7 @@ def settle(running: Running) -> None:
 # A request goes without a decision that takes long, and the next goes with it; what was thought in between is invalid.
 def test_a_late_decision_goes_with_the_next_request(model: Api, gate: Gate) -> None:
     messages = [*work()[:-2], thought(0), user("Go on.")]
-    with proxied(model.url, **{**EAGER, "patience": 0.05}) as running:
+    with proxied(model.url, **HASTY) as running:
         post(running, messages, model=BINDING)
         assert sent(model.asked[0]) == [json.dumps(message).encode() for message in messages]
         assert "takes longer" in running.proxy.record.decisions[-1].decision.reason
@@ -236,7 +236,7 @@ def test_a_late_decision_goes_with_the_next_request(model: Api, gate: Gate) -> N
 
 
 def test_what_fits_no_window_waits(model: Api, gate: Gate) -> None:
-    with proxied(model.url, **{**EAGER, "patience": 0.05, "window": 5_000}) as running:
+    with proxied(model.url, **{**HASTY, "window": 5_000}) as running:
         asking = threading.Thread(target=post, args=(running, work()))
         asking.start()
         assert gate.reached.wait(LONG)
@@ -245,6 +245,21 @@ def test_what_fits_no_window_waits(model: Api, gate: Gate) -> None:
         gate.opened.set()
         asking.join()
     assert len(model.asked[0].body) < len(json.dumps(work())) / 2
+
+
+# With nothing in the cache rewriting is free, and never again is: the first request waits longer than others.
+def test_a_cold_request_waits(model: Api, gate: Gate) -> None:
+    with proxied(model.url, **{**HASTY, "cold_patience": LONG}) as running:
+        asking = threading.Thread(target=post, args=(running, work()))
+        asking.start()
+        assert gate.reached.wait(LONG)
+        gate.opened.set()
+        asking.join()
+        assert len(model.asked[0].body) < len(json.dumps(work())) / 2
+        gate.opened.clear()
+        post(running, work(2), headers={"x-condense": "off"})  # Another conversation, which is warm from here on.
+        post(running, further(work(2)))
+        assert "takes longer" in running.proxy.record.decisions[-1].decision.reason
 
 
 # A client that leaves while its decision is made: that goes with its next request.
