@@ -167,6 +167,15 @@ class Live:
             is_long_lived=cache_life >= _LONG_LIFE,
         )
 
+    @property
+    def cache_life(self) -> float:
+        return self._life
+
+    @cache_life.setter
+    def cache_life(self, seconds: float) -> None:
+        self._life = seconds
+        self._decider.is_long_lived = seconds >= _LONG_LIFE
+
     @with_arguments(now=NUMBER, model=TEXT)
     def fit(
         self,

@@ -118,7 +118,7 @@ class Decider:
     ) -> None:
         self._means, self._policy, self._format, self._waiting = means, policy, format_name, waiting
         self._turn = turn
-        self._is_long_lived = is_long_lived
+        self.is_long_lived = is_long_lived
         self._ratio = _TOKENS_PER_CHARACTER
         self._factor = 1.0
         self._retry_at = 0.0
@@ -261,7 +261,7 @@ class Decider:
         since = self.tokens(request.characters(step.segments[-1].known))
         before = self._sent_now(asked) if kind is DecisionKind.RENEWAL else step.before + since
         outcome = Outcome(before, step.after + since, step.prefix)
-        turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self._is_long_lived))
+        turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self.is_long_lived))
         decision = Decision(kind, why, outcome.before, outcome.after, turns)
         if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
             return step.segments, decision

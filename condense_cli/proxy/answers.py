@@ -110,7 +110,15 @@ class UsageReader:
             written, read = _first(found, "cache_creation_input_tokens"), _first(found, "cache_read_input_tokens")
         else:
             written, read = _first(details, "cache_write_tokens"), _first(details, "cached_tokens")
-        return CallUsage(tokens, _first(found, "output_tokens", "completion_tokens") or 0, written or 0, read or 0)
+        lives = found.get("cache_creation")
+        hour = _first(lives, "ephemeral_1h_input_tokens") if isinstance(lives, dict) else None
+        return CallUsage(
+            tokens,
+            _first(found, "output_tokens", "completion_tokens") or 0,
+            written or 0,
+            read or 0,
+            hour_write_tokens=min(hour or 0, written or 0),
+        )
 
     def _plain(self, piece: bytes) -> bytes:
         if self._encoding in _PLAIN:

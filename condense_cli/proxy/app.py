@@ -34,6 +34,7 @@ from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
 from .headers import OFF, names_this_machine, sent_on
 from .record import Decided, Record
+from .savings import Asked
 from .settings import ProxySettings
 from .states import SharedState
 
@@ -175,12 +176,11 @@ class Proxy:
             tokens = usage.total_tokens(body.api.accounting)
             # What is watched is taken to be sent condensed.
             conversation.reported = max(0, tokens - fitted.saved) if watches else tokens
-        self.record.sums.add(
-            conversation.savings.add(
-                usage, body.api.accounting, fitted.saved, body.model, time.time(),
-                rewrites=fitted.decision.is_change, watches=watches,
-            )
+        asked = Asked(
+            model=body.model, cache=fitted.cache, saved=fitted.saved,
+            caches=body.caches, for_an_hour=body.lives_long, rewrites=fitted.decision.is_change,
         )  # fmt: skip
+        self.record.sums.add(conversation.savings.add(usage, body.api.accounting, asked, time.time(), watches=watches))
 
     async def page(self, request: Request) -> Response:
         """What it does, for who has the token and asks by the right name."""
