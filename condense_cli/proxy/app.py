@@ -160,7 +160,10 @@ class Proxy:
         return await (unless_gone(request, sending) if isinstance(body, bytes) else sending)
 
     def _upstream_of(self, request: Request, path: str) -> str:
-        return self.settings.upstream or usual_upstream(path, request.headers)
+        if self.settings.upstream is not None:
+            return self.settings.upstream
+        vendor = usual_upstream(path, request.headers)
+        return self.settings.vendors.get(vendor, vendor)
 
     def _teller(self, exchange: _Exchange, answer: httpx.Response) -> Callable[[UsageReader], None] | None:
         return partial(self._told, exchange) if answer.status_code == 200 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from threading import BoundedSemaphore
 from typing import Any, Final
@@ -25,7 +26,8 @@ AT_ONCE: Final = 2
 
 
 class ProxySettings(Struct, frozen=True):
-    """`upstream` is the API that all requests go to; None for the vendor that each is meant for. With `watches` nothing
+    """`upstream` is the API that all requests go to; None for the vendor that each is meant for, or the address that
+    `vendors` has in its place. With `watches` nothing
     is changed. `hosts` are the names by which the page may be asked for, and `token` is what it asks for. `is_local`:
     nobody but this machine can reach it.
     Decisions take turns by `turn`."""
@@ -34,6 +36,7 @@ class ProxySettings(Struct, frozen=True):
     hosts: frozenset[str]
     is_local: bool = True
     upstream: str | None = None
+    vendors: Mapping[str, str] = {}
     preset: str | None = None
     configuration: Configuration | None = None
     policy: str = "economic"
