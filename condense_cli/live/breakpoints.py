@@ -2,7 +2,7 @@
 
 Anthropic takes up to four in a request, those of system prompt and tools included. One at the end of the frozen part
 lets later requests find it, however many blocks follow; at a decision one at the old end lets this request find what
-is cached. https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+is cached, and goes first. https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ _EPHEMERAL: Final = {"type": "ephemeral"}
 def with_breakpoints(messages: list[Any], ends: Sequence[int], beside: int) -> list[Any]:
     """The messages with a mark at the end of each stretch messages[:end], the last being the frozen part.
 
-    `beside` is how many marks system prompt and tools hold. Marks of the client's that are one too many go, the oldest
-    first. With room for one alone the client's newest stays: that is where the next request goes on from.
+    `beside` is how many marks system prompt and tools hold. The client's newest always stays: that is where the next
+    request goes on from. Then come ours, the first end before the others: what is cached so far is found there, and a
+    new end can be marked with the next request. What room is left is for the client's older marks.
     """
     room = MOST - beside
     if not ends or room <= 0:
         return messages
     marked = [position for position in range(ends[-1], len(messages)) for _ in marked_parts(messages[position])]
-    ours = [] if room == 1 and marked else [*ends][-room:]
+    ours = ends[: room - bool(marked)]
     free = room - len(ours)
     kept = marked[-free:] if free else []
     new = list(messages)

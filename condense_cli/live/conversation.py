@@ -30,15 +30,15 @@ from ..core.nearest import nearest
 from ..core.version import __version__
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
-from .breakpoints import BESIDE, marks_in, with_breakpoints
+from .breakpoints import BESIDE, last_marked, marks_in, with_breakpoints
 from .deciding import Asked, Decider, Waiting
-from .decisions import Decision, DecisionKind, Fitted
+from .decisions import CacheGuess, Decision, DecisionKind, Fitted
 from .freezing import MESSAGE_FORMATS, Means, usual_configuration
 from .money import window_of
 from .policies import SMALL, Moment, Policy, policy_named
-from .requests import KnownMessage, Request, as_bytes, digest_of
+from .requests import KnownMessage, Request, digest_beside, digest_of
 from .segments import Segments, end_of, live_part, matching, raws_for, sent_for
-from .state import STATE_ERRORS, Memory, State, StateFile
+from .state import STATE_ERRORS, LastRequest, Memory, State, StateFile
 from .steps import again
 from .usage import tokens_of
 
@@ -57,16 +57,23 @@ _LONG_LIFE: Final = 3_600.0
 _NO_COUNT: Final = "usage holds no token counts; they were estimated"
 
 _POLICY: Final = having("due pays", "Give a name such as economic:20, or a value of condense_cli.live.policies.")
-_STATE: Final = having("lists remember", "Give a path, or a condense_cli.live.state.StateFile.")
+_STATE: Final = having("lists remember requests sent", "Give a path, or a condense_cli.live.state.StateFile.")
 
 
 class _Sent(Struct, frozen=True):
     """The request before this one."""
 
     known: list[KnownMessage]
-    at: float
-    model: str | None
-    beside: str
+    last: LastRequest
+
+
+class _Before(Struct, frozen=True):
+    """How many of the first messages a request shares with the one before, which is None where none is known. The
+    number is a guess then. `goes_on`: it holds all of that one, which went through this process."""
+
+    shared: int
+    last: LastRequest | None = None
+    goes_on: bool = False
 
 
 class Live:
@@ -84,7 +91,9 @@ class Live:
 
     `timeout` are the seconds that a request waits for a decision; one that takes longer is worked on beside the
     conversation, and taken with a later request. With `ahead`, 0.8 say, that begins at this part of each threshold, so
-    that none has to wait. Only a request that would not fit the window waits for as long as it takes.
+    that none has to wait. `cold_timeout` goes before `timeout` where nothing is cached, so that rewriting is free:
+    after a pause, or with a conversation that is new here. Only a request that would not fit the window waits for as
+    long as it takes.
 
     Raises ConfigurationError and UsageError for what cannot be; `fit` raises nothing for any list.
     """
@@ -101,6 +110,7 @@ class Live:
         format=TEXT,
         summarizer=SUMMARIZER,
         timeout=NUMBER,
+        cold_timeout=NUMBER,
         turn=having("__enter__ __exit__", "Give a lock, or another context manager."),
         ahead=ArgumentKind(
             lambda value: is_number(value) and 0 < value < 1, "Give a part of the threshold, such as 0.8."
@@ -121,6 +131,7 @@ class Live:
         format: str | None = None,
         summarizer: Summarizer | None = None,
         timeout: float | None = None,
+        cold_timeout: float | None = None,
         ahead: float | None = None,
         turn: AbstractContextManager[Any] | None = None,
         raw: bool = False,
@@ -151,10 +162,19 @@ class Live:
             self._means,
             policy_named(policy) if isinstance(policy, str) else policy,
             format,
-            Waiting(timeout, ahead),
+            Waiting(timeout, timeout if cold_timeout is None else cold_timeout, ahead),
             turn or nullcontext(),
             is_long_lived=cache_life >= _LONG_LIFE,
         )
+
+    @property
+    def cache_life(self) -> float:
+        return self._life
+
+    @cache_life.setter
+    def cache_life(self, seconds: float) -> None:
+        self._life = seconds
+        self._decider.is_long_lived = seconds >= _LONG_LIFE
 
     @with_arguments(now=NUMBER, model=TEXT)
     def fit(
@@ -178,7 +198,7 @@ class Live:
         given = messages if isinstance(messages, Request) else _listed(messages)
         try:
             request = given if isinstance(given, Request) else Request(given, self._sent.known if self._sent else ())
-            beside = digest_of(as_bytes([system, tools])) if system is not None or tools is not None else ""
+            beside = digest_beside(system, tools)
         except Exception as error:
             return Fitted(
                 [*(given.given if isinstance(given, Request) else given)],
@@ -192,7 +212,8 @@ class Live:
         segments, over, decision = self._found(request)
         before = segments
         reported = 0 if usage is None else _reported(usage)
-        moment = self._moment(request, segments, reported or 0, now, model, beside)
+        known_before = self._before(request)
+        moment = self._moment(request, segments, reported or 0, now, model, beside, known_before)
         asked = Asked(request, segments, moment, model, now, self._beside)
         # What is too large to send has to be decided about, whatever else was said or went wrong.
         if (decide and decision.kind is DecisionKind.NONE) or (asked.is_too_large and not decision.is_change):
@@ -203,7 +224,7 @@ class Live:
             except Exception as error:
                 self._decider.give_up(request, segments)
                 decision = Decision(DecisionKind.FAILED, _said(error))
-        self._sent = _Sent(request.known, now, model, beside)
+        self._note(request, now, model, beside)
         frozen = raws_for(segments) if self._is_raw else sent_for(segments)
         sent = frozen + list(live_part(request, segments, over if not decision.is_change else None).messages)
         if segments and segments[-1].format == "anthropic":
@@ -217,7 +238,19 @@ class Live:
         if reported is None:
             decision = replace(decision, reason="; ".join(filter(None, (decision.reason, _NO_COUNT))))
         saved = sum(segment.saved for segment in segments)
-        return Fitted(sent, decision, len(frozen), end_of(segments), tokens, saved, self._warning)
+        guess = CacheGuess(moment.is_cold, self._fresh(request, known_before), known_before.goes_on)
+        return Fitted(sent, decision, len(frozen), end_of(segments), tokens, saved, self._warning, guess)
+
+    def passed(
+        self, request: Request, *, model: str | None = None, system: Any = None, tools: Any = None
+    ) -> CacheGuess:
+        """Note a request that is sent as it came, and what the cache may hold of it. Raises nothing."""
+        now, model, beside = time.time(), model or self._model, digest_beside(system, tools)
+        before = self._before(request)
+        self._decider.meant_for(model)
+        guess = CacheGuess(self._is_cold(before, now, model, beside), self._fresh(request, before), before.goes_on)
+        self._note(request, now, model, beside)
+        return guess
 
     def _found(self, request: Request) -> tuple[Segments, int | None, Decision]:
         """The segments that apply; from where on thinking was made over others; and whether that is a decision."""
@@ -238,27 +271,64 @@ class Live:
         return segments, over, Decision()
 
     def _moment(
-        self, request: Request, segments: Segments, reported: int, now: float, model: str | None, beside: str
-    ) -> Moment:
+        self, request: Request, segments: Segments, reported: int, now: float, model: str | None, beside: str,
+        before: _Before,
+    ) -> Moment:  # fmt: skip
         self._decider.meant_for(model)
         tokens = self._decider.tokens
         suffix = tokens(request.characters(end_of(segments)))
         older = tokens(self._decider.older(request, segments))
         used = sum(segment.tokens for segment in segments) + suffix
-        before = self._sent
-        fresh = suffix
-        is_cold = False
-        if before is not None:
-            is_cold = now - before.at > self._life or model != before.model or beside != before.beside
-            if not request.agrees(before.known):
+        if self._sent is not None:
+            length = len(self._sent.known)
+            if not before.goes_on:
                 self._decider.try_again()
-            else:
-                fresh = tokens(request.characters(len(before.known)))
-                if reported and before.known:  # It goes before any estimate, whichever is larger.
-                    self._beside = reported + tokens(request.characters(len(before.known) + 1)) - used
+            elif reported and length:  # It goes before any estimate, whichever is larger.
+                self._beside = reported + tokens(request.characters(length + 1)) - used
         used = max(0, used + self._beside)
         window = self._window or (window_of(model) if used > SMALL else None)
-        return Moment(used, suffix, older, min(fresh, suffix), request.answers, window, is_cold)
+        is_cold = self._is_cold(before, now, model, beside)
+        # Of a conversation that nobody knows nothing is taken to be cached: most often it is resumed after hours.
+        fresh = suffix if before.last is None else min(self._fresh(request, before), suffix)
+        return Moment(used, suffix, older, fresh, request.answers, window, is_cold)
+
+    def _before(self, request: Request) -> _Before:
+        """The request before: in this process, or as the state remembers it."""
+        if self._sent is not None:
+            shared = request.shared(self._sent.known)
+            return _Before(shared, self._sent.last, shared == len(self._sent.known))
+        try:
+            stored = self._state.requests()
+        except STATE_ERRORS as error:
+            self._go_on_in_memory(error)
+            stored = ()
+        chains: dict[int, str] = {}
+        for each in sorted(stored, key=lambda each: each.messages, reverse=True):
+            if each.messages <= len(request):
+                if each.messages not in chains:
+                    chains[each.messages] = request.chain(each.messages)
+                if chains[each.messages] == each.prefix:
+                    return _Before(each.messages, each)
+        return _Before(request.newest_answer)
+
+    def _is_cold(self, before: _Before, now: float, model: str | None, beside: str) -> bool:
+        last = before.last
+        return last is not None and (now - last.at > self._life or model != last.model or beside != last.beside)
+
+    def _fresh(self, request: Request, before: _Before) -> int:
+        return self._decider.tokens(request.characters(before.shared))
+
+    def _note(self, request: Request, now: float, model: str | None, beside: str) -> None:
+        """Remember the request as the last one. What follows the last cache mark may be gone in the next."""
+        marked = last_marked(request.given)
+        messages = len(request) if marked is None else marked + 1
+        last = LastRequest(messages, request.chain(messages), now, model, beside)
+        continues = self._sent.last if self._sent is not None else None
+        self._sent = _Sent(request.known, last)
+        try:
+            self._state.sent(last, continues)
+        except STATE_ERRORS as error:
+            self._go_on_in_memory(error)
 
     def _remember(self, segments: Segments, continues: Segments) -> None:
         try:

@@ -33,10 +33,11 @@ _ENOUGH: Final = 0.9
 
 
 class Waiting(Struct, frozen=True):
-    """How long a request waits for a decision, in seconds (None: until it is there), and from which part of a threshold
-    on one is prepared beside the conversation (None: never)."""
+    """How long a request waits for a decision, in seconds (None: until it is there), also where nothing of it is cached
+    (`cold_timeout`), and from which part of a threshold on one is prepared beside the conversation (None: never)."""
 
     timeout: float | None = None
+    cold_timeout: float | None = None
     ahead: float | None = None
 
     @property
@@ -78,6 +79,11 @@ class Asked(Struct, frozen=True):
         return self.moment.window is None and self.moment.used > SMALL
 
     @property
+    def rewrites_nothing(self) -> bool:
+        """Whether all of it is written to the cache anyway."""
+        return self.moment.is_cold or self.moment.fresh == self.moment.suffix
+
+    @property
     def is_too_large(self) -> bool:
         """Whether the API would refuse it as it is."""
         return self.moment.window is not None and self.moment.used > self.moment.window
@@ -112,7 +118,7 @@ class Decider:
     ) -> None:
         self._means, self._policy, self._format, self._waiting = means, policy, format_name, waiting
         self._turn = turn
-        self._is_long_lived = is_long_lived
+        self.is_long_lived = is_long_lived
         self._ratio = _TOKENS_PER_CHARACTER
         self._factor = 1.0
         self._retry_at = 0.0
@@ -243,11 +249,10 @@ class Decider:
         request, segments, moment = asked.request, asked.segments, asked.moment
         must = asked.is_over if must is None else must
         why += way.said if segments or way.target is not None else ""
-        step = self._step(self._attempt(asked, way), waits=asked.is_too_large)
+        seconds = self._waiting.cold_timeout if asked.rewrites_nothing else self._waiting.timeout
+        step = self._step(self._attempt(asked, way), None if asked.is_too_large else seconds)
         if step is None:
-            return segments, Decision(
-                DecisionKind.PENDING, f"{why}; that takes longer than {self._waiting.timeout:g} s"
-            )
+            return segments, Decision(DecisionKind.PENDING, f"{why}; that takes longer than {seconds:g} s")
         if isinstance(step, str):
             sent_now = self._sent_now(asked)
             return segments, Decision(DecisionKind.DECLINED, f"{why}; {step}", sent_now, sent_now)
@@ -256,7 +261,7 @@ class Decider:
         since = self.tokens(request.characters(step.segments[-1].known))
         before = self._sent_now(asked) if kind is DecisionKind.RENEWAL else step.before + since
         outcome = Outcome(before, step.after + since, step.prefix)
-        turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self._is_long_lived))
+        turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self.is_long_lived))
         decision = Decision(kind, why, outcome.before, outcome.after, turns)
         if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
             return step.segments, decision
@@ -268,8 +273,8 @@ class Decider:
         rest = self.tokens(asked.request.characters(end_of(asked.segments)))
         return sum(segment.tokens for segment in asked.segments) + rest
 
-    def _step(self, attempt: Attempt, *, waits: bool) -> NewSegments | str | None:
-        """What came of an attempt, or of one that was prepared for it; None where it takes too long."""
+    def _step(self, attempt: Attempt, seconds: float | None) -> NewSegments | str | None:
+        """What came of an attempt, or of one that was prepared for it; None where it takes longer than that."""
         if not self._waiting.is_beside:
             with self._turn:
                 return attempt.run()
@@ -277,7 +282,7 @@ class Decider:
         if work is None or not work.attempt.is_good_for(attempt):
             work = self._work = AttemptAhead(attempt, self._turn)
         try:
-            found = work.result(None if waits else self._waiting.timeout)
+            found = work.result(seconds)
         except Exception:
             self._work = None
             raise
@@ -286,7 +291,7 @@ class Decider:
         self._work = None
         if isinstance(found, str):
             is_old = len(work.attempt.request) < len(attempt.request)
-            return self._step(attempt, waits=waits) if is_old else found
+            return self._step(attempt, seconds) if is_old else found
         taken = replace(found.segments[-1], taken=len(attempt.request))
         return replace(found, segments=(*found.segments[:-1], taken))
 

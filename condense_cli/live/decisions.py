@@ -53,12 +53,22 @@ class Decision(Struct, frozen=True):
         return max(0, used - round(saved))
 
 
+class CacheGuess(Struct, frozen=True):
+    """What a provider's cache may hold of the messages as they came: nothing where `is_cold`, else all but about
+    `fresh` of the model's tokens. `goes_on`: they begin with all of the request before, which went through here."""
+
+    is_cold: bool = False
+    fresh: int = 0
+    goes_on: bool = False
+
+
 class Fitted(Struct, frozen=True):
     """What to send out: `messages`, of which the first `frozen` will be the same until the next decision.
 
     They stand for the first `covered` messages that were given, which had `saved` tokens more. `tokens` is about what
     the request takes, system prompt and tools included as far as they are known. `warning` is a sentence where the
-    state cannot be used, from then on with each request: what is frozen is lost then with the process.
+    state cannot be used, from then on with each request: what is frozen is lost then with the process. `cache` says
+    what the provider may still hold.
     """
 
     messages: list[Any]
@@ -68,3 +78,4 @@ class Fitted(Struct, frozen=True):
     tokens: int
     saved: int = 0
     warning: str = ""
+    cache: CacheGuess = CacheGuess()

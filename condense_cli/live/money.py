@@ -35,9 +35,12 @@ def rates_of(model: str | None, now: float, *, is_long_lived: bool = False) -> R
 def _rates_on(model: str | None, day: str, is_long_lived: bool) -> Rates:
     price = price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC))
     found = None if price is None else Rates.of(price)
-    rates = _USUAL if found is None or found.write is None else found
-    if not is_long_lived:
-        return rates
-    one = Decimal(1) if rates is _USUAL or price is None else price.input
-    is_dearer = rates.write is not None and rates.write > one  # Whoever writes for nothing has one life alone.
-    return Rates(_AN_HOUR * one, rates.read) if is_dearer else rates
+    if price is None or found is None or found.write is None:
+        return for_an_hour(_USUAL, Decimal(1)) if is_long_lived else _USUAL
+    return for_an_hour(found, price.input) if is_long_lived else found
+
+
+def for_an_hour(rates: Rates, paid: Decimal) -> Rates:
+    """The rates of entries that live for an hour, where a token of input costs so much."""
+    is_dearer = rates.write is not None and rates.write > paid  # Whoever writes for nothing has one life alone.
+    return Rates(_AN_HOUR * paid, rates.read) if is_dearer else rates

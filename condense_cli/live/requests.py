@@ -18,6 +18,7 @@ from msgspec import Struct
 from ..errors import UsageError
 
 CACHE_MARK: Final = "cache_control"
+_BILLING: Final = "x-anthropic-billing-header:"
 _TIMES: Final = frozenset({"timestamp", "created", "created_at", "ts"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call", "reasoning"})
@@ -83,6 +84,18 @@ class Request:
         each = [known.answers for known in self.known]
         return sum(one and not before for before, one in pairwise([False, *each]))
 
+    def shared(self, before: Sequence[KnownMessage]) -> int:
+        """How many of its first messages are those of an earlier request."""
+        pairs = enumerate(zip(self.known, before, strict=False))
+        return next((at for at, (one, other) in pairs if one.digest != other.digest), min(len(self), len(before)))
+
+    @property
+    def newest_answer(self) -> int:
+        """Where the newest answer of the assistant begins: all before was in the request that it answers, most
+        likely. 0 where there is none."""
+        ends = next((at + 1 for at in reversed(range(len(self))) if self.known[at].answers), 0)
+        return next((at + 1 for at in reversed(range(ends)) if not self.known[at].answers), 0)
+
     def agrees(self, before: Sequence[KnownMessage]) -> bool:
         """Whether it begins with all messages of an earlier request."""
         return len(before) <= len(self.known) and all(
@@ -92,6 +105,26 @@ class Request:
 
 def digest_of(data: bytes) -> str:
     return _digest(data).hex()
+
+
+def digest_beside(system: Any, tools: Any) -> str:
+    """The digest of what is sent beside the messages, "" where nothing is given.
+
+    It leaves out cache marks, and the line about billing that Claude Code sends as the first block of the system
+    prompt: its checksum is another one in each request, and the API's cache does not mind.
+    """
+    if system is None and tools is None:
+        return ""
+    parts = [decoded(as_bytes(each)) for each in (system, tools)]
+    found = [
+        [without_marks(part) for part in each if not _is_billing(part)] if isinstance(each, list) else each
+        for each in parts
+    ]
+    return digest_of(as_bytes(found))
+
+
+def _is_billing(part: Any) -> bool:
+    return isinstance(part, dict) and str(part.get("text")).startswith(_BILLING)
 
 
 def marked_parts(message: Any) -> Iterator[dict[str, Any]]:

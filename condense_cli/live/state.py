@@ -1,17 +1,18 @@
 """What Live remembers of conversations: in memory, or in a SQLite file that survives a restart.
 
-The file holds cut points, digests and sizes, and no content, unless it is told to keep it.
+The file holds cut points, digests, sizes and times, and no content, unless it is told to keep it.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..storage.cache_files import CacheFile
@@ -21,15 +22,34 @@ from .segments import Segment, Segments, are_neighbours
 MOST_LISTS: Final = 64
 """So many lists are remembered, the newest: one for every conversation, and for every branch of one."""
 
+MOST_REQUESTS: Final = 256
+"""And so many requests, the newest: the last one of each conversation."""
+
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS segments "
     "(id INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL, list BLOB NOT NULL)"
 )
+_REQUESTS: Final = (
+    "CREATE TABLE IF NOT EXISTS requests "
+    "(id INTEGER PRIMARY KEY AUTOINCREMENT, prefix TEXT UNIQUE NOT NULL, request BLOB NOT NULL)"
+)
 _WAIT: Final = 2.0
 
 
+class LastRequest(Struct, frozen=True):
+    """The last request of a conversation, by which a later one knows what a provider's cache still holds: how many
+    messages it had (those behind the client's last cache mark left out) and their digest, when it was sent, for which
+    model, and the digest of what was sent beside the messages, "" where that is not known."""
+
+    messages: int
+    prefix: str
+    at: float
+    model: str | None
+    beside: str
+
+
 class State(Protocol):
-    """Remembers lists of frozen segments, the newest first."""
+    """Remembers lists of frozen segments and the last requests of conversations, the newest first."""
 
     def lists(self, fingerprint: str) -> Sequence[Segments]:
         """The lists of a fingerprint of configuration and version. Raises sqlite3.Error, OSError."""
@@ -37,12 +57,19 @@ class State(Protocol):
     def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
         """Add a list. It takes the place of `continues`, where that is a whole list that is remembered."""
 
+    def requests(self) -> Sequence[LastRequest]:
+        """The last requests of conversations. Raises sqlite3.Error, OSError."""
+
+    def sent(self, request: LastRequest, continues: LastRequest | None) -> None:
+        """Add a request. It takes the place of the one that it `continues`. Raises sqlite3.Error, OSError."""
+
 
 class Memory:
     """Remembers while the process runs."""
 
     def __init__(self) -> None:
         self._lists: dict[str, list[Segments]] = {}
+        self._requests: dict[str, LastRequest] = {}
 
     def lists(self, fingerprint: str) -> Sequence[Segments]:
         return self._lists.get(fingerprint, ())
@@ -50,6 +77,16 @@ class Memory:
     def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
         others = [each for each in self.lists(fingerprint) if each not in (continues, segments)]
         self._lists[fingerprint] = [segments, *others][:MOST_LISTS]
+
+    def requests(self) -> Sequence[LastRequest]:
+        return [*self._requests.values()][::-1]
+
+    def sent(self, request: LastRequest, continues: LastRequest | None) -> None:
+        for each in (request, continues or request):
+            self._requests.pop(each.prefix, None)
+        self._requests[request.prefix] = request
+        if len(self._requests) > MOST_REQUESTS:
+            del self._requests[next(iter(self._requests))]
 
 
 class StateFile:
@@ -74,16 +111,48 @@ class StateFile:
 
     def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
         self._memory.remember(fingerprint, segments, continues)
-        with closing(self._file.connect()) as connection, connection:
+        with closing(self._connected()) as connection, connection:
             connection.execute("DELETE FROM segments WHERE list = ?", (self._written(continues),))
             connection.execute(
                 "INSERT INTO segments (fingerprint, list) VALUES (?, ?)", (fingerprint, self._written(segments))
             )
             connection.execute("DELETE FROM segments WHERE id <= (SELECT max(id) FROM segments) - ?", (MOST_LISTS,))
 
+    def requests(self) -> Sequence[LastRequest]:
+        """Those in the file, as other processes may have gone on with a conversation."""
+        with closing(self._connected()) as connection:
+            rows = connection.execute("SELECT request FROM requests ORDER BY id DESC").fetchall()
+        found = []
+        for (data,) in rows:
+            with suppress(msgspec.DecodeError, msgspec.ValidationError):
+                found.append(msgspec.json.decode(data, type=LastRequest))
+        return found
+
+    def sent(self, request: LastRequest, continues: LastRequest | None) -> None:
+        with closing(self._connected()) as connection, connection:
+            if continues is not None:
+                connection.execute("DELETE FROM requests WHERE prefix = ?", (continues.prefix,))
+            connection.execute(
+                "INSERT OR REPLACE INTO requests (prefix, request) VALUES (?, ?)",
+                (request.prefix, msgspec.json.encode(request)),
+            )
+            connection.execute(
+                "DELETE FROM requests WHERE id NOT IN (SELECT id FROM requests ORDER BY id DESC LIMIT ?)",
+                (MOST_REQUESTS,),
+            )
+
+    def _connected(self) -> sqlite3.Connection:
+        connection = self._file.connect()
+        try:
+            connection.execute(_REQUESTS)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     def _stored(self, fingerprint: str) -> list[Segments]:
         """The lists in the file, the newest first; what cannot be read is left out."""
-        with closing(self._file.connect()) as connection:
+        with closing(self._connected()) as connection:
             rows = connection.execute(
                 "SELECT list FROM segments WHERE fingerprint = ? ORDER BY id DESC", (fingerprint,)
             ).fetchall()

@@ -124,13 +124,17 @@ class Accounting(StrEnum):
 
 
 class CallUsage(Struct, frozen=True):
-    """Tokens of one call, as its provider reports them; at least that many if the answer broke off."""
+    """Tokens of one call, as its provider reports them; at least that many if the answer broke off.
+
+    Of the `cache_write_tokens`, `hour_write_tokens` are kept for an hour, which costs more.
+    """
 
     input_tokens: int
     output_tokens: int
     cache_write_tokens: int = 0
     cache_read_tokens: int = 0
     is_whole: bool = True
+    hour_write_tokens: int = 0
 
     def total_tokens(self, accounting: Accounting) -> int:
         """All tokens, read and written, cached or not."""

@@ -8,13 +8,23 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from ..money.economics import Accounting, CallUsage
 from ..storage.compressed import zstd
 
 _LONGEST: Final = 8 << 20
 """Bytes of a line, or of an answer in one piece, that are kept until it ends. What is longer reports nothing."""
 
+_PLAIN: Final = ("", "identity")
+
 _NAMED: Final = b'"usage"'
+
+_WHATEVER_IS_SENT: Final = lazy_pattern(
+    r"(?i)prompt is too long|context[ _](?:length|limit|window)|maximum (?:prompt|context)|too many tokens"
+    r"|request[ _]too[ _]large|credit balance|insufficient[ _](?:quota|balance|credit|funds)|billing|usage limits?\b"
+)
+"""Refusals that the longer original would meet as well: its size, and what is left to pay with. Words of Anthropic,
+OpenAI and servers that follow them."""
 
 
 class _Holder(Struct):
@@ -30,6 +40,21 @@ class _Said(Struct):
 
 
 _decode: Final = msgspec.json.Decoder(_Said).decode
+
+
+def refuses_whatever_is_sent(text: str) -> bool:
+    """Whether an error would have come to the conversation as the client sent it, too."""
+    return _WHATEVER_IS_SENT.search(text) is not None
+
+
+def text_of(data: bytes, encoding: str) -> str:
+    """The text of the beginning of an answer; "" where it is packed in a way that is not known, or broken."""
+    try:
+        if encoding.strip().lower() not in _PLAIN:
+            data = _unpacker(encoding.strip().lower()).decompress(data, max_length=_LONGEST)
+    except Exception:  # As in `UsageReader.feed`.
+        return ""
+    return data.decode("utf-8", "replace")
 
 
 class _Unpacker(Protocol):
@@ -85,10 +110,18 @@ class UsageReader:
             written, read = _first(found, "cache_creation_input_tokens"), _first(found, "cache_read_input_tokens")
         else:
             written, read = _first(details, "cache_write_tokens"), _first(details, "cached_tokens")
-        return CallUsage(tokens, _first(found, "output_tokens", "completion_tokens") or 0, written or 0, read or 0)
+        lives = found.get("cache_creation")
+        hour = _first(lives, "ephemeral_1h_input_tokens") if isinstance(lives, dict) else None
+        return CallUsage(
+            tokens,
+            _first(found, "output_tokens", "completion_tokens") or 0,
+            written or 0,
+            read or 0,
+            hour_write_tokens=min(hour or 0, written or 0),
+        )
 
     def _plain(self, piece: bytes) -> bytes:
-        if self._encoding in ("", "identity"):
+        if self._encoding in _PLAIN:
             return piece
         if self._unpacker is None:
             self._unpacker = _unpacker(self._encoding)

@@ -32,13 +32,21 @@ CHATGPT: Final = "https://chatgpt.com/backend-api/codex"
 """Where Codex sends to when its user is logged in with ChatGPT; paths have no /v1 there."""
 
 _VERSION: Final = "/v1"
+_MESSAGES: Final = "/messages"
+_UNVERSIONED: Final = (_MESSAGES, "/chat/completions", "/responses", "/models")
+"""Paths as clients send them that take an address for one with the version: the AI SDK of Vercel, and so opencode, has
+https://api.anthropic.com/v1 where Anthropic's own SDK has none."""
 
 
 def api_of(method: str, path: str) -> Api | None:
     """The API of a request that holds a conversation; None for every other request."""
     if method != "POST":
         return None
-    return next((api for api in _APIS if path == api.path or path.endswith(api.path)), None)
+    return next((api for api in _APIS if path.endswith(api.path) or _versioned(path) == api.path), None)
+
+
+def _versioned(path: str) -> str:
+    return _VERSION + path if path.startswith(_UNVERSIONED) else path
 
 
 def check_upstream(url: str) -> str:
@@ -64,13 +72,18 @@ def check_other(upstream: str | None, own: Set[str]) -> None:
 
 def usual_upstream(path: str, headers: Mapping[str, str]) -> str:
     """The vendor that a request is meant for, where nobody said which server it goes to."""
-    if "anthropic-version" in headers or path.startswith(("/v1/messages", "/api/")):
+    if "anthropic-version" in headers or _versioned(path).startswith(("/v1/messages", "/api/")):
         return ANTHROPIC
     return CHATGPT if "chatgpt-account-id" in headers else OPENAI
 
 
 def target(upstream: str, path: str) -> str:
-    """The address that a path becomes. Base addresses name the version or not, and it is there once."""
+    """The address that a path becomes. Base addresses name the version or not, and it is there once.
+
+    Gateways may have paths of their own without one, but none for Anthropic's messages.
+    """
+    if path.startswith(_MESSAGES) or upstream in (ANTHROPIC, OPENAI):
+        path = _versioned(path)
     if path.startswith(f"{_VERSION}/") and (upstream.endswith(_VERSION) or upstream == CHATGPT):
         path = path.removeprefix(_VERSION)
     return upstream + path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
@@ -21,10 +21,11 @@ from starlette.types import Receive, Scope, Send
 from ..errors import CondenseError
 from ..live.conversation import Live
 from ..live.decisions import DecisionKind, Fitted
+from ..live.requests import Request as Messages
 from ..live.state import Memory, State
 from ..money.economics import CallUsage
 from . import page
-from .answers import UsageReader
+from .answers import UsageReader, refuses_whatever_is_sent
 from .apis import Api, api_of, target, usual_upstream
 from .bodies import LARGEST, Body
 from .compress import Compressed, CompressOrder, compressed, order_of, unchanged
@@ -33,12 +34,17 @@ from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
 from .headers import OFF, names_this_machine, sent_on
 from .record import Decided, Record
+from .savings import Asked
 from .settings import ProxySettings
 from .states import SharedState
 
 _ANYTHING: Final = [
     {"role": role, "content": f"line {number}\n" * 400} for number, role in enumerate(("user", "assistant", "user") * 3)
 ]
+
+_UNREACHABLE: Final = (httpx.HTTPError, httpx.InvalidURL)
+_REFUSALS: Final = (400, 422)
+"""Statuses by which APIs refuse what a request holds; servers that check it first have the second one."""
 
 
 class Proxy:
@@ -88,7 +94,7 @@ class Proxy:
         conversation, messages, body = found
         usage, conversation.reported = conversation.reported, None
         if request.headers.get(OFF.decode(), "").strip().lower() == "off":
-            fitted = await self._fits.originals(conversation, messages)
+            fitted = await self._fits.originals(conversation, messages, body)
         else:
             fitted = await self._fits.fit(conversation, messages, body, usage)
         now = time.time()
@@ -96,42 +102,71 @@ class Proxy:
         if fitted.decision.kind is DecisionKind.FAILED:
             self.record.failed(now, f"{conversation.label}: {fitted.decision.reason}")
         new = None if self.settings.watches else body.with_messages(fitted.messages)
-        return _Exchange(conversation, body, fitted, data if new is None else new, new is not None)
+        return _Exchange(conversation, messages, body, data, fitted, data if new is None else new, new is not None)
 
     async def _sent(
         self, request: Request, path: str, body: bytes | AsyncIterator[bytes], exchange: _Exchange | None
     ) -> Response:
-        upstream = self.settings.upstream or usual_upstream(path, request.headers)
-        query = request.scope["query_string"].decode("latin-1")
-        url = target(upstream, path) + (f"?{query}" if query else "")
-        length = _length(request, body)
-        headers = sent_on(request.headers.raw, length=length, reads=exchange is not None)
-        sending = self._upstream.send(request.method, url, headers, body)
         try:
-            answer = await (unless_gone(request, sending) if isinstance(body, bytes) else sending)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            words = f"{upstream} cannot be reached ({type(error).__name__})"
+            answer = await self._asked(request, path, body, reads=exchange is not None)
+        except _UNREACHABLE as error:
+            words = f"{self._upstream_of(request, path)} cannot be reached ({type(error).__name__})"
             self.record.failed(time.time(), words)
             return refusal(502, "api_error", f"{words}.")
         if exchange is None:
             return Passing(answer)
-        self._judge(exchange, answer.status_code)
-        told = partial(self._told, exchange) if answer.status_code == 200 else None
-        return Passing(answer, told)
+        if exchange.is_changed:
+            if answer.status_code in _REFUSALS:
+                return await self._refused(request, path, Passing(answer), exchange)
+            if answer.status_code < 400:
+                exchange.conversation.refused = 0
+        return Passing(answer, self._teller(exchange, answer))
 
-    def _judge(self, exchange: _Exchange, status: int) -> None:
-        """A conversation whose condensed requests are refused again and again goes on as it came."""
-        if not exchange.is_changed:
-            return
-        if status < 400:
-            exchange.conversation.refused = 0
-        elif status == 400:
-            exchange.conversation.refused += 1
-            if exchange.conversation.refused == REFUSALS:
-                words = (
-                    f"{exchange.conversation.label}: its condensed requests were refused; it passes through unchanged"
-                )
-                self.record.failed(time.time(), words)
+    async def _refused(self, request: Request, path: str, answer: Passing, exchange: _Exchange) -> Response:
+        """The answer for the client, where the API refused a condensed request: that to the original, which shows
+        whether condensing was to blame. Nothing was billed so far."""
+        conversation = exchange.conversation
+        try:
+            if refuses_whatever_is_sent(await answer.beginning()):
+                return answer
+            as_it_came = await self._as_it_came(exchange)
+            other = await self._asked(request, path, as_it_came.body, reads=True)
+        except _UNREACHABLE:
+            return answer
+        await answer.close()
+        if other.status_code >= 400:
+            conversation.sent_originals = False  # Nothing was thought over them.
+        else:
+            conversation.refused += 1
+            words = f"{conversation.label}: a condensed request was refused, and the original was taken"
+            if conversation.refused == REFUSALS:
+                words += "; from now on it passes through unchanged"
+            self.record.failed(time.time(), words)
+        return Passing(other, self._teller(as_it_came, other))
+
+    async def _as_it_came(self, exchange: _Exchange) -> _Exchange:
+        fitted = await self._fits.originals(exchange.conversation, exchange.request, exchange.body_before)
+        body = exchange.body_before.with_messages(fitted.messages)
+        return msgspec.structs.replace(exchange, fitted=fitted, body=body or exchange.data, is_changed=False)
+
+    async def _asked(
+        self, request: Request, path: str, body: bytes | AsyncIterator[bytes], *, reads: bool
+    ) -> httpx.Response:
+        """The beginning of the API's answer. Raises httpx.HTTPError, httpx.InvalidURL, ClientDisconnect."""
+        query = request.scope["query_string"].decode("latin-1")
+        url = target(self._upstream_of(request, path), path) + (f"?{query}" if query else "")
+        headers = sent_on(request.headers.raw, length=_length(request, body), reads=reads)
+        sending = self._upstream.send(request.method, url, headers, body)
+        return await (unless_gone(request, sending) if isinstance(body, bytes) else sending)
+
+    def _upstream_of(self, request: Request, path: str) -> str:
+        if self.settings.upstream is not None:
+            return self.settings.upstream
+        vendor = usual_upstream(path, request.headers)
+        return self.settings.vendors.get(vendor, vendor)
+
+    def _teller(self, exchange: _Exchange, answer: httpx.Response) -> Callable[[UsageReader], None] | None:
+        return partial(self._told, exchange) if answer.status_code == 200 else None
 
     def _told(self, exchange: _Exchange, reader: UsageReader) -> None:
         """The answer has ended: what it reports of the request's tokens, or what is estimated."""
@@ -144,12 +179,11 @@ class Proxy:
             tokens = usage.total_tokens(body.api.accounting)
             # What is watched is taken to be sent condensed.
             conversation.reported = max(0, tokens - fitted.saved) if watches else tokens
-        self.record.sums.add(
-            conversation.savings.add(
-                usage, body.api.accounting, fitted.saved, body.model, time.time(),
-                rewrites=fitted.decision.is_change, watches=watches,
-            )
+        asked = Asked(
+            model=body.model, cache=fitted.cache, saved=fitted.saved,
+            caches=body.caches, for_an_hour=body.lives_long, rewrites=fitted.decision.is_change,
         )  # fmt: skip
+        self.record.sums.add(conversation.savings.add(usage, body.api.accounting, asked, time.time(), watches=watches))
 
     async def page(self, request: Request) -> Response:
         """What it does, for who has the token and asks by the right name."""
@@ -183,10 +217,12 @@ class Proxy:
 
 
 class _Exchange(msgspec.Struct, frozen=True):
-    """A request with a conversation: what is sent, and what came."""
+    """A request with a conversation: what came (`data`, its messages and body), and what is sent."""
 
     conversation: Conversation
+    request: Messages
     body_before: Body
+    data: bytes
     fitted: Fitted
     body: bytes
     is_changed: bool
@@ -225,6 +261,7 @@ def _live(settings: ProxySettings, state: State, format_name: str, life: float) 
         cache_life=life,
         format=format_name,
         timeout=settings.patience,
+        cold_timeout=settings.cold_patience,
         ahead=settings.ahead,
         turn=settings.turn,
         raw=True,

@@ -17,7 +17,8 @@ from msgspec import Raw, Struct
 
 from ..core import json_text
 from ..errors import UnreadableError
-from ..live.requests import CACHE_MARK, as_bytes, decoded
+from ..live.requests import CACHE_MARK, as_bytes, decoded, marked_parts
+from ..money.economics import Accounting
 from ..storage.compressed import ZSTD, packed, reading, suffix_of
 from .apis import Api
 
@@ -29,7 +30,7 @@ _decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _FILES: Final = {"": "body", "identity": "body", "gzip": "body.gz", "x-gzip": "body.gz", "zstd": "body.zst"}
 """What a file would be called that is packed so."""
 _MARK: Final = CACHE_MARK.encode()
-_HOUR: Final = b'"1h"'
+_HOUR: Final = "1h"
 _ELSEWHERE: Final = ("previous_response_id", "conversation")
 """With these the server holds the conversation, and the request only what is new in it."""
 _BEGINNING: Final = 90
@@ -56,6 +57,7 @@ class Body(Struct, frozen=True):
 
     The first `same` messages are those of another body, byte for byte. `system` and `tools` are as messages are. `key`
     is the client's own name of the conversation, if it gives one. `lives_long`: its cache marks ask for an hour.
+    `caches`: the API caches without marks, or there are some.
     """
 
     data: bytes
@@ -69,6 +71,7 @@ class Body(Struct, frozen=True):
     tools: Any
     key: str
     lives_long: bool
+    caches: bool
 
     @property
     def messages(self) -> list[Any]:
@@ -124,11 +127,14 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
         return None
     raws, messages = known.raws + raws, known.messages + messages
     listed = ListedMessages(start, _ends(plain, raws, known.ends, start), raws, messages)
-    lives_long = any(isinstance(each, dict) for each in messages) and _HOUR in plain
+    automatic = {CACHE_MARK: decoded(bytes(members.get(CACHE_MARK, b"null")))}
+    marks = [part[CACHE_MARK] for each in (automatic, *messages) for part in marked_parts(each)]
+    lives_long = any(isinstance(mark, dict) and mark.get("ttl") == _HOUR for mark in marks)
+    caches = api.accounting is not Accounting.ANTHROPIC or _MARK in plain
     stop = start + len(value) + len(plain) - len(text)
     system = instructions if system is None else system
     return (
-        Body(plain, encoding, api, listed, stop, len(known.ends), model, system, tools, key or "", lives_long)
+        Body(plain, encoding, api, listed, stop, len(known.ends), model, system, tools, key or "", lives_long, caches)
         if raws
         else None
     )

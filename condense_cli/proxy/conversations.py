@@ -35,11 +35,10 @@ class Conversation:
     """One conversation: what decides for it, and what was seen of it. No content is kept but what is frozen."""
 
     def __init__(self, label: str, body: Body, shared: State, make: MakeLive) -> None:
-        life = _LONG_LIFE if body.lives_long else _LIFE
         self.label = label
         self.state = ConversationState(shared)
-        self.live = make(self.state, body.api.format, life)
-        self.savings = Savings(life)
+        self.live = make(self.state, body.api.format, _life(body))
+        self.savings = Savings()
         self.known: Sequence[KnownMessage] = ()
         self.reported: int | None = None
         """Tokens of the last request and its answer, as the API reported them."""
@@ -48,7 +47,7 @@ class Conversation:
         self.sent_originals = False
         """Whether the last request went on as it came."""
         self.refused = 0
-        """How often in a row the API refused what was sent in place of the originals."""
+        """How often in a row the API refused what was sent in place of the originals, and took these."""
 
 
 class Conversations:
@@ -96,6 +95,7 @@ class Conversations:
             candidates.remove(found)
         candidates.append(found)
         found.known = request.known
+        found.live.cache_life = _life(body)
         self._forget()
         return found, request, body
 
@@ -111,3 +111,8 @@ class Conversations:
             total -= 1
             if not candidates:
                 del self._found[key]
+
+
+def _life(body: Body) -> float:
+    """Seconds after which a cache is cold."""
+    return _LONG_LIFE if body.lives_long else _LIFE

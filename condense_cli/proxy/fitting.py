@@ -19,7 +19,8 @@ from .conversations import Conversation
 _Result = TypeVar("_Result")
 
 REFUSALS: Final = 2
-"""So often the API may refuse what is sent in place of a conversation; from then on that goes on as it came."""
+"""So often in a row the API may refuse what is sent in place of a conversation and take the original; from then on that
+goes on as it came."""
 
 _THREADS: Final = 64
 
@@ -38,7 +39,7 @@ class Fits:
     async def fit(self, conversation: Conversation, request: Request, body: Body, usage: int | None) -> Fitted:
         """What to send; raises nothing but that this is cancelled, and then its decision goes with the next request."""
         if conversation.refused >= REFUSALS:
-            return await self.originals(conversation, request)
+            return await self.originals(conversation, request, body)
         has_waited = await self._turn_of(conversation)
         after_originals, conversation.sent_originals = conversation.sent_originals, False
 
@@ -52,13 +53,16 @@ class Fits:
 
         return await self._submitted(conversation, fitted, request)
 
-    async def originals(self, conversation: Conversation, request: Request) -> Fitted:
+    async def originals(self, conversation: Conversation, request: Request, body: Body) -> Fitted:
         """The messages as they came, but for thinking that is invalid over them."""
         await self._turn_of(conversation)
         conversation.sent_originals = True
-        return await self._submitted(
-            conversation, lambda: Fitted(conversation.state.originals(request), Decision(), 0, 0, 0), request
-        )
+
+        def fitted() -> Fitted:
+            guess = conversation.live.passed(request, model=body.model, system=body.system, tools=body.tools)
+            return Fitted(conversation.state.originals(request), Decision(), 0, 0, 0, cache=guess)
+
+        return await self._submitted(conversation, fitted, request)
 
     async def beside(self, work: Callable[[], _Result]) -> _Result:
         """Other work of some length. Raises what that raises."""

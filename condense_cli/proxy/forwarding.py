@@ -12,7 +12,7 @@ import httpx
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from .answers import UsageReader
+from .answers import UsageReader, text_of
 from .headers import Headers, sent_back
 
 CONNECT_SECONDS: Final = 30.0
@@ -21,6 +21,8 @@ CONNECT_SECONDS: Final = 30.0
 IDLE_SECONDS: Final = 4.0
 """For connections to an API that are kept open. Servers close theirs after five or more, and one that is closed just as
 it is used is a request that nobody answers."""
+
+_BEGINNING: Final = 65_536
 
 _Result = TypeVar("_Result")
 
@@ -55,6 +57,8 @@ class Passing(StreamingResponse):
         headers = answer.headers
         self._answer = answer
         self._told = told
+        self._raw = answer.aiter_raw()
+        self._begun: list[bytes] = []
         self._reader = UsageReader(headers.get("content-type", ""), headers.get("content-encoding", ""))
         super().__init__(self._pieces(), answer.status_code)
         self.raw_headers = sent_back(answer.headers.raw)
@@ -65,11 +69,26 @@ class Passing(StreamingResponse):
             with suppress(ClientDisconnect):
                 await super().__call__(scope, receive, send)
         finally:
-            await asyncio.shield(self._answer.aclose())
+            await self.close()
+
+    async def beginning(self) -> str:
+        """The text with which the answer begins, up to some 64 KB; all of it still passes."""
+        while sum(map(len, self._begun)) < _BEGINNING:
+            piece = await anext(self._raw, None)
+            if piece is None:
+                break
+            self._begun.append(piece)
+        return text_of(b"".join(self._begun), self._answer.headers.get("content-encoding", ""))
+
+    async def close(self) -> None:
+        """Give up an answer that goes to nobody."""
+        await asyncio.shield(self._answer.aclose())
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         try:
-            async for piece in self._answer.aiter_raw():
+            for piece in self._begun:
+                yield piece
+            async for piece in self._raw:
                 if self._told is not None:
                     self._reader.feed(piece)
                 yield piece

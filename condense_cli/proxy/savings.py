@@ -1,21 +1,26 @@
 """What was saved: tokens that were not sent, and money against what the same requests would have cost as they came.
 
-The cost of a request is what its API reported; that of the request as it came is the one of so many tokens more, of
-which those of the request before are read from the cache while it is warm.
+The cost of a request is that of what its API reported; that of the request as it came is the one of so many tokens
+more, of which those of the request before are read from the cache while it is warm.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
+from functools import lru_cache
+from typing import Final
 
 from msgspec import Struct
 
-from ..money.economics import Accounting, CallUsage
+from ..live.decisions import CacheGuess
+from ..live.money import for_an_hour
+from ..money.economics import Accounting, CallUsage, Rates
 from ..money.prices import Price, bare_name, price_of
 
-_NOTHING = Decimal(0)
+_NOTHING: Final = Decimal(0)
+_THOUSAND: Final = 1_000
+"""Prices change at whole thousands of tokens, if they do."""
 
 
 class Sums(Struct):
@@ -37,62 +42,92 @@ class Sums(Struct):
             self.money = (self.money or _NOTHING) + other.money
 
 
+class Asked(Struct, frozen=True):
+    """What is known of a request besides its usage: for which model, what the cache may hold of it, and whether the
+    client `caches` at all and `for_an_hour`. It took `saved` tokens fewer, and `rewrites`: a decision came with it."""
+
+    model: str | None
+    cache: CacheGuess
+    saved: int
+    caches: bool = True
+    for_an_hour: bool = False
+    rewrites: bool = False
+
+
 class Savings:
-    """One conversation's. `life` are the seconds after which the provider's cache is cold.
+    """One conversation's.
 
     Where nothing is changed (`watches`), what is sent is what came, and the other side is estimated.
     """
 
-    def __init__(self, life: float) -> None:
+    def __init__(self) -> None:
         self.sums = Sums()
-        self._life = life
         self._other: int | None = None
         """Tokens of the request before, as it was not sent."""
-        self._at = 0.0
 
-    def add(
-        self, usage: CallUsage, accounting: Accounting, saved: int, model: str | None, now: float,
-        *, rewrites: bool = False, watches: bool = False,
-    ) -> Sums:  # fmt: skip
-        """What one request comes to: its usage, and how many tokens fewer it took.
-
-        `rewrites`: a decision was taken with it.
-        """
-        total = _input(usage, accounting)
-        cold = self._other is None or now - self._at > self._life
-        price = _price(bare_name(model), datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")) if model else None
-        other = max(0, total - saved if watches else total + saved)
+    def add(self, usage: CallUsage, accounting: Accounting, asked: Asked, now: float, *, watches: bool = False) -> Sums:
+        """What one request comes to."""
+        total = usage.total_tokens(accounting) - usage.output_tokens
+        other = max(0, total - asked.saved if watches else total + asked.saved)
+        fresh = total - usage.cache_read_tokens - usage.cache_write_tokens
+        hour = Decimal(usage.hour_write_tokens) / usage.cache_write_tokens if usage.cache_write_tokens else None
+        sent = _Billed(total, usage.cache_read_tokens, usage.cache_write_tokens, hour)
+        if asked.caches:
+            read = 0 if watches and asked.rewrites else self._cached(other, asked.cache)
+            # What the client sends behind its last mark is not cached.
+            behind = min(fresh, other - read) if accounting is Accounting.ANTHROPIC else 0
+            hour = Decimal(asked.for_an_hour) if hour is None else hour
+            unsent = _Billed(other, read, other - read - behind, hour)
+        else:
+            unsent = _Billed(other, 0, 0, None)
+        self._other = other
+        costs = [_cost(each, asked.model, now) for each in (unsent, sent)]
         money = None
-        if price is not None and price.cache_read is not None and price.cache_write_5m is not None:
-            read = 0 if cold or (watches and rewrites) else min(other, self._other or 0)
-            fresh = total - usage.cache_read_tokens - usage.cache_write_tokens
-            if usage.cache_read_tokens + usage.cache_write_tokens == 0:
-                cost_other = other * price.input
-            else:
-                fresh_other = min(fresh, other - read) if accounting is Accounting.ANTHROPIC else 0
-                cost_other = (
-                    read * price.cache_read
-                    + (other - read - fresh_other) * price.cache_write_5m
-                    + fresh_other * price.input
-                )
-            cost = (
-                fresh * price.input
-                + usage.cache_write_tokens * price.cache_write_5m
-                + usage.cache_read_tokens * price.cache_read
-            )
-            difference = cost - cost_other if watches else cost_other - cost
-            money = difference if saved or self.sums.saved else _NOTHING
-        self._other, self._at = other, now
-        added = Sums(1, total, usage.cache_read_tokens, saved, money)
+        if costs[0] is not None and costs[1] is not None:
+            difference = costs[1] - costs[0] if watches else costs[0] - costs[1]
+            money = difference if asked.saved or self.sums.saved else _NOTHING
+        added = Sums(1, total, usage.cache_read_tokens, asked.saved, money)
         self.sums.add(added)
         return added
 
+    def _cached(self, other: int, cache: CacheGuess) -> int:
+        """Of so many tokens, those that are read from the cache."""
+        if cache.is_cold:
+            return 0
+        if cache.goes_on and self._other is not None:
+            return min(other, self._other)
+        return max(0, other - cache.fresh)
 
-def _input(usage: CallUsage, accounting: Accounting) -> int:
-    """Input tokens, cached or not."""
-    return usage.total_tokens(accounting) - usage.output_tokens
+
+class _Billed(Struct, frozen=True):
+    """Input tokens of a request; of those written to the cache the part `hour` is kept for an hour."""
+
+    total: int
+    read: int
+    written: int
+    hour: Decimal | None
 
 
-@cache
-def _price(model: str, day: str) -> Price | None:
-    return price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC))
+def _cost(billed: _Billed, model: str | None, now: float) -> Decimal | None:
+    """Dollars for the input; None where no price is known."""
+    if model is None:
+        return None
+    day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
+    price = _price(bare_name(model), day, -(-billed.total // _THOUSAND) * _THOUSAND)
+    if price is None:
+        return None
+    rates = Rates.of(price)
+    if rates.write is None:
+        return None
+    hour = billed.written * (billed.hour or _NOTHING)
+    return (
+        (billed.total - billed.read - billed.written) * price.input
+        + billed.read * rates.read
+        + (billed.written - hour) * rates.write
+        + hour * (for_an_hour(rates, price.input).write or rates.write)
+    )
+
+
+@lru_cache(1_024)
+def _price(model: str, day: str, tokens: int) -> Price | None:
+    return price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC), tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from threading import BoundedSemaphore
 from typing import Any, Final
@@ -14,6 +15,9 @@ from ..live.conversation import KEEP_RECENT
 PATIENCE: Final = 2.0
 """Seconds that a request waits for a decision."""
 
+COLD_PATIENCE: Final = 30.0
+"""And where the cache holds nothing of it, so that rewriting is free: never again does it cost that little."""
+
 AHEAD: Final = 0.8
 """From this part of a threshold on a decision is prepared, so that hardly any request waits for one."""
 
@@ -22,7 +26,8 @@ AT_ONCE: Final = 2
 
 
 class ProxySettings(Struct, frozen=True):
-    """`upstream` is the API that all requests go to; None for the vendor that each is meant for. With `watches` nothing
+    """`upstream` is the API that all requests go to; None for the vendor that each is meant for, or the address that
+    `vendors` has in its place. With `watches` nothing
     is changed. `hosts` are the names by which the page may be asked for, and `token` is what it asks for. `is_local`:
     nobody but this machine can reach it.
     Decisions take turns by `turn`."""
@@ -31,6 +36,7 @@ class ProxySettings(Struct, frozen=True):
     hosts: frozenset[str]
     is_local: bool = True
     upstream: str | None = None
+    vendors: Mapping[str, str] = {}
     preset: str | None = None
     configuration: Configuration | None = None
     policy: str = "economic"
@@ -38,5 +44,6 @@ class ProxySettings(Struct, frozen=True):
     window: int | None = None
     watches: bool = False
     patience: float = PATIENCE
+    cold_patience: float = COLD_PATIENCE
     ahead: float | None = AHEAD
     turn: AbstractContextManager[Any] = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))

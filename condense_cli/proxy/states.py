@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..live.requests import Request
 from ..live.segments import Segments, live_part, matching
-from ..live.state import State
+from ..live.state import LastRequest, State
 
 
 class SharedState:
@@ -27,6 +27,14 @@ class SharedState:
         with self._lock:
             self._state.remember(fingerprint, segments, continues)
 
+    def requests(self) -> Sequence[LastRequest]:
+        with self._lock:
+            return self._state.requests()
+
+    def sent(self, request: LastRequest, continues: LastRequest | None) -> None:
+        with self._lock:
+            self._state.sent(request, continues)
+
 
 class ConversationState:
     """The shared state as the `Live` of one conversation uses it."""
@@ -41,6 +49,12 @@ class ConversationState:
 
     def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
         self._shared.remember(fingerprint, segments, continues)
+
+    def requests(self) -> Sequence[LastRequest]:
+        return self._shared.requests()
+
+    def sent(self, request: LastRequest, continues: LastRequest | None) -> None:
+        self._shared.sent(request, continues)
 
     def originals(self, request: Request) -> list[object]:
         """The messages as they came, without thinking that was made over what was sent in their place."""

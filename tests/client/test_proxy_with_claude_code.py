@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from proxy.upstream import proxied
 
+from condense_cli.live.requests import digest_beside
 from condense_cli.live.state import StateFile
+from condense_cli.proxy.clients import started
 
 from .claude import ClaudeCode
 from .loopback import Json, Service, serve
@@ -153,3 +155,22 @@ def test_the_client_that_the_proxy_starts(claude: ClaudeCode, tmp_path: Path) ->
     assert json.loads(ran.stdout)["result"] == "Done."
     assert ran.stderr.splitlines()[-1].startswith("condense: 11 requests in 1 conversation; saved ")
     assert is_condensed(main_requests(service)[-1]["messages"])
+
+
+# Told that it talks to its vendor's own API it keeps what it leaves out behind other addresses. The line about billing
+# that comes with that is another one in each request, and makes no cache cold.
+@pytest.mark.parametrize("first_party", [True, False])
+def test_whose_api_it_is(claude: ClaudeCode, tmp_path: Path, first_party: bool) -> None:
+    claude.project.mkdir(parents=True)
+    with serve(Script(turns(3), tokens_of)) as service, proxied(service.url, **SETTINGS) as running:
+        env = claude.environment(service)
+        del env["ANTHROPIC_BASE_URL"]
+        line = [*map(str, command(claude, "Look at it."))]
+        found = started(line, running.url, env, claude.home, tmp_path, first_party=first_party)
+        ran = run(found.command, claude.project, found.environment)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    bodies = main_requests(service)
+    assert len(bodies) == 4
+    assert all(('"scope": "global"' in json.dumps(body["system"])) is first_party for body in bodies)
+    assert len({digest_beside(body["system"], body["tools"]) for body in bodies}) == 1
+    assert len({json.dumps(body["system"]) for body in bodies}) == (4 if first_party else 1)

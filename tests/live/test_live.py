@@ -164,12 +164,14 @@ def test_a_mark_lies_at_the_end_of_the_frozen_part() -> None:
     messages[-1] = user([{**text("Thanks."), "cache_control": {"type": "ephemeral"}}])
     fitted = live.fit(messages)
     assert marks(fitted.messages) == [fitted.frozen - 1, len(fitted.messages) - 1]
-    # At the next decision the old edge has a mark too, so that what is cached is found, in place of the client's.
+    # At the next decision the old end keeps its mark, so that what is cached is found, and the client's newest stays.
     messages += [*read_turn("n", "n.py", lines("new")), *read_turn("m", "m.py"), assistant("Done.")]
     messages[-1] = assistant([{**text("Done."), "cache_control": {"type": "ephemeral"}}])
     second = live.fit(messages)
     assert second.decision.kind is DecisionKind.SEGMENT
-    assert marks(second.messages) == [fitted.frozen - 1, second.frozen - 1]
+    assert marks(second.messages) == [fitted.frozen - 1, len(second.messages) - 1]
+    third = live.fit([*messages, user("And now?")], decide=False)
+    assert marks(third.messages) == [second.frozen - 1, len(second.messages) - 1]
 
 
 def test_no_more_than_four_marks() -> None:

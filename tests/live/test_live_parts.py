@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
-from build import conversation
+from build import assistant, conversation, text, user
 from msgspec.structs import replace
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
+from condense_cli.live.breakpoints import with_breakpoints
 from condense_cli.live.deciding import Asked
 from condense_cli.live.policies import Economic, Moment, Outcome, Share, Tokens, break_even, policy_named
 from condense_cli.live.requests import Request
+from condense_cli.live.state import LastRequest, Memory, StateFile
 from condense_cli.live.usage import tokens_of
 from condense_cli.money.economics import NEVER, Rates
 
@@ -61,6 +64,24 @@ def test_break_even() -> None:
     assert break_even(outcome, fresh, RATES) == Decimal("9.2")
     cold = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, turns=5, window=None, is_cold=True)
     assert break_even(outcome, cold, RATES) == 0
+
+
+# The client's newest mark is never taken, the old end goes before the new one, and there are four at most.
+@pytest.mark.parametrize("beside", range(5))
+@pytest.mark.parametrize("marked", [[], [5], [3, 5], [2, 3, 4, 5], [3, 4]])
+@pytest.mark.parametrize("ends", [[2], [1, 2]])
+def test_marks_of_the_client_and_ours(beside: int, marked: list[int], ends: list[int]) -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    messages = [user([{"type": "text", "text": f"{n}", **(mark if n in marked else {})}]) for n in range(6)]
+    sent = with_breakpoints(messages, ends, beside)
+    found = [at for at, message in enumerate(sent) if "cache_control" in str(message)]
+    if beside == 4:
+        assert sent == messages
+        return
+    room, newest = 4 - beside, marked[-1:]
+    ours = [end - 1 for end in ends][: room - len(newest)]
+    older = [*reversed(marked[:-1])][: room - len(newest) - len(ours)]
+    assert found == sorted([*newest, *ours, *older])
 
 
 # Messages that did not change are not read again.
@@ -128,3 +149,83 @@ def test_a_window_is_full_at_its_limit() -> None:
 
 def test_requests_are_counted_by_their_answers() -> None:
     assert Request(conversation(6)).answers == 7
+
+
+class Watching:
+    """A policy that notes each moment, and does nothing."""
+
+    renews = False
+
+    def __init__(self) -> None:
+        self.moments: list[Moment] = []
+
+    def due(self, moment: Moment) -> str:
+        self.moments.append(moment)
+        return ""
+
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
+        return False
+
+
+def moment_of(state: Any, messages: list[Any], **more: Any) -> Moment:
+    """The moment of a request in a process of its own."""
+    policy = Watching()
+    Live(policy=policy, state=state, format="anthropic").fit(messages, **{"now": 0.0, "model": OPUS, **more})
+    return policy.moments[-1]
+
+
+OPUS = "claude-opus-4-6"
+
+
+def billed(checksum: str) -> list[Any]:
+    line = f"x-anthropic-billing-header: cc_version=2.1.332; cch={checksum};"
+    mark = {"cache_control": {"type": "ephemeral"}} if checksum > "b" else {}
+    return [{"type": "text", "text": line}, {"type": "text", "text": "You are good.", **mark}]
+
+
+# Whether the cache is cold is known by the request before, whichever process sent it.
+@pytest.mark.parametrize(
+    ("more", "is_cold"),
+    [
+        ({}, False),
+        ({"now": 299.0}, False),
+        ({"now": 301.0}, True),
+        ({"model": "claude-opus-4-5"}, True),
+        ({"system": "You are bad."}, True),
+        ({"tools": [{"name": "another"}]}, True),
+        ({"system": billed("c")}, False),  # Another checksum, and a mark that moved.
+    ],
+)
+def test_a_process_knows_the_request_before(tmp_path: Path, more: dict[str, Any], is_cold: bool) -> None:
+    messages = conversation(9)
+    for state in (Memory(), tmp_path / "live.db"):
+        given = {"system": billed("a"), "tools": [{"name": "one"}]}
+        first = moment_of(state, messages[:-4], **given)
+        assert (first.is_cold, first.fresh) == (False, first.suffix)  # Nobody knows.
+        found = moment_of(state, messages, **{**given, **more})
+        assert (found.is_cold, 0 < found.fresh < found.suffix) == (is_cold, True)
+
+
+# A fork shares what was before it; what the client sent behind its last mark may be gone.
+def test_a_request_that_shares_a_part_with_the_one_before() -> None:
+    state, messages = Memory(), conversation(9)
+    marked = [*messages[:-1], {**messages[-1], "content": [{**text("x"), "cache_control": {"type": "ephemeral"}}]}]
+    moment_of(state, [*marked, user("A private note.")])
+    found = moment_of(state, [*marked, assistant("Yes."), user("More.")])
+    assert not found.is_cold
+    assert found.fresh < found.suffix / 2
+    live = Live(policy=(policy := Watching()), format="anthropic")
+    for each in (messages, [*messages[:-3], user("Another way.")]):
+        live.fit(each, now=0.0)
+    assert policy.moments[-1].fresh < policy.moments[-1].suffix / 2
+
+
+def test_only_the_newest_requests_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condense_cli.live.state.MOST_REQUESTS", 2)
+    for state in (Memory(), StateFile(tmp_path / "live.db")):
+        before = None
+        for n in range(4):
+            made = LastRequest(n, f"prefix {n}", float(n), None, "")
+            state.sent(made, before if n == 2 else None)
+            before = made
+        assert [each.messages for each in state.requests()] == [3, 2]

@@ -11,8 +11,14 @@ from helpers import LONG
 
 from .upstream import Asked, Running, ask
 
-EAGER: dict[str, Any] = {"policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": LONG, "ahead": None}
+EAGER: dict[str, Any] = {
+    "policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": LONG, "cold_patience": LONG,
+    "ahead": None,
+}  # fmt: skip
 """Settings of a proxy that decides as soon as it may, and whose requests wait for that."""
+
+HASTY: dict[str, Any] = {**EAGER, "patience": 0.05, "cold_patience": 0.05}
+"""Those of one whose requests hardly wait."""
 
 OPUS = "claude-opus-4-6"
 BINDING = "claude-opus-5-5"

@@ -141,3 +141,27 @@ def test_the_conversations_that_are_kept_are_bounded(
         conversation_of(conversations, [user("Alike."), assistant(str(number))])
     assert len(conversations.all()) == 5
     assert conversations.number == 40
+
+
+# An hour is what the cache marks say, not any text; a mark may be beside the messages, and then on the newest of them.
+@pytest.mark.parametrize(
+    ("mark", "more", "lives_long", "caches"),
+    [
+        ({"type": "ephemeral", "ttl": "1h"}, {}, True, True),
+        ({"type": "ephemeral", "ttl": "5m"}, {}, False, True),
+        (None, {"cache_control": {"type": "ephemeral", "ttl": "1h"}}, True, True),
+        (None, {}, False, False),
+    ],
+)
+def test_how_long_the_cache_lives(mark: Any, more: Any, lives_long: bool, caches: bool) -> None:
+    block = {"type": "tool_use", "id": "a", "name": "wait", "input": {"for": "1h", "n": 1}}
+    messages = [assistant([{**block, "cache_control": mark} if mark else block])]
+    found = body_of(json.dumps({"model": "m", "messages": messages, **more}).encode(), "", api())
+    assert found is not None
+    assert (found.lives_long, found.caches) == (lives_long, caches)
+
+
+def test_apis_that_cache_without_marks() -> None:
+    found = body_of(b'{"messages": [{"role": "user", "content": "Hi."}]}', "", api("/v1/chat/completions"))
+    assert found is not None
+    assert found.caches

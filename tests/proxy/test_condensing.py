@@ -20,8 +20,8 @@ from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
 from condense_cli.storage.compressed import packed, unpacked
 
-from .talks import BINDING, EAGER, OPUS, further, lines, marks, post, sent, work
-from .upstream import Api, Asked, Running, api, ask, proxied, said
+from .talks import BINDING, EAGER, HASTY, OPUS, further, lines, marks, post, sent, work
+from .upstream import Answer, Api, Asked, Running, api, ask, proxied, said
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def settle(running: Running) -> None:
 # A request goes without a decision that takes long, and the next goes with it; what was thought in between is invalid.
 def test_a_late_decision_goes_with_the_next_request(model: Api, gate: Gate) -> None:
     messages = [*work()[:-2], thought(0), user("Go on.")]
-    with proxied(model.url, **{**EAGER, "patience": 0.05}) as running:
+    with proxied(model.url, **HASTY) as running:
         post(running, messages, model=BINDING)
         assert sent(model.asked[0]) == [json.dumps(message).encode() for message in messages]
         assert "takes longer" in running.proxy.record.decisions[-1].decision.reason
@@ -236,7 +236,7 @@ def test_a_late_decision_goes_with_the_next_request(model: Api, gate: Gate) -> N
 
 
 def test_what_fits_no_window_waits(model: Api, gate: Gate) -> None:
-    with proxied(model.url, **{**EAGER, "patience": 0.05, "window": 5_000}) as running:
+    with proxied(model.url, **{**HASTY, "window": 5_000}) as running:
         asking = threading.Thread(target=post, args=(running, work()))
         asking.start()
         assert gate.reached.wait(LONG)
@@ -245,6 +245,21 @@ def test_what_fits_no_window_waits(model: Api, gate: Gate) -> None:
         gate.opened.set()
         asking.join()
     assert len(model.asked[0].body) < len(json.dumps(work())) / 2
+
+
+# With nothing in the cache rewriting is free, and never again is: the first request waits longer than others.
+def test_a_cold_request_waits(model: Api, gate: Gate) -> None:
+    with proxied(model.url, **{**HASTY, "cold_patience": LONG}) as running:
+        asking = threading.Thread(target=post, args=(running, work()))
+        asking.start()
+        assert gate.reached.wait(LONG)
+        gate.opened.set()
+        asking.join()
+        assert len(model.asked[0].body) < len(json.dumps(work())) / 2
+        gate.opened.clear()
+        post(running, work(2), headers={"x-condense": "off"})  # Another conversation, which is warm from here on.
+        post(running, further(work(2)))
+        assert "takes longer" in running.proxy.record.decisions[-1].decision.reason
 
 
 # A client that leaves while its decision is made: that goes with its next request.
@@ -285,13 +300,82 @@ def test_a_proxy_that_starts_again_goes_on(model: Api, tmp_path: Path) -> None:
     assert b"value of item" not in (tmp_path / "live.db").read_bytes()
 
 
-# A conversation that the API does not take condensed goes on as it came; nothing is in the way.
+# What the API takes only as it came goes so at once, and after two in a row without another try.
 def test_what_is_refused_goes_on_as_it_came(model: Api, running: Running) -> None:
     messages = work()
     whole = [json.dumps(message).encode() for message in messages]
-    model.respond = lambda asked: said({"type": "error"}, 200 if sent(asked) == whole else 400)
-    assert [post(running, messages).status_code for _ in range(4)] == [400, 400, 200, 200]
-    assert "refused" in running.proxy.record.faults[-1].words
+    usage = {"usage": {"input_tokens": 40_000, "output_tokens": 3}}
+    model.respond = lambda asked: said(usage) if sent(asked) == whole else said({"type": "error"}, 400)
+    assert [post(running, messages).status_code for _ in range(4)] == [200] * 4
+    assert [sent(asked) == whole for asked in model.asked] == [False, True, False, True, True, True]
+    assert "from now on it passes through unchanged" in running.proxy.record.faults[-1].words
+    assert (running.proxy.record.fault_count, running.proxy.record.sums.saved) == (2, 0)
+    assert running.proxy.record.sums.sent == 4 * 40_000
+
+
+ERRORS = {
+    "size": "prompt is too long: 208310 tokens > 200000 maximum",
+    "room": "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000",
+    "chat": "This model's maximum context length is 128000 tokens.",
+    "credit": "Your credit balance is too low to access the Anthropic API.",
+    "quota": "You exceeded your current quota: insufficient_quota",
+    "pairs": "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_0.",
+    "other": "temperature is not supported",
+}
+
+
+# However often the API refuses what it would refuse as it came, too, condensing goes on.
+@pytest.mark.parametrize("kind", ERRORS)
+@pytest.mark.parametrize(("status", "is_packed"), [(400, False), (422, True)])
+def test_a_refusal_that_condensing_is_not_to_blame_for(
+    model: Api, running: Running, kind: str, status: int, is_packed: bool
+) -> None:
+    messages = work()
+    error = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": ERRORS[kind]}}).encode()
+    headers = (("Content-Type", "application/json"), *((("Content-Encoding", "gzip"),) if is_packed else ()))
+    data = packed(error, "body.gz") if is_packed else error
+    model.respond = lambda _: Answer((data[:9], data[9:]), status, headers)
+    answers = [post(running, messages, headers={"accept-encoding": "gzip"}) for _ in range(4)]
+    assert [(answer.status_code, answer.content) for answer in answers] == [(status, error)] * 4
+    is_known = kind not in ("pairs", "other")
+    assert len(model.asked) == (4 if is_known else 8)  # Others are tried as they came.
+    model.respond = lambda _: said({})
+    assert post(running, messages).status_code == 200
+    assert len(model.asked[-1].body) < len(json.dumps(messages)) / 2
+    assert running.proxy.record.fault_count == 0
+
+
+# A try of the original that the API does not answer shows nothing: the client hears the first refusal.
+def test_a_refusal_behind_which_the_api_is_gone(model: Api, running: Running) -> None:
+    model.respond = lambda _: None if len(model.asked) % 2 == 0 else said({"error": "odd"}, 400)
+    assert [post(running, work()).status_code for _ in range(3)] == [400] * 3
+    assert len(model.asked) == 6
+    assert running.proxy.record.fault_count == 0
+
+
+# Thinking over the original that was taken in between is invalid over what is condensed, and that before the other way
+# around; where the original was refused as well, nothing was thought over it.
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_thinking_around_a_refusal(model: Api, running: Running, is_taken: bool) -> None:
+    messages = [*work()[:-2], thought(0), user("Go on.")]
+    post(running, messages, model=BINDING)
+    messages += [thought(1), user("And?")]
+    refused = len(model.asked)
+    model.respond = lambda _: said({}, 200 if is_taken and len(model.asked) == refused + 2 else 400)
+    post(running, messages, model=BINDING)
+    assert [thoughts(asked) for asked in model.asked[refused:]] == [["thought 1"], ["thought 0"]]
+    model.respond = lambda _: said({})
+    messages += [thought(2), user("And?")]
+    post(running, messages, model=BINDING)
+    assert thoughts(model.asked[-1]) == ([] if is_taken else ["thought 1", "thought 2"])
+
+
+def test_addresses_with_the_version_in_them(model: Api, running: Running) -> None:
+    messages = work()
+    for path in ("/messages?beta=true", "/chat/completions"):
+        post(running, messages, path)
+        assert len(model.asked[-1].body) < len(json.dumps(messages)) / 2
+    assert [asked.path for asked in model.asked] == ["/v1/messages?beta=true", "/chat/completions"]
 
 
 def test_an_unknown_shape_passes(model: Api, running: Running) -> None:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import COMMAND, LONG, condense, condense_process, environment
@@ -17,9 +18,10 @@ from condense_cli.errors import UsageError
 from condense_cli.proxy.apis import ANTHROPIC, CHATGPT, OPENAI, target, usual_upstream
 from condense_cli.proxy.clients import Started, started
 
-from .upstream import api, get, said
+from .upstream import api, get, proxied, said
 
 PROXY = "http://127.0.0.1:1"
+FIRST_PARTY = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
 
 
 def start(*command: str, home: Path = Path("/nowhere"), folder: Path = Path("/nowhere"), **env: str) -> Started:
@@ -30,9 +32,27 @@ def test_claude_gets_settings() -> None:
     found = start("/usr/bin/claude", "--resume", "-p", "hello")
     flag, settings, *rest = found.command[1:]
     assert (found.command[0], flag, rest) == ("/usr/bin/claude", "--settings", ["--resume", "-p", "hello"])
-    assert json.loads(settings) == {"env": {"ANTHROPIC_BASE_URL": PROXY}}
+    assert json.loads(settings) == {"env": {"ANTHROPIC_BASE_URL": PROXY, FIRST_PARTY: "1"}}
     assert found.upstream == ANTHROPIC
     assert found.environment["NO_PROXY"] == "127.0.0.1,localhost"
+
+
+# Only where all goes to the vendor's own API, and that is said.
+@pytest.mark.parametrize(
+    ("more", "env", "is_set"),
+    [
+        ({}, {}, True),
+        ({"upstream": f"{ANTHROPIC}/"}, {"ANTHROPIC_BASE_URL": "https://gateway"}, True),
+        ({}, {"ANTHROPIC_BASE_URL": ANTHROPIC}, True),
+        ({"upstream": "https://gateway"}, {}, False),
+        ({}, {"ANTHROPIC_BASE_URL": "https://gateway"}, False),
+        ({"first_party": False}, {}, False),
+    ],
+)
+def test_claude_is_told_whose_api_it_is(more: dict[str, Any], env: dict[str, str], is_set: bool) -> None:
+    found = started(["claude"], PROXY, env, Path("/nowhere"), Path("/nowhere"), **more)
+    assert (FIRST_PARTY in found.command[2], bool(found.notes)) == (is_set, is_set)
+    assert all("--no-first-party" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("form", ["json", "file", "equals"])
@@ -74,6 +94,85 @@ def test_an_address_that_was_given_to_codex() -> None:
     assert found.upstream == "https://elsewhere/v1"
 
 
+OWN = """
+model_provider = "mine"
+[model_providers.mine]
+base_url = "https://mine/v1"
+[profiles.other]
+model_provider = "openai"
+[model_providers.here]
+base_url = "http://127.0.0.1:1/v1"
+"""
+
+
+# Codex with a provider of its user's goes past the proxy, and hears what to set.
+@pytest.mark.parametrize(
+    ("arguments", "change"),
+    [
+        (["exec", "hi"], 'mine.base_url="http://127.0.0.1:8788/v1"'),
+        (["-c", "model_provider=here"], None),
+        (["-c", 'model_provider="openai"'], None),
+        (["-c", 'model_providers.mine.base_url="http://127.0.0.1:1/v1"'], None),
+        (["--profile", "other"], None),
+        (["--profile", "file"], 'plain.base_url="http://127.0.0.1:8788"'),
+        (["--", "-c", "model_provider=here"], "mine.base_url"),
+    ],
+)
+def test_codex_with_a_provider_of_its_own(tmp_path: Path, arguments: list[str], change: str | None) -> None:
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "config.toml").write_text(OWN)
+    profile = 'model_provider = "plain"\n[model_providers.plain]\nbase_url = "https://plain"\n'
+    (tmp_path / ".codex" / "file.config.toml").write_text(profile)
+    notes = start("codex", *arguments, home=tmp_path).notes
+    assert len(notes) == (change is not None)
+    assert all(str(change) in note and "--upstream https://" in note for note in notes)
+
+
+def test_copilot() -> None:
+    found = start("copilot", "-p", "hi", COPILOT_PROVIDER_BASE_URL="https://mine/v1/")
+    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.upstream) == (f"{PROXY}/v1", "https://mine/v1")
+    found = start("copilot", COPILOT_PROVIDER_BASE_URL="https://mine")
+    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.notes) == (PROXY, ())
+    (note,) = start("copilot").notes
+    assert "COPILOT_PROVIDER_BASE_URL" in note
+
+
+# pi reads no variables, only its own file.
+def test_pi(tmp_path: Path) -> None:
+    (note,) = start("pi", home=tmp_path).notes
+    assert '{"providers": {"anthropic": {"baseUrl": "http://127.0.0.1:8788"}}}' in note
+    assert f"--upstream {ANTHROPIC} " in note
+    folder = tmp_path / ".pi" / "agent"
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"defaultProvider": "mine"}')
+    (folder / "models.json").write_text('{"providers": {"mine": {"baseUrl": "https://mine/v1"}}}')
+    (note,) = start("pi", home=tmp_path).notes
+    assert '"mine": {"baseUrl": "http://127.0.0.1:8788/v1"}' in note
+    (folder / "models.json").write_text(json.dumps({"providers": {"mine": {"baseUrl": f"{PROXY}/v1"}}}))
+    assert start("pi", home=tmp_path).notes == ()
+    assert len(start("pi", "--provider", "openai", home=tmp_path).notes) == 1
+
+
+# What an environment names in place of the vendors is kept, for each of them.
+def test_addresses_of_the_environment(tmp_path: Path) -> None:
+    found = start("opencode", ANTHROPIC_BASE_URL="https://a/v1/", OPENAI_BASE_URL="https://b/v1")
+    assert found.upstream is None
+    with api() as a, api() as b:
+        vendors = {ANTHROPIC: f"{a.url}/v1", OPENAI: b.url}
+        assert start("x", ANTHROPIC_BASE_URL=f"{a.url}/v1", OPENAI_BASE_URL=f"{b.url}/").vendors == vendors
+        with proxied(None, vendors=vendors) as running:
+            get(f"{running.url}/messages")
+            get(f"{running.url}/v1/chat/completions")
+        assert [[asked.path for asked in each.asked] for each in (a, b)] == [["/v1/messages"], ["/v1/chat/completions"]]
+
+
+# A client that sends nothing through it.
+def test_a_client_that_goes_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condense_cli.proxy.app._warm", lambda _: None)
+    ran = condense("proxy", "--", "true", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert (ran.status, "went past this proxy" in ran.stderr) == (0, True)
+
+
 def test_anything_else_gets_variables() -> None:
     found = start("python", "agent.py", NO_PROXY="a")
     assert found.command == ["python", "agent.py"]
@@ -106,6 +205,10 @@ def test_the_api_is_the_clients_own(tmp_path: Path) -> None:
         ("/v1/models", {"anthropic-version": "2026-10-21"}, f"{ANTHROPIC}/v1/models"),
         ("/v1/models", {}, f"{OPENAI}/v1/models"),
         ("/v1/responses", {"chatgpt-account-id": "x"}, f"{CHATGPT}/responses"),
+        ("/messages", {}, f"{ANTHROPIC}/v1/messages"),
+        ("/models", {"anthropic-version": "2023-06-01"}, f"{ANTHROPIC}/v1/models"),
+        ("/responses", {"chatgpt-account-id": "x"}, f"{CHATGPT}/responses"),
+        ("/chat/completions", {}, f"{OPENAI}/v1/chat/completions"),
     ],
 )
 def test_where_requests_go(path: str, headers: dict[str, str], url: str) -> None:
@@ -115,6 +218,10 @@ def test_where_requests_go(path: str, headers: dict[str, str], url: str) -> None
 def test_a_version_is_there_once() -> None:
     assert target("https://gateway/api/v1", "/v1/chat/completions") == "https://gateway/api/v1/chat/completions"
     assert target("https://gateway/api", "/v1/chat/completions") == "https://gateway/api/v1/chat/completions"
+    # A client that takes the proxy's address for one with the version; gateways have paths without one.
+    assert target("https://gateway/api/v1", "/messages") == "https://gateway/api/v1/messages"
+    assert target("https://gateway/api", "/messages/count_tokens") == "https://gateway/api/v1/messages/count_tokens"
+    assert target("https://gateway/inference", "/chat/completions") == "https://gateway/inference/chat/completions"
 
 
 CLIENT = """

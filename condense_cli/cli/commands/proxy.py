@@ -61,6 +61,12 @@ def proxy(
         int | None, typer.Option("--keep-recent", metavar="N", min=1, help="Leave the last N turns untouched.")
     ] = None,
     context_window: ContextWindow = None,
+    no_first_party: Annotated[
+        bool,
+        typer.Option(
+            "--no-first-party", help="Do not tell Claude Code that it talks to Anthropic's own API, where it does."
+        ),
+    ] = False,
     port: Annotated[
         int | None,
         typer.Option(
@@ -130,7 +136,9 @@ def proxy(
             check_other(upstream, settings.hosts)
             memory = _state(state, watches=watch)
             if client:
-                raise SystemExit(_with_client(client, settings, memory, listener, address))
+                raise SystemExit(
+                    _with_client(client, settings, memory, listener, address, first_party=not no_first_party)
+                )
             _alone(settings, memory, listener, address)
 
 
@@ -156,7 +164,9 @@ def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) 
     say(f"condense: {summary(record, proxy.conversations.number, watches=settings.watches)}.")
 
 
-def _with_client(client: list[str], settings: ProxySettings, memory: State, listener: Any, address: str) -> int:
+def _with_client(
+    client: list[str], settings: ProxySettings, memory: State, listener: Any, address: str, *, first_party: bool
+) -> int:
     """The client's exit status, once it has ended."""
     from msgspec.structs import replace
 
@@ -167,13 +177,23 @@ def _with_client(client: list[str], settings: ProxySettings, memory: State, list
     from ...proxy.server import served
 
     with TemporaryDirectory(prefix="condense-") as folder:
-        found = started(client, address, os.environ, Path(os.path.expanduser("~")), Path(folder))
-        upstream = settings.upstream or found.upstream
-        check_other(upstream, settings.hosts)
-        proxy = Proxy(replace(settings, upstream=upstream), memory, Record())
+        home, named = Path(os.path.expanduser("~")), settings.upstream
+        found = started(client, address, os.environ, home, Path(folder), upstream=named, first_party=first_party)
+        upstream = named or found.upstream
+        for url in (upstream, *found.vendors.values()):
+            check_other(url, settings.hosts)
+        proxy = Proxy(replace(settings, upstream=upstream, vendors=found.vendors), memory, Record())
+        for note in found.notes:
+            say(f"condense: {note}")
         with served(proxy, listener):
             status = _run(found)
     say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
+    if not proxy.record.sums.requests and not found.notes:
+        fixed = f"http://127.0.0.1:{_PORT}"
+        say(
+            f"condense: If {Path(client[0]).name} asked a model, that went past this proxy. Start it with "
+            f"--port {_PORT}, and set its base URL to {fixed} (Anthropic) or {fixed}/v1 (OpenAI)."
+        )
     return status
 
 
