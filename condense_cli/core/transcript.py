@@ -109,6 +109,11 @@ class Block(Struct, frozen=True):
         return self.place, self.span, self.owner
 
     @property
+    def is_document(self) -> bool:
+        """Whether it is a file that somebody attached, no image. What has its JSON or text for content is none."""
+        return self.kind is BlockKind.OPAQUE and bool(self.estimate) and not (self.content or self.injected)
+
+    @property
     def is_inserted(self) -> bool:
         """Whether it is new: not in its record, which it takes the place of."""
         return self.changed and not self.place.path

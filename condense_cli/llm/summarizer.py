@@ -93,6 +93,8 @@ class Summaries:
         self.count = count
         self.is_planned = is_planned
         self.is_interrupted = False
+        self.is_without_consent = False
+        """Whether the offline summarizer wrote something because nothing permits the profile that is named."""
         self.failures: dict[Cause, Failure] = {}
         """By each reason the first failure of it."""
         self._offline = Offline(count)
@@ -129,14 +131,6 @@ class Summaries:
     def _note(self, sentence: str) -> None:
         self._notes[sentence] = None
 
-    @property
-    def is_without_consent(self) -> bool:
-        """Whether the offline summarizer worked because nothing permits the profile that is named."""
-        return any(
-            choice.failure is not None and choice.failure.reason is Cause.NO_CONSENT
-            for choice in self._choices.values()
-        )
-
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         by_profile: dict[str | None, list[int]] = defaultdict(list)
         for number, task in enumerate(tasks):
@@ -153,13 +147,15 @@ class Summaries:
     def _chosen(self, profile: str | None) -> AccessChoice:
         if profile not in self._choices:
             self._choices[profile] = self._choose(profile)
-            self._notes |= dict.fromkeys(self._choices[profile].warnings)
         return self._choices[profile]
 
     def _of_profile(self, profile: str | None, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         choice = self._chosen(profile)
+        self._notes |= dict.fromkeys(choice.warnings)
         if choice.is_offline:
             found = self._offline.summarize(tasks, messages)
+            is_any = any(isinstance(outcome, Written) for outcome in found)
+            self.is_without_consent |= is_any and choice.failure is not None
             self._note_use(OFFLINE, "", found, 0, Spent())
             return found
         if choice.access is None or self.is_interrupted:

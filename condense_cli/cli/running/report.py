@@ -18,7 +18,7 @@ from ..console import console, print_paged, say, tell
 from ..reading import name_of
 from .destination import proposal
 from .options import Showing
-from .summarizing import SummaryUse
+from .summarizing import SummaryUse, without_effect
 from .work import Output, Treatment
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Ran(Struct, frozen=True, dict=True):
             yield from growth(self.result.transcript, len(self.output.data))
         yield from self.written.warnings
         yield from self.told.warnings
+        yield from without_effect(self.treatment.calls, self.told)
         if self.result.error is not None:
             yield str(self.result.error)
 
