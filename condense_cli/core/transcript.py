@@ -307,6 +307,11 @@ class Transcript(Struct, frozen=True):
         return next((usage for usage in self.usages if not usage.is_older), None)
 
     @property
+    def lives_hour(self) -> bool:
+        """Whether the client writes caches that live for an hour, by the newest usage that tells it."""
+        return next((usage.lives_hour for usage in reversed(self.usages) if usage.lives_hour is not None), False)
+
+    @property
     def has_new_summary(self) -> bool:
         """Whether a message stands in it that is not in the source."""
         return any(message.is_inserted for message in self.messages)

@@ -59,7 +59,7 @@ def estimate(
         encoding=encoding_for(transcript.model, counter),
         overhead=overhead_of(transcript, count, factor, overhead_tokens),
         source="",
-        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
         warnings=warnings,
         kept=kept or typical_of(names),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import real
 from build import call, condense, cut_to, one_pass, result, text
 from claude_tree import boundary, reply, said, summary
 from helpers import as_lines, condense_process
+from helpers import condense as command
 from rollouts import message
 from rollouts import record as codex_record
 
@@ -195,3 +197,48 @@ def test_check_says_which_it_is(tmp_path: Path) -> None:
     needed = condense_process("run", str(path), "--if-needed", "--context-window", "70000", "--threshold", "90", "-o-")
     assert needed.stdout == path.read_bytes()
     assert "recorded usage" in needed.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "lives_hour"),
+    [
+        ([(0, 900)], True),
+        ([(900, 0)], False),
+        ([(900, 0), (0, 900), (0, 0)], True),  # A request that writes nothing says nothing.
+        ([(0, 900), (900, 10)], False),
+        ([(None, "many")], False),
+        ([], False),
+    ],
+)
+def test_how_long_caches_live_is_recorded(written: list[tuple[Any, Any]], lives_hour: bool) -> None:
+    records = session()
+    answers = [record for record in records if "usage" in record.get("message", {})]
+    for record, (minutes, hour) in zip(answers, written, strict=False):
+        told = {"ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour}
+        record["message"]["usage"]["cache_creation"] = told
+    assert loaded(records).lives_hour is lives_hour
+
+
+def test_a_cache_of_an_hour_costs_more_to_write_anew(tmp_path: Path) -> None:
+    """In the report of a run, in an estimate and in a check; a condensed file tells it still."""
+    one_offs, left = [], []
+    for life in ("5m", "1h"):
+        records = session()
+        for record in records:
+            if "usage" in record.get("message", {}):
+                record["message"]["usage"]["cache_creation"] = {f"ephemeral_{life}_input_tokens": 900}
+        file = tmp_path / f"{life}.jsonl"
+        file.write_text("".join(json.dumps(each) + "\n" for each in records))
+        flags = (file, "--format", "claude-code", "-m", "claude-opus-4-5", "--json")
+        run = command("run", *flags, "-p", "speed", "-o", tmp_path / f"{life}.small.jsonl").json
+        estimate = command("estimate", *flags, "speed").json
+        (option,) = estimate["presets"]
+        assert option["cost"]["one_time"] == run["cost"]["one_time"]
+        assert f"Assumes a warm cache ({'5 minutes' if life == '5m' else 'an hour'}" in run["cost"]["assumptions"][0]
+        assert Decimal(estimate["prices"]["cache_write"]) == Decimal("6.25e-6" if life == "5m" else "1e-5")
+        one_offs.append(Decimal(run["cost"]["one_time"]))
+        left.append(command("check", *flags).json["pays"]["left_percent"])
+        assert api.load(tmp_path / f"{life}.small.jsonl").lives_hour is (life == "1h")
+    # Writing instead of reading: (1.25 - 0.1) and (2 - 0.1) of the price of input.
+    assert one_offs[1] / one_offs[0] == pytest.approx(Decimal("1.9") / Decimal("1.15"))
+    assert left[1] < left[0]

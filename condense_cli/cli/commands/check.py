@@ -155,7 +155,7 @@ def check(
             encoding=encoding_for(transcript.model, count.counter),
             factor=factor,
             estimated=estimated_tokens(transcript),
-            price=price_of(window.model, datetime.now(UTC), decision.sizes.used),
+            price=price_of(window.model, datetime.now(UTC), decision.sizes.used, lives_hour=transcript.lives_hour),
         )
         if json:
             write_text(to_json(found))

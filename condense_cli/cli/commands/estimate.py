@@ -256,7 +256,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
         encoding=encoding,
         overhead=overhead_of(transcript, count, factor, measuring.overhead_tokens),
         source=source,
-        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
         target=target,
         warnings=tuple(warnings),
         kept=kept,

@@ -94,9 +94,9 @@ class Ran(Struct, frozen=True, dict=True):
         from ...report.costs.usage import overhead_of
 
         overhead, _ = overhead_of(result.before, self.count, result.factor, self.treatment.work.overhead_tokens)
-        return cost_of(
-            result, self.count, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), self.told.cost
-        )
+        before = result.before
+        prices = PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
+        return cost_of(result, self.count, overhead, prices, self.told.cost)
 
     @cached_property
     def report(self) -> facts.Report:

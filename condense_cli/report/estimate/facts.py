@@ -238,6 +238,6 @@ def _prices(price: Price, table: str, window: int | None) -> Prices:
         digits(price.input),
         as_money(price.output),
         as_money(price.cache_read),
-        as_money(price.cache_write_5m),
+        as_money(price.cache_write),
         window,
     )
