@@ -119,7 +119,7 @@ def sentences(estimate: Estimate) -> Iterator[str]:
     )
     yield carried(before.overhead, before.overhead_source)
     if prices is None:
-        yield unknown_price(estimate.presets[0].cost.prices or "", estimate.model)
+        yield unknown_price(estimate.model, estimate.presets[0].cost.prices or "")
     else:
         if prices.window:
             yield _window(estimate, prices.window)

@@ -16,7 +16,7 @@ from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.receipts import PRELUDE, SWITCHED_OFF
 from ...passes.reconcile import REFER
-from ..costs.text import cost_figures
+from ..costs.text import cost_figures, unknown_price
 from ..difference.facts import BlockDiff, Diff, What, compare
 from ..difference.reasons import with_reasons
 from ..text.fitted_table import shortened
@@ -203,8 +203,10 @@ def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
     figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
     for sentence in said:
         yield Text(visible(sentence))
-    if figures and (is_asked or is_known):
-        yield Text(visible(figures), style="bold")
+    if not figures and report.model is None and report.tokens.saved:  # Then the prices were not even loaded.
+        figures = unknown_price(None)
+    if figures:
+        yield Text(visible(figures), style="bold" if is_known else "dim")
     if is_asked and is_known:
         yield Text(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), style="dim")
 
