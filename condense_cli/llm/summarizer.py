@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .access import AccessChoice
 from .accounts import Accounts, conversation_of
+from .budget import as_limit
 from .calls import Caller
 from .flatten import flattened
 from .planning import planned
@@ -119,6 +121,16 @@ class Summaries:
     @property
     def used(self) -> list[ProfileUse]:
         return list(self._used.values())
+
+    @property
+    def needed(self) -> str:
+        """What a limit of money has to be for the calls that were planned; empty where none were, or none is needed."""
+        planned = sum((used.spent.cost for used in self._used.values()), Decimal(0))
+        budget = next((caller.budget for caller in self._callers.values() if caller.budget is not None), None)
+        if not self.is_planned or budget is None or budget.needed <= planned or budget.has_enough:
+            return ""
+        least = as_limit(budget.needed)
+        return f"A --max-cost has to be {least} or more for these calls, each of which it must cover at its longest."
 
     @property
     def notes(self) -> list[str]:

@@ -76,6 +76,8 @@ def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> Summ
         "Summaries were picked from the text without a model; --profile NAME or --allow-calls lets one write them."
     )
     warnings = [*([without_consent] if summaries.is_without_consent and has_any else ()), *summaries.notes]
+    if result is not None and summaries.needed:
+        warnings.append(summaries.needed)
     used = tuple(summarized(summaries))
     return SummaryUse(used, known_cost(used), tuple(warnings))
 
