@@ -249,10 +249,14 @@ class Source(Struct, frozen=True):
 
 
 class FirstRequest(Struct, frozen=True):
-    """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported."""
+    """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported.
+
+    They are those of a `model`, None where the file does not say so.
+    """
 
     messages: tuple[Message, ...]
     input_tokens: int
+    model: str | None = None
 
 
 class Slimmed(Struct, frozen=True):
@@ -300,6 +304,20 @@ class Transcript(Struct, frozen=True):
         for message in self.messages:
             for block in message.blocks:
                 yield message, block
+
+    def continued_by(self, model: str | None) -> Transcript:
+        """The transcript with another model that goes on. What was recorded is of the one that was there before."""
+        if model == self.model or model is None:
+            return self
+        was = self.model
+        first = self.first_request
+        return replace(
+            self,
+            model=model,
+            usages=tuple(replace(usage, model=usage.model or was) for usage in self.usages),
+            first_request=first and replace(first, model=first.model or was),
+            window_signs=tuple(replace(signs, model=signs.model or was) for signs in self.window_signs),
+        )
 
     @property
     def first_usage(self) -> Usage | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from msgspec.structs import replace
-
 from .. import api
 from ..config.preset_folders import preset_names
 from ..config.presets import load_preset
@@ -40,7 +38,7 @@ def estimate(
     """
     transcript = a_transcript(transcript)
     if model is not None:
-        transcript = replace(transcript, model=model)
+        transcript = transcript.continued_by(model)
     count = Counter.of(transcript, counter)
     factor = factor_of(transcript, count)
     names = presets or preset_names()

@@ -188,7 +188,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
             return
         transcript = read_transcript(file, printing.format_name, printing.lenient)
         if measuring.model:
-            transcript = replace(transcript, model=measuring.model)
+            transcript = transcript.continued_by(measuring.model)
         counted = counted_transcript(transcript, counter, how, calls)
         found = _estimated(counted, ways, measuring, calls, name_of(file))
         if printing.json:

@@ -22,7 +22,7 @@ from ...passes.reconcile import REFER
 from ...quality.kept import KeptShare
 from ..costs.facts import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from ..costs.text import digits
-from ..costs.usage import GIVEN, in_use
+from ..costs.usage import GIVEN, in_use, remarks_on_usage
 from ..run.facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
 from ..run.shortcomings import of_another
 from ..run.summaries import known_cost
@@ -138,7 +138,8 @@ def build(
     bare = count.transcript(transcript)
     tokens, estimated = factor.shown(bare), factor.shown(estimated_tokens(transcript))
     price = price_source.price_for(tokens + overhead[0])
-    used = in_use(transcript, count, factor, overhead[0] if overhead[1] == GIVEN else None)
+    given = overhead[0] if overhead[1] == GIVEN else None
+    used = in_use(transcript, count, factor, given)
     known = dict(kept.presets) if kept else {}
     known |= {name: _ALL for name, result, _ in condensations if kept and not _loses(result)}
     ranked = in_order([
@@ -178,7 +179,12 @@ def build(
             for name, result, summaries in sorted(condensations, key=lambda found: places[found[0]])
         ],
         assumed=assumptions(price),
-        warnings=[*transcript.warnings, *of_another(encoding), *warnings],
+        warnings=[
+            *transcript.warnings,
+            *remarks_on_usage(transcript, count, factor, given),
+            *of_another(encoding),
+            *warnings,
+        ],
         target=target,
         same=_same(condensations),
         kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
