@@ -29,7 +29,7 @@ from .contents import Saving
 from .expected import expected_line
 from .explanation import render_receipts
 from .facts import Counting, Report
-from .largest import largest, render_largest
+from .largest import largest, render_largest, sizes_of
 from .shortcomings import NOTHING_MORE, within_target
 from .slimming_text import slim_line
 from .summaries import sentences
@@ -251,8 +251,8 @@ def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Ite
     """Each block that differs: a heading, then its lines. `lines` limits how many of each run are shown."""
     for block in blocks:
         yield _block_heading(block, width)
-        if block.reason:
-            yield _wrapped(f"    ({block.reason})", width, "dim italic")
+        if block.said:
+            yield _wrapped(f"    ({block.said})", width, "dim italic")
         yield Text("\n").join([*_hunk_lines(block, lines, width), Text()])
 
 
@@ -260,7 +260,7 @@ def _block_heading(block: BlockDiff, width: int) -> Text:
     text = Text()
     text.append(f"message {block.message}", style="bold")
     text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
-    text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
+    text.append(f"  {sizes_of(block)}", style="bold")
     text.append(f"  {block.kind_label}  ", style="dim")
     text.append(shortened(visible(block.label), width - text.cell_len))
     return text
