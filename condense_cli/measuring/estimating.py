@@ -15,7 +15,6 @@ from ..core.transcript import Transcript
 from ..report.costs.facts import PriceSource
 from ..report.costs.usage import overhead_of
 from ..report.estimate import facts as facts
-from ..report.estimate.typical import typical_of
 from .evaluating import kept_here
 
 
@@ -31,8 +30,8 @@ def estimate(
 ) -> facts.Estimate:
     """What presets (all, where none is named) would save, cost and keep; docs/json-report.md explains every figure.
 
-    The one that leaves the least comes first. How much they keep of what later work needs is typical of other
-    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the
+    The one that leaves the least comes first. How much they keep of what later work needs is expected of this
+    transcript, or with `quality` measured on it. Summaries are those of the offline summarizer. `model` is the
     model that will continue the conversation, `overhead_tokens` what its system prompt and tools take besides;
     `counter` counts for all of them, whatever a preset says. Raises ConfigurationError.
     """
@@ -59,5 +58,5 @@ def estimate(
         source="",
         price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
         warnings=warnings,
-        kept=kept or typical_of(names),
+        kept=kept,
     )

@@ -19,6 +19,7 @@ from ...money.windows import signs_of, window_size
 from ...passes.condensation import Condensation
 from ...passes.receipts import Status
 from ...passes.reconcile import REFER
+from ...quality.expected import expected_of
 from ...quality.kept import KeptShare
 from ..costs.facts import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from ..costs.text import digits
@@ -140,14 +141,18 @@ def build(
     price = price_source.price_for(tokens + overhead[0])
     given = overhead[0] if overhead[1] == GIVEN else None
     used = in_use(transcript, count, factor, given)
-    known = dict(kept.presets) if kept else {}
-    known |= {name: _ALL for name, result, _ in condensations if kept and not _loses(result)}
+    if kept is None:
+        kept = _expected(transcript, condensations, count)
+    known = dict(kept.presets)
+    known |= {name: _ALL for name, result, _ in condensations if known and not _loses(result)}
     ranked = in_order([
-        Ranked(name, result.shown_after, known[name].percent if name in known else None)
+        Ranked(name, result.shown_after, known[name].percent, known[name].low)
+        if name in known
+        else Ranked(name, result.shown_after, None)
         for name, result, _ in condensations
     ])  # fmt: skip
     places = {each.preset: place for place, each in enumerate(ranked)}
-    losers = beaten(ranked, kept.beats if kept else None)
+    losers = beaten(ranked)
     return Estimate(
         version=SHAPE,
         condense=__version__,
@@ -187,9 +192,17 @@ def build(
         ],
         target=target,
         same=_same(condensations),
-        kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
-        recommended=recommended(ranked, tokens, target, is_typical=bool(kept and kept.source.is_typical)),
+        kept=kept.source if any(each.kept is not None for each in ranked) else None,
+        recommended=recommended(ranked, tokens, target, is_expected=kept.source.is_expected),
     )
+
+
+def _expected(
+    transcript: Transcript, condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]], count: Counter
+) -> KeptFigures:
+    """What each is expected to keep of what work on this transcript needs later."""
+    after = {name: result.transcript.messages for name, result, _ in condensations if _loses(result)}
+    return KeptFigures(KeptSource(0, is_expected=True), expected_of(transcript.messages, after, count) if after else {})
 
 
 def _loses(result: Condensation) -> bool:
