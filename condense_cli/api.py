@@ -177,7 +177,7 @@ def condense(
     if target_tokens is not None:
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
-        transcript = replace(transcript, model=model)
+        transcript = transcript.continued_by(model)
     counter = _counter(counter or configuration.counter, transcript)
     factor = factor or factor_of(transcript, counter)
     installed = Installed()

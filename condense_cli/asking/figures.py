@@ -16,7 +16,7 @@ from ..providers.decision import DecisionReason, decide
 from ..providers.window import window_of
 from ..recaps.told import ENOUGH, TOKENS
 from ..recaps.told import recap as told_of
-from ..report.costs.usage import beside_messages, overhead_of
+from ..report.costs.usage import beside_messages, overhead_of, remarks_on_usage
 from ..report.inspection.facts import inspect as facts_of
 from ..report.lists import check as check_facts
 from ..report.run.facts import estimated_tokens, to_json
@@ -68,7 +68,8 @@ def checked(transcript: Transcript, user: UserConfiguration, source: str) -> che
         encoding=encoding_for(transcript.model),
         factor=factor,
         estimated=estimated_tokens(transcript),
-        price=price_of(window.model, datetime.now(UTC), decision.sizes.used),
+        price=price_of(window.model, datetime.now(UTC), decision.sizes.used, lives_hour=transcript.lives_hour),
+        warnings=remarks_on_usage(transcript, count, factor),
     )
 
 

@@ -9,7 +9,8 @@ class Usage(Struct, frozen=True):
     """What the API reported for the request that `message` answers: tokens sent, cached ones included, and answered.
 
     One that `is_older` was recorded before a compaction: of what was sent then, not all stands before the message now.
-    `model` is the one that answered, None where the file does not say so.
+    `model` is the one that answered, None where the file does not say so. `lives_hour` tells whether what was written
+    to the cache lives for an hour and not for five minutes, None where nothing was, or nobody says for how long.
     """
 
     message: int
@@ -17,6 +18,7 @@ class Usage(Struct, frozen=True):
     output_tokens: int = 0
     is_older: bool = False
     model: str | None = None
+    lives_hour: bool | None = None
 
 
 class WindowSigns(Struct, frozen=True):

@@ -115,6 +115,11 @@ class Block(Struct, frozen=True, gc=False):
         return self.place, self.span, self.owner
 
     @property
+    def is_document(self) -> bool:
+        """Whether it is a file that somebody attached, no image. What has its JSON or text for content is none."""
+        return self.kind is BlockKind.OPAQUE and bool(self.estimate) and not (self.content or self.injected)
+
+    @property
     def is_inserted(self) -> bool:
         """Whether it is new: not in its record, which it takes the place of."""
         return self.changed and not self.place.path
@@ -256,10 +261,14 @@ class Source(Struct, frozen=True):
 
 
 class FirstRequest(Struct, frozen=True):
-    """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported."""
+    """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported.
+
+    They are those of a `model`, None where the file does not say so.
+    """
 
     messages: tuple[Message, ...]
     input_tokens: int
+    model: str | None = None
 
 
 class Slimmed(Struct, frozen=True):
@@ -308,10 +317,29 @@ class Transcript(Struct, frozen=True):
             for block in message.blocks:
                 yield message, block
 
+    def continued_by(self, model: str | None) -> Transcript:
+        """The transcript with another model that goes on. What was recorded is of the one that was there before."""
+        if model == self.model or model is None:
+            return self
+        was = self.model
+        first = self.first_request
+        return replace(
+            self,
+            model=model,
+            usages=tuple(replace(usage, model=usage.model or was) for usage in self.usages),
+            first_request=first and replace(first, model=first.model or was),
+            window_signs=tuple(replace(signs, model=signs.model or was) for signs in self.window_signs),
+        )
+
     @property
     def first_usage(self) -> Usage | None:
         """The first that was recorded for this conversation."""
         return next((usage for usage in self.usages if not usage.is_older), None)
+
+    @property
+    def lives_hour(self) -> bool:
+        """Whether the client writes caches that live for an hour, by the newest usage that tells it."""
+        return next((usage.lives_hour for usage in reversed(self.usages) if usage.lives_hour is not None), False)
 
     @property
     def has_new_summary(self) -> bool:

@@ -93,6 +93,11 @@ class Survey:
         bodies = [*self.known.numbers]
         return {bodies[number]: line for number, line in self._lines.items()}
 
+    @property
+    def editable(self) -> Iterable[int]:
+        """The numbers of these lines; their weights follow those of the facts, in this order."""
+        return self._lines.keys()
+
     @cached_property
     def own(self) -> dict[Address, tuple[int, ...] | None]:
         """The user's own words, as `own_units` tells them."""

@@ -51,7 +51,7 @@ def collect(messages: Sequence[Message]) -> Ledger:
                 entries.append(Ledger(requests=(UserRequest(words),)))
             elif block.kind is BlockKind.IMAGE:
                 entries.append(Ledger(left_out=LeftOutEntries(images=1)))
-            elif block.kind is BlockKind.OPAQUE and block.estimate and not block.injected:
+            elif block.is_document:
                 entries.append(Ledger(left_out=LeftOutEntries(documents=1)))
     return merge_all(entries)
 

@@ -160,7 +160,7 @@ class CondensationManager:
 
     def _read(self, messages: Any) -> Transcript:
         transcript = api.loads(messages, format=self._format)
-        return transcript if self._model is None else replace(transcript, model=self._model)
+        return transcript.continued_by(self._model)
 
     def _with(self, provider: str | None) -> Configuration:
         """The configuration, with that provider in the place of its own. Raises ConfigurationError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 from msgspec import Struct
 
@@ -36,8 +36,15 @@ class Budget:
         self.max_cost = max_cost
         self.max_tokens = max_tokens
         self.accounts = accounts
+        self.needed = Decimal(0)
+        """What a limit of money has to be at least, so that the calls that were planned are made."""
         self._cost = Decimal(0)
         self._tokens = 0
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether the limit of money is enough for all calls that were planned."""
+        return self.max_cost is not None and self.max_cost >= self.needed
 
     @property
     def is_in_money(self) -> bool:
@@ -50,6 +57,26 @@ class Budget:
         if self.is_in_money and worst.cost is None:
             return False
         return self.max_cost is None or self._cost + (worst.cost or 0) <= self.max_cost
+
+    def uncovered(self, worst: Worst) -> str:
+        """Why no call with that worst case may start, with the sums."""
+        if self.max_tokens is not None and self._tokens + worst.tokens > self.max_tokens:
+            left = max(0, self.max_tokens - self._tokens)
+            return f"(The next call may take {worst.tokens:,} tokens, and {left:,} of {self.max_tokens:,} are left.)"
+        cost = worst.cost or Decimal(0)
+        if self.max_cost is not None and self._cost + cost > self.max_cost:
+            rest = as_limit(max(Decimal(0), self.max_cost - self._cost))
+            return f"(The next call may cost {as_limit(cost)}, and {rest} of {as_limit(self.max_cost)} is left.)"
+        return f"(The next call may cost {as_limit(cost)}, and less is left for the day or the conversation.)"
+
+    def plan(self, worst: Worst, tokens: int, cost: Decimal) -> bool:
+        """Whether a call with that worst case would be made; then it counts as having used so much."""
+        self.needed = max(self.needed, self._cost + (worst.cost or 0))
+        if not self.covers(worst):
+            return False
+        self._tokens += tokens
+        self._cost += cost
+        return True
 
     def reserve(self, worst: Worst) -> Reserved | None:
         """Reserve a call that is covered; None where the accounts do not cover it."""
@@ -71,3 +98,8 @@ class Budget:
             self._cost += cost - (worst.cost or 0)
             if self.accounts is not None and reserved.entry is not None:
                 self.accounts.settle(reserved.entry, cost)
+
+
+def as_limit(amount: Decimal) -> str:
+    """Dollars, rounded up, so that a limit of as much is enough."""
+    return f"${amount.quantize(Decimal('0.0001'), ROUND_UP):f}"

@@ -215,7 +215,7 @@ class _Run:
     def _start(self, key: bytes) -> bool:
         """Begin a call. False: not now, or never."""
         request, access = self._asked[key], self._caller.access
-        worst = self._worst(request)
+        worst = worst_of(request, self._caller, is_in_money=self._budget.is_in_money)
         if not self._budget.covers(worst):
             return self._uncovered(worst)
         if self._client is None:
@@ -235,8 +235,7 @@ class _Run:
     def _uncovered(self, worst: Worst) -> bool:
         """Nothing more can be called, unless a call that ends leaves enough. False."""
         if not self._running:
-            unpriced = self._budget.is_in_money and worst.cost is None
-            self.stop(failure(Cause.UNPRICED if unpriced else Cause.BUDGET_SPENT, self._names))
+            self.stop(not_covered(self._budget, worst, self._caller.access))
         return False
 
     def _listen(self) -> None:
@@ -279,19 +278,6 @@ class _Run:
         self.spent += spent
         return spent
 
-    def _worst(self, request: ModelRequest) -> Worst:
-        caller = self._caller
-        profile = caller.access.profile
-        read = worst_input(request, caller.count, exact=caller.exact)
-        written = max_output(profile, request.limit)
-        price = price_for(profile, caller.when, read) if self._budget.is_in_money else None
-        if price is None or price.output is None:
-            return Worst(read + written, None)
-        dearest = price.input
-        if accounting_of(profile) is Accounting.OPENAI:  # It writes to its cache without being asked.
-            dearest = max(dearest, price.cache_write_5m or dearest)
-        return Worst(read + written, read * dearest + written * price.output)
-
     def _store(self, key: bytes, stored: Stored) -> None:
         if self._caller.cache is not None:
             self._caller.cache.put(key, stored)
@@ -299,6 +285,27 @@ class _Run:
     def _tell(self) -> None:
         if self._caller.progress is not None:
             self._caller.progress(Progress(len(self.outcomes), len(self._asked), self.spent))
+
+
+def worst_of(request: ModelRequest, caller: Caller, *, is_in_money: bool = True) -> Worst:
+    """The most that a call can use; its dollars only where somebody asks for them."""
+    profile = caller.access.profile
+    read = worst_input(request, caller.count, exact=caller.exact)
+    written = max_output(profile, request.limit)
+    price = price_for(profile, caller.when, read) if is_in_money else None
+    if price is None or price.output is None:
+        return Worst(read + written, None)
+    dearest = price.input
+    if accounting_of(profile) is Accounting.OPENAI:  # It writes to its cache without being asked.
+        dearest = max(dearest, price.cache_write_5m or dearest)
+    return Worst(read + written, read * dearest + written * price.output)
+
+
+def not_covered(budget: Budget, worst: Worst, access: Access) -> Failure:
+    """Why a call with that worst case is not made."""
+    if budget.is_in_money and worst.cost is None:
+        return failure(Cause.UNPRICED, names_of(access))
+    return failure(Cause.BUDGET_SPENT, names_of(access), budget.uncovered(worst))
 
 
 def _call(

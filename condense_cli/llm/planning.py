@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..core.markers import content_hash
 from ..money.economics import CallUsage
 from .cache import key_of
-from .calls import Caller, CallOutcome, Fulfilment
+from .calls import Caller, CallOutcome, Fulfilment, not_covered, worst_of
 from .checking import again, judged
 from .client import ModelRequest
 from .prompts import PromptTask
@@ -41,7 +41,11 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     spent = Spent()
     for request in requests:
         read = caller.count(request.system) + caller.count(request.prompt)
-        spent += _spent(read, min(length, request.limit), caller)
+        used = _spent(read, min(length, request.limit), caller)
+        worst = worst_of(request, caller)
+        if caller.budget is not None and not caller.budget.plan(worst, used.tokens, used.cost):
+            return CallOutcome(None, not_covered(caller.budget, worst, caller.access), spent=spent)
+        spent += used
     if len(requests) > 1:  # Joining the parts reads them all once more.
         spent += _spent(sum(request.limit for request in requests), length, caller)
     return CallOutcome(_stand_in(caller.access.name, length, task), spent=spent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .access import AccessChoice
 from .accounts import Accounts, conversation_of
+from .budget import as_limit
 from .calls import Caller
 from .flatten import flattened
 from .planning import planned
@@ -93,6 +95,8 @@ class Summaries:
         self.count = count
         self.is_planned = is_planned
         self.is_interrupted = False
+        self.is_without_consent = False
+        """Whether the offline summarizer wrote something because nothing permits the profile that is named."""
         self.failures: dict[Cause, Failure] = {}
         """By each reason the first failure of it."""
         self._offline = Offline(count)
@@ -119,6 +123,16 @@ class Summaries:
         return list(self._used.values())
 
     @property
+    def needed(self) -> str:
+        """What a limit of money has to be for the calls that were planned; empty where none were, or none is needed."""
+        planned = sum((used.spent.cost for used in self._used.values()), Decimal(0))
+        budget = next((caller.budget for caller in self._callers.values() if caller.budget is not None), None)
+        if not self.is_planned or budget is None or budget.needed <= planned or budget.has_enough:
+            return ""
+        least = as_limit(budget.needed)
+        return f"A --max-cost has to be {least} or more for these calls, each of which it must cover at its longest."
+
+    @property
     def notes(self) -> list[str]:
         """Sentences for the user: what stands in for what, the state of the cache, and what was masked so far."""
         notes = list(self._notes)
@@ -128,14 +142,6 @@ class Summaries:
 
     def _note(self, sentence: str) -> None:
         self._notes[sentence] = None
-
-    @property
-    def is_without_consent(self) -> bool:
-        """Whether the offline summarizer worked because nothing permits the profile that is named."""
-        return any(
-            choice.failure is not None and choice.failure.reason is Cause.NO_CONSENT
-            for choice in self._choices.values()
-        )
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         by_profile: dict[str | None, list[int]] = defaultdict(list)
@@ -153,13 +159,15 @@ class Summaries:
     def _chosen(self, profile: str | None) -> AccessChoice:
         if profile not in self._choices:
             self._choices[profile] = self._choose(profile)
-            self._notes |= dict.fromkeys(self._choices[profile].warnings)
         return self._choices[profile]
 
     def _of_profile(self, profile: str | None, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         choice = self._chosen(profile)
+        self._notes |= dict.fromkeys(choice.warnings)
         if choice.is_offline:
             found = self._offline.summarize(tasks, messages)
+            is_any = any(isinstance(outcome, Written) for outcome in found)
+            self.is_without_consent |= is_any and choice.failure is not None
             self._note_use(OFFLINE, "", found, 0, Spent())
             return found
         if choice.access is None or self.is_interrupted:

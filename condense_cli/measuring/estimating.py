@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from msgspec.structs import replace
-
 from .. import api
 from ..config.preset_folders import preset_names
 from ..config.presets import load_preset
@@ -17,7 +15,6 @@ from ..core.transcript import Transcript
 from ..report.costs.facts import PriceSource
 from ..report.costs.usage import overhead_of
 from ..report.estimate import facts as facts
-from ..report.estimate.typical import typical_of
 from .evaluating import kept_here
 
 
@@ -33,14 +30,14 @@ def estimate(
 ) -> facts.Estimate:
     """What presets (all, where none is named) would save, cost and keep; docs/json-report.md explains every figure.
 
-    The one that leaves the least comes first. How much they keep of what later work needs is typical of other
-    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the
+    The one that leaves the least comes first. How much they keep of what later work needs is expected of this
+    transcript, or with `quality` measured on it. Summaries are those of the offline summarizer. `model` is the
     model that will continue the conversation, `overhead_tokens` what its system prompt and tools take besides;
     `counter` counts for all of them, whatever a preset says. Raises ConfigurationError.
     """
     transcript = a_transcript(transcript)
     if model is not None:
-        transcript = replace(transcript, model=model)
+        transcript = transcript.continued_by(model)
     count = Counter.of(transcript, counter)
     factor = factor_of(transcript, count)
     names = presets or preset_names()
@@ -59,7 +56,7 @@ def estimate(
         encoding=encoding_for(transcript.model, counter),
         overhead=overhead_of(transcript, count, factor, overhead_tokens),
         source="",
-        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
         warnings=warnings,
-        kept=kept or typical_of(names),
+        kept=kept,
     )

@@ -168,7 +168,7 @@ def kept_here(
     if not known:
         why = "; ".join(dict.fromkeys(left_out.reason for left_out in found.left_out))
         return None, f"How much each keeps could not be measured on this transcript: {why}."
-    return KeptFigures(KeptSource(is_typical=False, transcripts=1, cuts=len(found.cuts)), known), ""
+    return KeptFigures(KeptSource(len(found.cuts)), known), ""
 
 
 def evaluate_files(

@@ -70,7 +70,7 @@ def _judge_file(plan: Plan, name: str) -> RecordedFile | Unread:
 
 
 def _judged(name: str, transcript: Transcript, plan: Plan) -> RecordedFile:
-    prices = PriceSource.of(transcript.model, datetime.now(UTC))
+    prices = PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour)
     found = compactions(transcript.source, transcript.format)
     if not found:
         return recorded_file(name, transcript, None if found is None else [], 0, prices)

@@ -42,10 +42,10 @@ class Rates(Struct, frozen=True):
 
     @classmethod
     def of(cls, price: Price) -> Rates:
-        """The rates of a model whose cache entries live for five minutes."""
+        """The rates of a model, for as long as its client has cache entries kept."""
         if price.cache_read is None:
             return cls(price.input, price.input)
-        return cls(price.cache_write_5m, price.cache_read)
+        return cls(price.cache_write, price.cache_read)
 
 
 class PrefixRewrite(Struct, frozen=True):

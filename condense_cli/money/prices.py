@@ -26,6 +26,14 @@ ANTHROPIC_WRITE_5M: Final = Decimal("1.25")
 """A cache write for five minutes as a multiple of the input price:
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing"""
 
+ANTHROPIC_WRITE_1H: Final = 2
+"""The same for an hour."""
+
+_AUTOMATIC: Final = {"google": "gemini", "deepseek": "deepseek", "x-ai": "grok"}
+"""Vendors whose cache fills by itself, at the price of input, and how the names of such models begin:
+https://ai.google.dev/gemini-api/docs/caching (implicit caching), https://api-docs.deepseek.com/guides/kv_cache,
+https://docs.x.ai/docs/models (cached prompt tokens)"""
+
 _ROUTING: Final = lazy_pattern(
     r"^(?:(?:us|eu|apac|au|jp|ca|global|us-gov)\.)?"
     r"(?:anthropic|openai|amazon|meta|mistral|deepseek|cohere|google|qwen|moonshotai?)\."
@@ -47,7 +55,8 @@ class Price(Struct, frozen=True):
     """What a model costs, in US dollars per token; `window` is its context window in tokens.
 
     A cache price of None is unknown; if reading is None, the table knows of no cache for this model.
-    `assumed` are sentences about prices that the table lacks and a rule of the vendor gave.
+    `assumed` are sentences about prices that the table lacks and a rule of the vendor gave. With `lives_hour` the
+    client writes caches that live for an hour, which have a price of their own at Anthropic.
     """
 
     model: str
@@ -58,6 +67,13 @@ class Price(Struct, frozen=True):
     cache_write_5m: Decimal | None
     window: int | None = None
     assumed: tuple[str, ...] = ()
+    cache_write_1h: Decimal | None = None
+    lives_hour: bool = False
+
+    @property
+    def cache_write(self) -> Decimal | None:
+        """What it costs to write a token to the cache, for as long as the client has it kept."""
+        return self.cache_write_1h if self.lives_hour and self.cache_write_1h is not None else self.cache_write_5m
 
 
 class PriceTable(Struct, frozen=True):
@@ -77,16 +93,17 @@ def bare_name(model: str) -> str:
     return _VERSION.sub("", bare)
 
 
-def price_of(model: str | None, when: datetime, input_tokens: int = 0) -> Price | None:
+def price_of(model: str | None, when: datetime, input_tokens: int = 0, *, lives_hour: bool = False) -> Price | None:
     """Price of a model at a time, for requests of so many input tokens: some cost more above a limit.
 
-    None where the table does not know the model or the price of its input.
+    `lives_hour`: what is written to the cache lives for an hour. None where the table does not know the model or the
+    price of its input.
     """
     if not model or model.endswith(":free"):  # Free at a reseller is not the maker's price.
         return None
     found = _find(model)
     price = _price(*found, when, input_tokens) if found else None
-    return price and replace(price, window=context_window(model))
+    return price and replace(price, window=context_window(model), lives_hour=lives_hour)
 
 
 def context_window(model: str | None) -> int | None:
@@ -125,11 +142,14 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
     write = per_token(prices.cache_write_5m_mtok)
     if write is None:
         write = per_token(prices.cache_write_mtok)
+    hour = per_token(prices.cache_write_1h_mtok)
     assumed = []
-    if read is not None and write is None and provider.id == "anthropic":
-        write = paid * ANTHROPIC_WRITE_5M
-        assumed.append(f"Cache writes are assumed to cost {ANTHROPIC_WRITE_5M} times the input price.")
-    elif read is not None and write is None and provider.id == "openai" and not _openai_charges_writes(info.id):
+    if read is not None and provider.id == "anthropic":
+        if write is None:
+            write = paid * ANTHROPIC_WRITE_5M
+            assumed.append(f"Cache writes are assumed to cost {ANTHROPIC_WRITE_5M} times the input price.")
+        hour = paid * ANTHROPIC_WRITE_1H if hour is None else hour
+    elif read is not None and write is None and _writes_for_nothing(provider.id, info.id):
         write = paid
         assumed.append("Cache writes are assumed to cost no more than input.")
     return Price(
@@ -140,7 +160,15 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
         read,
         write,
         assumed=tuple(assumed),
+        cache_write_1h=hour,
     )
+
+
+def _writes_for_nothing(provider: str, model: str) -> bool:
+    """Whether a vendor takes no more for input that it caches by itself than for other input."""
+    if provider == "openai":
+        return not _openai_charges_writes(model)
+    return provider in _AUTOMATIC and model.startswith(_AUTOMATIC[provider])
 
 
 def _in_tier(value: Any, input_tokens: int) -> Decimal | None:

@@ -6,8 +6,10 @@ a plan, may give a larger one.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
+from ..core.markers import is_marked
 from ..core.transcript import Transcript, WindowSigns
 from .prices import bare_name, context_window, names_window
 
@@ -22,6 +24,12 @@ USUAL: Final = (
 )
 """Sizes that windows have."""
 
+LARGEST_BESIDE: Final = 100_000
+"""System prompt and tools hardly ever take more tokens than this."""
+
+_LARGEST: Final = 2_000_000
+"""Hardly any window is larger."""
+
 _FAR_LESS: Final = 0.5
 """Clients compact when most of the window is full. One that did so below this part of the listed window had another."""
 
@@ -31,12 +39,24 @@ def signs_of(transcript: Transcript) -> WindowSigns:
     model = transcript.model
     sent = [usage.input_tokens for usage in transcript.usages if _is_same(usage.model, model)]
     found = [signs for signs in transcript.window_signs if _is_same(signs.model, model)]
+    used, most = [*sent, *(signs.used for signs in found)], most_sent(transcript)
+    if max(used, default=0) > most and not any(is_marked(block.content) for _, block in transcript.blocks()):
+        used = [tokens for tokens in used if tokens <= most]  # Nothing went from the file: so much was never sent.
     return WindowSigns(
         model,
-        max([*sent, *(signs.used for signs in found)], default=0),
+        max(used, default=0),
         max((signs.compacted_at for signs in found), default=0),
         max((signs.named for signs in found), default=0),
     )
+
+
+def most_sent(transcript: Transcript) -> float:
+    """The most tokens that a request can have had: no more than the largest windows hold, or than the file has bytes,
+    with system prompt and tools.
+
+    What a conversation that begins in its middle took before is not in the file.
+    """
+    return inf if transcript.begins_in_middle else max(_LARGEST, len(transcript.source.data) + LARGEST_BESIDE)
 
 
 def window_size(model: str | None, signs: WindowSigns) -> tuple[int | None, str]:

@@ -275,7 +275,7 @@ class Course:
         if keeps_all(config):
             return KEEPS_ALL
         if config.mode == "batch" and self.bench.is_up_to_date:
-            return "the conversation has not continued since the last summary"
+            return "no more turns follow the last summary than when it was written"
         return ""
 
     def _settled(self, pass_id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:

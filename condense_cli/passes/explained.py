@@ -32,7 +32,7 @@ Address = tuple[int, int]
 Lines = Mapping[Address, Sequence[ReasonedLine]]
 """The lines of blocks that were cut, by the block."""
 
-_SHORTEST: Final = 3
+SHORTEST: Final = 3
 """Shorter lines, such as a closing bracket, are in any text."""
 
 _PICKING: Final = frozenset({EXTRACT, SUMMARIZE})
@@ -89,7 +89,7 @@ def lines_between(
             if id(raw) in now:
                 for key, was, text in _left(position, number, block, now[id(raw)]):
                     if text is None and (message.index, number) in places:
-                        own = [line for line in was.split("\n") if line in picked and len(line.strip()) >= _SHORTEST]
+                        own = [line for line in was.split("\n") if line in picked and len(line.strip()) >= SHORTEST]
                         stay.update(own)
                         text = "\n".join(own) or None
                     left[key] = text

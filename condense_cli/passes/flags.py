@@ -5,7 +5,8 @@ The configuration that ran no longer tells flags from its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter as Tally
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -22,7 +23,8 @@ from .predicates import matches
 from .receipts import PROTECTED, Kept, Receipt
 
 _WILD: Final = frozenset("*?[")
-_WHY_UNCUT: Final = {
+_UNCUT: Final = PROTECTED | {Kept.NOT_SELECTED}
+_WHY_UNCUT: Final[Mapping[Kept | None, str]] = {
     Kept.NOT_SELECTED: "they are the user's own words; name the message to cut them",
     Kept.PINNED: "they are to be kept",
 }
@@ -44,6 +46,12 @@ def name_flags(result: Condensation, overrides: Overrides, configuration: Config
     return replace(result, receipts=receipts, warnings=(*result.warnings, *said))
 
 
+def missed_keeps(selectors: Sequence[str], messages: Sequence[Message]) -> dict[str, str]:
+    """What to say of each selector of --keep that matches nothing here."""
+    said = {selector: why_none(selector, messages) for selector in selectors}
+    return {selector: f"--keep {why}" for selector, why in said.items() if why}
+
+
 def _without_effect(result: Condensation, overrides: Overrides, configuration: Configuration) -> Iterator[str]:
     """Selectors that match nothing here, and cuts that nothing may make."""
     messages = result.before.messages
@@ -56,10 +64,18 @@ def _without_effect(result: Condensation, overrides: Overrides, configuration: C
         if why:
             yield f"{name} {why}"
         elif "cut" in name and not overrides.lossless_only:
-            reasons = {left.get(address) for address in meant([selector], messages)}
-            if reasons <= {*PROTECTED, Kept.NOT_SELECTED}:
-                reason = next(iter(sorted(reason for reason in reasons if reason)))
-                yield f"{name} {brief(selector)} cuts nothing: {_WHY_UNCUT.get(reason, f'it is {reason}')}."
+            reasons = Tally(left.get(address) for address in meant([selector], messages))
+            if reasons.keys() <= _UNCUT:
+                yield f"{name} {brief(selector)} cuts nothing{_why_uncut(reasons)}."
+
+
+def _why_uncut(reasons: Mapping[Kept | None, int]) -> str:
+    """The reason for which all blocks stay, or each with the number of its blocks."""
+    if len(reasons) == 1:
+        (reason,) = reasons
+        return f": {_WHY_UNCUT.get(reason, f'it is {reason}')}"
+    named = {Kept.WORDS if reason is Kept.NOT_SELECTED else reason: number for reason, number in reasons.items()}
+    return f". Blocks kept: {'; '.join(f'{reason} ({number:,})' for reason, number in named.items())}"
 
 
 def _is_for_one(selector: str) -> bool:

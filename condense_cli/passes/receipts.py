@@ -25,6 +25,7 @@ class Kept(StrEnum):
     FIRST = "protected at the start"
     BEFORE_REQUEST = "before the first request"
     FIRST_REQUEST = "part of the user's first request"
+    NEXT_REQUEST = "part of the first request after a summary"
     PINNED = "pinned"
     ANCHOR = "the conversation continues from here"
     RECENT = "among the preserved turns"
@@ -52,9 +53,8 @@ class Kept(StrEnum):
     NEWER_HALF = "in the newer half of the exchanges"
 
 
-PROTECTED: Final = frozenset({
-    Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.FIRST_REQUEST, Kept.PINNED, Kept.RECENT
-})  # fmt: skip
+REQUEST: Final = frozenset({Kept.FIRST_REQUEST, Kept.NEXT_REQUEST})
+PROTECTED: Final = REQUEST | {Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.PINNED, Kept.RECENT}
 
 
 PRELUDE: Final = "lossless-prelude"

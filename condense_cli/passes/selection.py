@@ -139,7 +139,8 @@ def protect(
         # What only its words tell to be no request stays as well: cut, it could be taken for one later.
         for message in filter(_holds_elements, conversation[:request]):
             protected.setdefault(message.index, Kept.BEFORE_REQUEST)
-        protected[conversation[request].index] = Kept.FIRST_REQUEST
+        goes_on = any(message.is_summary for message in conversation[: request + 1])
+        protected[conversation[request].index] = Kept.NEXT_REQUEST if goes_on else Kept.FIRST_REQUEST
     pins = tuple(_pin(pin, messages, count) for pin in configuration.pins)
     if configuration.keep:
         pins += (meaning(configuration.keep, messages),)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from .. import api
 from ..config.models import Configuration
@@ -98,7 +97,7 @@ def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> RowO
 def _worked(work: RowWork, counters: Counters, transcript: Transcript, outcome: RowOutcome) -> bytes | None:
     """The new bytes of a conversation, None where it stays; `outcome` gets the sizes. Raises CondenseError."""
     if work.model is not None:
-        transcript = replace(transcript, model=work.model)
+        transcript = transcript.continued_by(work.model)
     count = counters(transcript)
     factor = factor_of(transcript, count)
     outcome.before = outcome.after = factor.shown(count.transcript(transcript))

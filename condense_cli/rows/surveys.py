@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, Final, Self, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from .. import api
 from ..core.exchanges import calls_by_id
@@ -157,7 +156,7 @@ def weighing(model: str | None, counter: CounterName, how: CountName, found: Con
 
     def weigh(transcript: Transcript, line: int) -> None:
         if model is not None:
-            transcript = replace(transcript, model=model)
+            transcript = transcript.continued_by(model)
         count = counter_of(transcript)
         factor = factor_as(how, transcript, count)
         calls = calls_by_id(transcript.messages)

@@ -34,7 +34,7 @@ EDITOR_KEYS: Final = (
 )
 MARKS: Final = (
     ("K X", "kept and cut by you (lower case: in part)"),
-    ("~ - +", "cut in part, gone, new"),
+    ("~ - +", "cut in part or summarized, gone, new"),
 )
 
 

@@ -10,7 +10,7 @@ from rich._wrap import divide_line
 from rich.cells import cell_len, set_cell_size
 
 from ..passes.meant import Address
-from ..report.page.conversation import UNCHANGED, CutReason, PageBlock, PageMessage
+from ..report.page.conversation import SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
 
 GONE: Final = "red"
@@ -51,7 +51,7 @@ def place_lines(view: View, expanded: Collection[int]) -> list[tuple[ShownPlace,
 
 def _message_line(message: PageMessage, view: View, is_open: bool) -> ShownLine:
     addresses = [(message.number, number) for number in range(len(message.blocks))]
-    mark = "+" if message.is_new else _mark(addresses, message.tokens, view)
+    mark = "+" if message.is_new else _mark(addresses, message.tokens, message.blocks, view)
     fold = " " if len(message.blocks) < 2 else _EXPANDED if is_open else _FOLDED
     role = _ROLES.get(message.role, message.role)[:4]
     label = _label(message.blocks)
@@ -60,13 +60,13 @@ def _message_line(message: PageMessage, view: View, is_open: bool) -> ShownLine:
 
 def _block_line(message: PageMessage, number: int, view: View) -> ShownLine:
     block = message.blocks[number]
-    mark = "+" if message.is_new else _mark([(message.number, number)], block.tokens, view)
+    mark = "+" if message.is_new else _mark([(message.number, number)], block.tokens, [block], view)
     kind = _KINDS.get(block.kind, block.kind)[:8]
     return ShownLine(f"{mark}     .{number:<2} {kind:<8}{_sizes(block.tokens)} {_label([block])}", _style(mark))
 
 
-def _mark(addresses: Sequence[Address], tokens: tuple[int, int], view: View) -> str:
-    """K and X for what a person keeps and cuts, then what happens: - gone, ~ cut in part."""
+def _mark(addresses: Sequence[Address], tokens: tuple[int, int], blocks: Sequence[PageBlock], view: View) -> str:
+    """K and X for what a person keeps and cuts, then what happens: - gone, ~ cut in part or in a summary."""
     if addresses and view.kept.issuperset(addresses):
         return "K"
     if addresses and view.cut.issuperset(addresses):
@@ -76,7 +76,8 @@ def _mark(addresses: Sequence[Address], tokens: tuple[int, int], view: View) -> 
         return "k"
     if view.cut.intersection(addresses):
         return "x"
-    return "-" if before and not after else "~" if after != before else " "
+    is_gone = before and not after and not any(block.outcome == SUMMARIZED for block in blocks)
+    return "-" if is_gone else "~" if after != before else " "
 
 
 def _style(mark: str) -> str:

@@ -160,4 +160,4 @@ class OpenSession:
 
     @cached_property
     def _prices(self) -> PriceSource:
-        return PriceSource.of(self.transcript.model, datetime.now(UTC))
+        return PriceSource.of(self.transcript.model, datetime.now(UTC), lives_hour=self.transcript.lives_hour)

@@ -24,7 +24,6 @@ from condense_cli.providers.window import WindowFlags
 from condense_cli.providers.window import window_of as window_of_model
 from condense_cli.report.costs import facts as costs
 from condense_cli.report.estimate import facts as facts
-from condense_cli.report.estimate.typical import typical_of
 
 NAMES = ["speed", "lossless"]
 
@@ -49,7 +48,7 @@ class Handed:
             self.condensed.append({"transcript": transcript, **options})
             return f"condensed with {options['preset']}"
 
-        def of(model: str | None, when: Any) -> str:
+        def of(model: str | None, when: Any, *, lives_hour: bool) -> str:
             self.priced += [model, when.tzinfo]
             return "the prices"
 
@@ -73,7 +72,7 @@ def test_what_an_estimate_is_built_from(asked: Handed) -> None:
     assert built["encoding"] == encoding_for("gpt-4", "tiktoken")
     assert built["overhead"] == (123, "option")
     assert (built["source"], built["price_source"], built["warnings"]) == ("", "the prices", [])
-    assert built["kept"] == typical_of(NAMES)
+    assert built["kept"] is None
     assert asked.priced == ["gpt-4", UTC]
     expected = {
         "transcript": built["transcript"],

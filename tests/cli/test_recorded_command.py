@@ -155,7 +155,7 @@ def test_money_that_is_unknown_and_ways_that_failed_are_explained(
 ) -> None:
     one = ("evaluate", "--recorded", folder / "one.jsonl", "-j", "1")
     assert "no price" not in condense(*one).text
-    monkeypatch.setattr(prices, "price_of", lambda *_: None)
+    monkeypatch.setattr(prices, "price_of", lambda *_, **__: None)
 
     def fails(*args: object, **options: object) -> None:
         raise BrokenOutputError("It cannot.", "")

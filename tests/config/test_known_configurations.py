@@ -95,7 +95,7 @@ def _operations(asked: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_up_to_date(receipt: PassReceipt) -> bool:
-    return receipt.reason.startswith("the conversation has not continued")
+    return receipt.reason.startswith("no more turns follow the last summary")
 
 
 def _check_individual(found: Condensation, asked: dict[str, Any]) -> None:

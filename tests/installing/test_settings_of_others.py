@@ -79,8 +79,7 @@ def test_nothing_of_others_is_laid_out_anew(own_home: Path, text: str, name: str
         kept = [line for line in text.splitlines(keepends=True)[:5] if "say done" not in line]
         assert all(line.rstrip("\r\n ,}]") in after for line in kept)
     condense("install", name, "--remove", "--yes")
-    if text.strip(" {}"):
-        assert [path.read_bytes().decode() for path in paths] == [text] * len(paths)
+    assert [path.read_bytes().decode() for path in paths] == [text] * len(paths)
 
 
 def test_a_status_line_of_others_stays(own_home: Path) -> None:
@@ -113,6 +112,47 @@ def test_a_configuration_of_codex_is_only_added_to(own_home: Path) -> None:
     path.write_text(path.read_text() + "[mcp_servers.condense.tools.show]\nenabled = true\n\n[hooks.state]\nx = 1\n")
     condense("install", "codex", "--remove", "--yes")
     assert path.read_text() == TOML + "[hooks.state]\nx = 1\n"
+
+
+_EMPTY = [
+    "",
+    "\n\n",
+    "{}",
+    "{ }\n",
+    '{"hooks": {}, "mcpServers": { }}',
+    '{"hooks": {"Stop": [ ], "SessionStart": []}}\n\n',
+]
+
+
+@pytest.mark.parametrize("text", _EMPTY)
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_what_was_empty_is_empty_again(own_home: Path, text: str, name: str) -> None:
+    """Also where it was installed anew in between; without its notes, and where others wrote since, ours goes alone."""
+    file = ".claude/settings.json" if name == "claude-code" else ".codex/hooks.json"
+    path = put(own_home / file, text)
+    state = put(own_home / ".claude.json", text)
+    toml = put(own_home / ".codex" / "config.toml", "# mine" if text else "")
+    for _ in range(2):
+        condense("install", name, "--yes")
+    assert "condense" in path.read_text()
+    condense("install", name, "--remove", "--yes")
+    assert (path.read_text(), state.read_text(), toml.read_text()) == (text, text, "# mine" if text else "")
+
+    condense("install", name, "--yes")
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps({**settings, "model": "opus"}))
+    condense("install", name, "--yes")
+    condense("install", name, "--remove", "--yes")
+    assert json.loads(path.read_text())["model"] == "opus"
+    assert "condense" not in path.read_text()
+
+
+def test_an_installation_without_a_note_is_taken_out_whole(own_home: Path) -> None:
+    """As a version before wrote it: what it changes is not given back, for it is ours."""
+    path = put(own_home / ".claude" / "settings.json", json.dumps(with_hooks({"model": "opus"}, "claude-code")))
+    condense("install", "claude-code", "--yes")
+    condense("install", "claude-code", "--remove", "--yes")
+    assert json.loads(path.read_text()) == {"model": "opus"}
 
 
 def test_broken_settings_are_left_alone(own_home: Path) -> None:

@@ -81,8 +81,11 @@ def test_what_cannot_be_resolved(tmp_path: Path) -> None:
     assert "1 reference restored." in done.text
     assert "1 reference cannot be undone: " in done.text
     assert (tmp_path / "whole.jsonl").read_bytes() == lines([*TWICE, *small[5:]])
-    counts = json.loads(condense("restore", path, "--json").stdout)
+    as_json = condense("restore", path, "--json")
+    counts = json.loads(as_json.stdout)
     assert (counts["resolved"], counts["unresolved"], counts["left_out"]) == (1, 1, 0)
+    for quiet in (as_json, condense("restore", path, "-q")):
+        assert (quiet.status, "1 reference cannot be undone: " in quiet.stderr) == (ExitStatus.INPUT, True)
 
 
 def small_lines(records: list[dict[str, Any]]) -> list[bytes]:

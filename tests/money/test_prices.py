@@ -138,3 +138,35 @@ def test_the_table_says_its_version_and_its_newest_change() -> None:
     assert date(2026, 8, 1) < of.newest_change <= date(2026, 10, 1)
     assert str(of) == f"genai-prices {of.version} up to {of.newest_change}"
     assert str(table(date(2000, 1, 1))) == f"genai-prices {of.version}"
+
+
+def test_what_lives_for_an_hour_has_its_own_price() -> None:
+    price = price_of("claude-opus-4-5", WHEN, lives_hour=True)
+    assert price is not None
+    assert (price.cache_write, known("claude-opus-4-5").cache_write) == (10 / MILLION, Decimal("6.25") / MILLION)
+    assert made_up(input_mtok="5", cache_read_mtok="0.5").cache_write_1h == 10 / MILLION
+    # Where a vendor knows no such thing, it is what a write costs.
+    other = price_of("gpt-5", WHEN, lives_hour=True)
+    assert other is not None
+    assert other.cache_write == other.cache_write_5m == other.input
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "write"),
+    [
+        ("google", "gemini-3-pro", "2"),
+        ("deepseek", "deepseek-chat", "2"),
+        ("x-ai", "grok-4", "2"),
+        ("google", "claude-x", None),
+        ("together", "gemini-x", None),
+    ],
+)
+def test_a_cache_that_fills_by_itself_takes_the_price_of_input(provider: str, model: str, write: str | None) -> None:
+    price = made_up(provider, model, input_mtok="2", cache_read_mtok="0.2")
+    assert price.cache_write == (None if write is None else Decimal(write) / MILLION)
+    assert bool(price.assumed) == (write is not None)
+
+
+def test_the_price_of_gemini_is_whole() -> None:
+    price = known("gemini-2.5-pro")
+    assert (price.cache_write, price.cache_read) == (price.input, price.input / 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import real
 from build import call, condense, cut_to, one_pass, result, text
 from claude_tree import boundary, reply, said, summary
 from helpers import as_lines, condense_process
+from helpers import condense as command
 from rollouts import message
 from rollouts import record as codex_record
 
 from condense_cli import api
-from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.factor import AS_COUNTED, typical_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript, Usage
+from condense_cli.money.windows import signs_of
 from condense_cli.report.costs.usage import InUse, beside_messages, in_use, overhead_of
 
 Json = dict[str, Any]
@@ -195,3 +198,107 @@ def test_check_says_which_it_is(tmp_path: Path) -> None:
     needed = condense_process("run", str(path), "--if-needed", "--context-window", "70000", "--threshold", "90", "-o-")
     assert needed.stdout == path.read_bytes()
     assert "recorded usage" in needed.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "lives_hour"),
+    [
+        ([(0, 900)], True),
+        ([(900, 0)], False),
+        ([(900, 0), (0, 900), (0, 0)], True),  # A request that writes nothing says nothing.
+        ([(0, 900), (900, 10)], False),
+        ([(None, "many")], False),
+        ([], False),
+    ],
+)
+def test_how_long_caches_live_is_recorded(written: list[tuple[Any, Any]], lives_hour: bool) -> None:
+    records = session()
+    answers = [record for record in records if "usage" in record.get("message", {})]
+    for record, (minutes, hour) in zip(answers, written, strict=False):
+        told = {"ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour}
+        record["message"]["usage"]["cache_creation"] = told
+    assert loaded(records).lives_hour is lives_hour
+
+
+def test_a_cache_of_an_hour_costs_more_to_write_anew(tmp_path: Path) -> None:
+    """In the report of a run, in an estimate and in a check; a condensed file tells it still."""
+    one_offs, left = [], []
+    for life in ("5m", "1h"):
+        records = session()
+        for record in records:
+            if "usage" in record.get("message", {}):
+                record["message"]["usage"]["cache_creation"] = {f"ephemeral_{life}_input_tokens": 900}
+        file = tmp_path / f"{life}.jsonl"
+        file.write_text("".join(json.dumps(each) + "\n" for each in records))
+        flags = (file, "--format", "claude-code", "-m", "claude-opus-4-5", "--json")
+        run = command("run", *flags, "-p", "speed", "-o", tmp_path / f"{life}.small.jsonl").json
+        estimate = command("estimate", *flags, "speed").json
+        (option,) = estimate["presets"]
+        assert option["cost"]["one_time"] == run["cost"]["one_time"]
+        assert f"Assumes a warm cache ({'5 minutes' if life == '5m' else 'an hour'}" in run["cost"]["assumptions"][0]
+        assert Decimal(estimate["prices"]["cache_write"]) == Decimal("6.25e-6" if life == "5m" else "1e-5")
+        one_offs.append(Decimal(run["cost"]["one_time"]))
+        left.append(command("check", *flags).json["pays"]["left_percent"])
+        assert api.load(tmp_path / f"{life}.small.jsonl").lives_hour is (life == "1h")
+    # Writing instead of reading: (1.25 - 0.1) and (2 - 0.1) of the price of input.
+    assert one_offs[1] / one_offs[0] == pytest.approx(Decimal("1.9") / Decimal("1.15"))
+    assert left[1] < left[0]
+
+
+@pytest.mark.parametrize("format", ["codex", "claude-code"])
+def test_usage_of_another_model_is_converted(format: str, tmp_path: Path) -> None:
+    """Recorded in tokens of Sonnet 4 and of GPT, asked for Opus 5, which takes more of them for the same text."""
+    recorded = {"codex": "gpt-5.5", "claude-code": "claude-sonnet-4-20250514"}[format]
+    records = session()
+    for record in records:
+        if "usage" in record.get("message", {}):
+            record["message"]["model"] = recorded
+    request = codex_record("response_item", **message("user", "Please look."))
+    lines = [codex_record("session_meta", id="s"), codex_record("turn_context", model=recorded), request]
+    for each in [(1, 9_010, LARGE), (2, 45_000, "a"), (3, 50_300, "b")]:
+        lines += codex_turn(*each)
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(as_lines(lines if format == "codex" else records))
+    flags = ("--format", format, "--context-window", "200k", "--json")
+    own, other = (command("check", file, *flags, *model).json for model in ([], ["-m", "claude-opus-5"]))
+    assert own["used"]["total"] == pytest.approx(50_300, rel=0.01)
+    share = typical_of("claude-opus-5") / typical_of(recorded)
+    assert other["used"]["total"] == pytest.approx(share * own["used"]["total"], rel=0.01)
+    assert other["used"]["overhead"] == pytest.approx(share * own["used"]["overhead"], rel=0.05, abs=500)
+    said = f"The recorded usage is in tokens of {recorded}; it was converted to those of claude-opus-5."
+    assert (said in other["warnings"], own["warnings"]) == (True, [])
+    same, unknown = (command("check", file, *flags, "-m", model).json for model in (recorded, "nobodys-model"))
+    assert same["used"] == own["used"]
+    assert unknown["used"]["total"] == pytest.approx(own["used"]["total"], rel=0.001)
+
+
+def test_usage_that_cannot_be_true_is_doubted_aloud(tmp_path: Path) -> None:
+    request = codex_record("response_item", **message("user", "Please look."))
+    window = codex_record("event_msg", type="task_started", model_context_window=258_000)
+    for tokens, is_doubted in [(4_280_000, True), (250_000, False)]:
+        lines = [
+            codex_record("session_meta", id="s"),
+            window,
+            request,
+            *codex_turn(1, 9_010, "a"),
+            *codex_turn(2, tokens, "b"),
+        ]
+        file = tmp_path / "session.jsonl"
+        file.write_bytes(as_lines(lines))
+        flags = (file, "--format", "codex", "-m", "gpt-5.5", "--json")
+        for found in (command("check", *flags), command("inspect", *flags), command("estimate", *flags, "speed")):
+            said = [
+                each for each in found.json["warnings"] if each.startswith("The recorded usage (4,280,000 tokens) ")
+            ]
+            assert bool(said) == is_doubted
+        assert (command("check", *flags).json["used"]["total_source"] == "estimated") == is_doubted
+
+
+def test_what_was_never_sent_makes_no_window() -> None:
+    """The file is a hundred times smaller, and nothing went from it."""
+    records = session()
+    answers = [record for record in records if "usage" in record.get("message", {})]
+    answers[1]["message"]["usage"] = used(3, 4_280_000)
+    transcript = loaded(records)
+    assert signs_of(transcript).used < 100_000
+    assert found(transcript).source == "recorded usage"  # The newest is another.

@@ -18,6 +18,7 @@ from build import (
     marks,
     openai,
     read_turn,
+    result,
     text,
     user,
 )
@@ -87,7 +88,9 @@ def test_images_and_documents_that_a_summary_stands_for_are_counted_and_told() -
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
     document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x"}}
     turns = [message for n in range(6) for message in read_turn(f"t{n}")]
+    tool = {"type": "tool_reference", "tool_name": "mcp__x__y"}  # No document, though it is counted by an estimate.
     seen = [user([image, image, document, text("See?")]), assistant("I see."), user("Go.")]
+    turns += [assistant([call("search", "ToolSearch")]), user([result("search", [tool])])]
     condensation = batch(
         anthropic(user("Begin."), *turns, *seen), selection={"type": "preserve_recent", "keep_recent_count": 1}
     )
@@ -167,7 +170,7 @@ def test_what_is_summarized_already_is_left_alone() -> None:
     assert not second.changes
     (receipt,) = [receipt for receipt in second.passes if receipt.id == "batch"]
     assert receipt.status is Status.SKIPPED
-    assert "has not continued since the last summary" in receipt.reason
+    assert "no more turns follow the last summary" in receipt.reason
 
 
 def test_nothing_new_in_the_window_is_no_task() -> None:

@@ -169,6 +169,11 @@ def test_a_selector_without_effect_is_warned_of() -> None:
 def test_a_cut_of_what_nothing_may_cut_is_warned_of() -> None:
     said = ran(cut=["0"], keep=["/page/"]).warnings
     assert "--cut 0 cuts nothing: it is part of the user's first request." in said
+    (several,) = [warning for warning in ran(cut=["0:3"], keep=["1:3"]).warnings if "cuts nothing" in warning]
+    assert several.startswith("--cut 0:3 cuts nothing. Blocks kept: ")
+    assert {"part of the user's first request (1)", "pinned (2)"} == {
+        *several.rstrip(".").split("kept: ")[1].split("; ")
+    }
 
 
 @pytest.mark.parametrize("key", ["keep", "cut"])

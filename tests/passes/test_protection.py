@@ -152,6 +152,22 @@ def test_the_first_request(messages: Messages, expected: dict[int, Kept]) -> Non
     assert protected(read(*messages)) == expected
 
 
+def test_a_request_after_a_summary_is_not_called_the_first() -> None:
+    """A client compacted: what the user typed first is no longer there."""
+    first, *rest = read(user([text("So far we did this."), text("Now that.")]), assistant("a"))
+    summary = replace(first, blocks=tuple(replace(block, summarizes=True, injected=True) for block in first.blocks[:1]))
+    own = replace(first, index=1, blocks=first.blocks[1:])
+    assert protected((summary, own, *rest)) == {1: Kept.NEXT_REQUEST}
+    merged = replace(first, blocks=(*summary.blocks, *own.blocks))
+    assert protected((merged, *rest)) == {0: Kept.NEXT_REQUEST}
+
+
+def test_a_list_of_plugins_that_codex_sends_first_is_no_request() -> None:
+    plugins = "<recommended_plugins>\nHere is a list of plugins.\n</recommended_plugins>"
+    messages = read(user([text(plugins), text(REMINDER)]), assistant("a"), user("b"), assistant("c"))
+    assert protected(messages) == {0: Kept.BEFORE_REQUEST, 2: Kept.FIRST_REQUEST}
+
+
 # Nobody answered it: what the user types next is the request.
 @pytest.mark.parametrize("command", [COMMAND, TYPED_BEHIND])
 def test_a_command_that_nobody_answered_is_no_request(command: str) -> None:

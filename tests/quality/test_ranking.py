@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 import real
 from build import one_pass
-from helpers import condense, condense_on_terminal
+from helpers import DATA, condense, condense_on_terminal
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from condense_cli import api
-from condense_cli.config.preset_folders import preset_names
+from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
 from condense_cli.measuring.evaluating import evaluate
+from condense_cli.quality.expected import expected_of
 from condense_cli.report.estimate.ranking import Ranked, beaten, in_order, recommended
-from condense_cli.report.estimate.typical import typical
 
-SMALL, MIDDLE, LARGE = Ranked("small", 100, 70), Ranked("middle", 200, 95), Ranked("large", 300, 99)
+SMALL, MIDDLE, LARGE = Ranked("small", 100, 70, 60), Ranked("middle", 200, 95, 90), Ranked("large", 300, 99, 97)
 
 
 def test_the_smallest_comes_first_and_equal_ones_by_what_they_keep() -> None:
@@ -42,20 +43,16 @@ def test_a_preset_is_beaten_by_one_that_is_no_worse_in_both(other: Ranked, found
     assert beaten([SMALL, MIDDLE, LARGE, other]) == found
 
 
-# Typical figures of two presets say nothing of one transcript: which beats which was measured side by side.
-def test_by_typical_figures_only_those_are_beaten_that_are_as_a_rule() -> None:
-    other = Ranked("other", 150, 60)
-    assert beaten([SMALL, other], {}) == {}
-    assert beaten([SMALL, other], {"small": ["other"]}) == {"other": "small"}
-    assert beaten([SMALL, other], {"other": ["small"]}) == {}, "it leaves more"
-
-
 def test_the_smallest_that_keeps_enough_is_recommended() -> None:
     found = recommended([LARGE, MIDDLE, SMALL], 400)
     assert found is not None
     assert found.preset == "middle"
     assert found.reason.startswith("the smallest that keeps at least 90%")
-    poor = recommended([SMALL, Ranked("poor", 90, 50)], 400)
+    # The lower bound decides, not the figure itself.
+    doubtful = recommended([LARGE, Ranked("doubtful", 150, 95, 68), SMALL], 400)
+    assert doubtful is not None
+    assert doubtful.preset == "large"
+    poor = recommended([SMALL, Ranked("poor", 90, 50, 40)], 400)
     assert poor is not None
     assert (poor.preset, poor.reason.startswith("the one that keeps the most")) == ("small", True)
 
@@ -79,20 +76,32 @@ def estimated(*arguments: str) -> dict[str, Any]:
     return found
 
 
-# The figures that come with the program know every preset, and lossless loses nothing.
 @pytest.mark.slow
-def test_typical_figures_are_shown_as_such() -> None:
-    known = typical()
-    assert sorted(known.presets) == preset_names()
-    assert known.presets["lossless"].low == 100
+def test_what_is_expected_of_this_transcript_is_shown_and_decides() -> None:
     found = estimated()
     left = [option["tokens_after"] for option in found["presets"]]
     assert left == sorted(left)
-    assert found["kept"]["is_typical"]
-    assert {option["preset"]: option["kept"]["cuts"] for option in found["presets"]}.keys() == known.presets.keys()
+    assert found["kept"] == {"cuts": 0, "is_expected": True, "is_typical": False, "transcripts": 1, "date": None}
+    kept = {option["preset"]: option["kept"] for option in found["presets"]}
+    assert kept["lossless"]["low"] == 100
+    assert all(each["low"] <= each["percent"] <= each["high"] for each in kept.values())
+    assert kept["speed"]["percent"] < kept["balanced"]["percent"]
+    assert kept[found["recommended"]["preset"]]["low"] >= 90
     said = condense("estimate", real.SESSION).text
-    assert "the share of what later work needs" in said
-    assert f"Recommended: {found['recommended']['preset']}, " in said
+    assert "what later work is expected to need here" in said
+    assert f"Recommended: {found['recommended']['preset']}, the smallest that is expected to keep" in said
+
+
+def test_more_of_what_is_needed_is_expected_where_more_stays() -> None:
+    """Of two results of the same conversation; what repeats stays needed once, and a list of names is no line."""
+    transcript, count = api.loads(DATA), Counter()
+    whole = transcript.messages
+    half = tuple(message for message in whole if message.index < len(whole) // 2)
+    names = replace(whole[0], blocks=(replace(whole[0].blocks[0], content="src/1.py src/2.py src/3.py"),))
+    found = expected_of(whole, {"whole": whole, "half": half, "none": (), "names": (names,)}, count)
+    assert (found["whole"].percent, found["whole"].low, found["none"].percent) == (100, 100, 0)
+    assert 0 < found["half"].low <= found["half"].percent < 100
+    assert found["names"].percent == 0
 
 
 @pytest.mark.slow
@@ -108,37 +117,29 @@ def test_quality_measures_the_transcript_itself() -> None:
     assert "needs, measured here" in condense("estimate", real.SESSION, "speed", "--quality").text
 
 
-def test_what_is_too_short_to_measure_has_typical_figures_and_says_why(tmp_path: Path) -> None:
+def test_what_is_too_short_to_measure_has_expected_figures_and_says_why(tmp_path: Path) -> None:
     path = real.PROJECT / "sample_transcripts" / "bugfix-messages.jsonl"
     found = condense("estimate", path, "--quality", "--json").json
-    assert found["kept"]["is_typical"]
+    assert found["kept"]["is_expected"]
     assert any("could not be measured" in warning and "8,000" in warning for warning in found["warnings"])
 
 
-# What presets keep on their way to a target is not known of other sessions; measured here it is.
 @pytest.mark.slow
-def test_with_a_target_only_measured_figures_are_shown() -> None:
+def test_with_a_target_the_one_that_keeps_most_is_recommended() -> None:
     target = ("speed", "max", "--target-percent", "40")
-    found = estimated(*target)
-    assert (found["kept"], found["recommended"]) == (None, None)
-    assert "--quality measures how much of what later work needs" in condense("estimate", real.SESSION, *target).text
-    measured = estimated(*target, "--quality")
-    assert measured["recommended"]["preset"] in ("speed", "max")
-    assert all(option["kept"]["percent"] > 0 for option in measured["presets"])
+    for flags in ((), ("--quality",)):
+        found = estimated(*target, *flags)
+        assert found["recommended"]["preset"] in ("speed", "max")
+        assert all(option["kept"]["percent"] > 0 for option in found["presets"])
 
 
-def test_of_other_configurations_nothing_is_typical(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file, a provider, and a preset of the project that has the name of another one."""
+@pytest.mark.slow
+def test_of_other_configurations_as_much_is_known(tmp_path: Path) -> None:
+    """A file and a provider."""
     config = tmp_path / "mine.json"
     config.write_text(json.dumps({"passes": [one_pass()]}))
-    assert estimated(str(config), "--provider", "truncation")["kept"] is None
-    (tmp_path / ".git").mkdir()
-    presets = tmp_path / ".condense" / "presets"
-    presets.mkdir(parents=True)
-    (presets / "speed.json").write_text(config.read_text())
-    monkeypatch.chdir(tmp_path)
-    (option,) = estimated("speed")["presets"]
-    assert option["kept"] is None
+    found = estimated(str(config), "--provider", "truncation")
+    assert all(option["kept"]["percent"] > 0 for option in found["presets"])
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from build import (
     LONG,
@@ -16,15 +18,29 @@ from build import (
     result,
     text,
     user,
-)
+    written,
+)  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from condense_cli import api
+from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import Gap, SummaryMark
+from condense_cli.core.tokens import Counter
+from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.explained import explained
 from condense_cli.report.difference import facts as diffs
 from condense_cli.report.difference.facts import What, line_hunks
+from condense_cli.report.difference.reasons import with_reasons
+from condense_cli.report.page.conversation import SUMMARIZED, conversation_of
 from condense_cli.report.text.labels import readable
+
+BATCH: dict[str, Any] = {
+    "mode": "batch",
+    "selection": {"type": "preserve_recent", "keep_recent_count": 2},
+    "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
+}
 
 LINE_LISTS = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=12)
 
@@ -185,3 +201,63 @@ def test_text_of_the_client_is_named_so() -> None:
         user("Well?"),
     )
     assert [block.kind_label for block in api.diff(before, after).blocks] == ["client text", "user text"]
+
+
+def summarized(rounds: int = 1) -> tuple[Condensation, diffs.Diff]:
+    """A conversation that is summarized again where it went on, and the diff of the last round."""
+    turns = [message for number in range(6) for message in work(number)]
+    result = condense(anthropic(user("Begin."), *turns), one_pass(**BATCH))
+    for number in range(1, rounds):
+        records = [*written(result), *(message for more in range(3) for message in work(10 * number + more))]
+        result = condense(anthropic(*records), one_pass(**BATCH))
+    return result, diffs.compare(result.before, result.transcript, Counter(), AS_COUNTED)
+
+
+def work(number: int) -> list[dict[str, Any]]:
+    said = "".join(f"step {number}: error E{number}{line} in src/part{number}.py\n" for line in range(30))
+    return read_turn(f"t{number}", f"src/part{number}.py", said)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_what_a_summary_has_is_not_gone(rounds: int) -> None:
+    """Its lines are shown as they are there; blocks that went into a second summary are not called removed."""
+    result, diff = summarized(rounds)
+    summary = "\n".join(
+        block.text for message in result.transcript.messages for block in message.blocks if block.summarizes
+    )
+    moved = [block for block in diff.blocks if block.old and not block.new]
+    assert moved
+    assert {block.what for block in moved} == {What.SUMMARIZED}
+    for block in moved:
+        shown = {sign: [line for hunk in block.hunks() if hunk.sign == sign for line in hunk.lines] for sign in " -"}
+        assert all(line in summary.split("\n") for line in shown[" "] if len(line) > 2)
+        assert not any(line in summary.split("\n") for line in shown["-"] if len(line) > 2)
+        assert sorted(shown[" "] + shown["-"]) == sorted(block.before.split("\n"))
+        assert (f"{len([*filter(str.strip, shown[' '])])} line" in block.said) == bool(block.moved_lines)
+    assert any(block.moved_lines for block in moved)
+
+
+def test_a_block_that_was_dropped_beside_a_summary_is_removed() -> None:
+    result, diff = summarized()
+    place = next((block.message, 0) for block in diff.blocks if block.has_moved)
+    receipts = tuple(
+        replace(receipt, operation="drop") if (receipt.message, receipt.block) == place else receipt
+        for receipt in result.receipts
+    )
+    told = with_reasons(diff, replace(result, receipts=receipts))
+    whats = {(block.message, block.what) for block in told.blocks if not block.new}
+    assert (place[0], What.REMOVED) in whats
+    assert What.SUMMARIZED in {what for _, what in whats}
+
+
+def test_a_page_shows_the_lines_that_a_summary_has() -> None:
+    result, _ = summarized()
+    told = explained(result, Counter())
+    page = conversation_of(told, Counter())
+    blocks = [block for message in page.messages for block in message.blocks if block.outcome == SUMMARIZED]
+    stay = [block for block in blocks if any(isinstance(edit, int) and edit > 0 for edit in block.edits)]
+    assert stay
+    for block in blocks:
+        lines = sum(abs(edit) for edit in block.edits if isinstance(edit, int))
+        assert lines == len(block.text.split("\n"))
+    assert all("in the summary" in block.whys.values() for block in stay)

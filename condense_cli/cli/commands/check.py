@@ -115,8 +115,6 @@ def check(
         asked = continuing.window_flags()
         from datetime import UTC, datetime
 
-        from msgspec.structs import replace
-
         from ...config.models import Configuration
         from ...config.user import load_user_configuration
         from ...core.tokens import Counter, encoding_for
@@ -124,7 +122,7 @@ def check(
         from ...money.windows import signs_of
         from ...providers.decision import DecisionReason, decide
         from ...providers.window import window_of
-        from ...report.costs.usage import beside_messages, overhead_of
+        from ...report.costs.usage import beside_messages, overhead_of, remarks_on_usage
         from ...report.lists import check as facts
         from ...report.run.facts import estimated_tokens, to_json
         from ..running.counting import count_asked, factor_for
@@ -136,9 +134,9 @@ def check(
         configuration = settings.configuration if settings else Configuration()
         file = input_file(file, session)
         transcript = read_transcript(file, format_name, lenient)
-        transcript = replace(transcript, model=continuing.model or transcript.model)
+        transcript = transcript.continued_by(continuing.model or transcript.model)
         window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))
-        transcript = replace(transcript, model=window.model)  # It is the one that counts.
+        transcript = transcript.continued_by(window.model)  # It is the one that counts.
         count = Counter.of(transcript, counting.counter or configuration.counter)
         factor = factor_for(how, transcript, count, calls)
         beside, how_known = beside_messages(transcript, count, factor, continuing.overhead_tokens)
@@ -155,7 +153,8 @@ def check(
             encoding=encoding_for(transcript.model, count.counter),
             factor=factor,
             estimated=estimated_tokens(transcript),
-            price=price_of(window.model, datetime.now(UTC), decision.sizes.used),
+            price=price_of(window.model, datetime.now(UTC), decision.sizes.used, lives_hour=transcript.lives_hour),
+            warnings=remarks_on_usage(transcript, count, factor, continuing.overhead_tokens),
         )
         if json:
             write_text(to_json(found))

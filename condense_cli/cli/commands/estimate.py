@@ -150,7 +150,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
 
     Condensing saves tokens on every turn, at a one-time cost: everything after the first change has to be cached again.
     The table shows that cost, after how many turns it has paid for itself, and how much of what later work needs each
-    preset keeps (typical figures; --quality measures this transcript). With --profile or --allow-calls it includes the
+    preset is expected to keep (--quality measures it). With --profile or --allow-calls it includes the
     price of summaries, without calling a model; only --count exact makes a call.
     """
     with exits():
@@ -188,7 +188,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
             return
         transcript = read_transcript(file, printing.format_name, printing.lenient)
         if measuring.model:
-            transcript = replace(transcript, model=measuring.model)
+            transcript = transcript.continued_by(measuring.model)
         counted = counted_transcript(transcript, counter, how, calls)
         found = _estimated(counted, ways, measuring, calls, name_of(file))
         if printing.json:
@@ -211,8 +211,6 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
     from ...report.costs.facts import PriceSource
     from ...report.costs.usage import overhead_of
     from ...report.estimate import facts
-    from ...report.estimate.typical import typical_of
-    from ..running.settings import presets_here
     from ..running.summarizing import summaries_for, summary_use
 
     transcript, count, factor, encoding = counted
@@ -246,8 +244,6 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
         share = None if target is None else target / max(1, before)
         kept, reason = kept_here(transcript, configured, count=count, target=share)
         warnings |= dict.fromkeys([reason] if reason else [])
-    if kept is None and target is None:
-        kept = typical_of(name for name in ways.presets if presets_here().folder_of(name) is None)
     return facts.build(
         transcript,
         found,
@@ -256,7 +252,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
         encoding=encoding,
         overhead=overhead_of(transcript, count, factor, measuring.overhead_tokens),
         source=source,
-        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
         target=target,
         warnings=tuple(warnings),
         kept=kept,

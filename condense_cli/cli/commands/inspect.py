@@ -78,8 +78,6 @@ def inspect(
     position, as in 12.0; condense show prints them.
     """
     with exits():
-        from msgspec.structs import replace
-
         from ...config.models import Configuration
         from ...config.user import load_user_configuration
         from ...money.windows import signs_of
@@ -104,7 +102,7 @@ def inspect(
             return
         transcript = read_transcript(file, format_name, lenient)
         if model:
-            transcript = replace(transcript, model=model)
+            transcript = transcript.continued_by(model)
         _, count, factor, encoding = counted_transcript(transcript, counter, how, calls)
         window = window_of(transcript.model, Configuration(), load_user_configuration(), signs=signs_of(transcript))
         found = inspection.inspect(

@@ -58,7 +58,10 @@ def install(
         steps: Any = import_module(f"...installing.{client.value.replace('-', '_')}", __package__)
         if status:
             raise SystemExit(_say_status(target, list(steps.problems(target))))
-        plan: InstallPlan = steps.removed(target) if remove else steps.installed(target)
+        from ...installing.before_install import forget, given_back, note
+
+        removal: InstallPlan = steps.removed(target)
+        plan: InstallPlan = given_back(removal) if remove else steps.installed(target)
         if not plan.changes:
             typer.echo(
                 "Nothing to change: "
@@ -69,6 +72,10 @@ def install(
             if not dry_run and _is_wanted(yes):
                 for edit in plan.changes:
                     edit.write()
+                if remove:
+                    forget(plan.changes)
+                else:
+                    note(plan.changes, {edit.path for edit in removal.changes})
                 typer.echo("Removed." if remove else "Written. Restart the client to use it.")
         _say_rest(plan, lacks_mcp=not (remove or target.has_mcp))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,12 +62,16 @@ def restore(
         kind = rows_in(file, format_name)
         if kind is not None:
             from ..rows import restore as rows_restore
+            from ..rows.running import bad_rows
 
             found = rows_restore.restore_rows(file, kind, "-" if writes_stdout else output)
             if json:
                 write_text(facts.to_json(rows_restore.as_facts(found, name_of(file))))
             elif not quiet:
                 _show(found, writes_stdout, output, rows_restore.said(found, name_of(file)))
+            if json or quiet:
+                for line in (*bad_rows(found.problems, found.bad, name_of(file)), *_left(found)):
+                    say(line)
             raise SystemExit(int(rows_restore.status_of(found, lenient=lenient)))
         transcript = read_transcript(file, format_name, lenient)
         if writes_stdout or output is not None:
@@ -81,6 +85,9 @@ def restore(
             write_text(_as_json(restored, name_of(file)))
         elif not quiet:
             _show(restored, writes_stdout, None if output in (None, "-") else output)
+        if json or quiet:  # A status that is not 0 needs a reason.
+            for line in _left(restored):
+                say(line)
         raise SystemExit(int(ExitStatus.INPUT if restored.unresolved or restored.elsewhere else ExitStatus.DONE))
 
 
@@ -100,22 +107,22 @@ def _as_json(found: Restoration, source: str) -> str:
     )
 
 
+def _left(found: Restoration | Restored) -> Iterator[str]:
+    """Which references were left, for which the status is not 0."""
+    if found.unresolved:
+        whose = "its lines" if found.unresolved == 1 else "their lines"
+        references = plural(found.unresolved, "reference")
+        yield f"{references} cannot be undone: {whose} were changed or removed; left as is."
+    if found.elsewhere:
+        references = plural(found.elsewhere, "reference")
+        yield f"{references} outside this conversation (other branches, or before a compaction); left as is."
+
+
 def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None, first: Sequence[str] = ()) -> None:
     from ...report.text.visible import visible
 
     lines = [*first, f"{plural(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
-    if found.unresolved:
-        if found.unresolved == 1:
-            lines.append("1 reference cannot be undone: its lines were changed or removed; left as is.")
-        else:
-            lines.append(
-                f"{found.unresolved:,} references cannot be undone: their lines were changed or removed; left as is."
-            )
-    if found.elsewhere:
-        lines.append(
-            f"{plural(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
-            "compaction); left as is."
-        )
+    lines += _left(found)
     if found.look_alikes == 1:
         lines.append("1 line looks like a reference and points to nothing here; it stays as text.")
     elif found.look_alikes:

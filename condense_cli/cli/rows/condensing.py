@@ -15,6 +15,7 @@ from ...calling import OnDemand
 from ...core.factor import factor_as
 from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
+from ...passes.flags import missed_keeps
 from ...rows.arrays import is_array
 from ...rows.condensing import Counters, for_each_row, tallied
 from ...rows.pairs import New
@@ -26,6 +27,7 @@ from ...rows.tally import Tally
 from ...rows.working import flow, results
 from ..console import write_out
 from ..reading import name_of
+from ..running.keeping import nothing_kept
 from ..running.summarizing import SummaryUse, status_of
 from ..running.work import Treatment, Worker
 from ..running.workers import done_to_each, may_call
@@ -51,14 +53,19 @@ class Done(Struct, frozen=True):
     lines: list[bytes]
     tally: Tally
     status: ExitStatus
+    missed: frozenset[str]
 
 
 class RowsOutcome(Struct, frozen=True):
-    """What came of all rows; the status is about the calls of models alone."""
+    """What came of all rows; the status is about the calls of models alone.
+
+    `missed` says of each selector of --keep that matched nothing in any row that it did.
+    """
 
     tally: Tally
     told: SummaryUse
     status: ExitStatus
+    missed: tuple[str, ...] = ()
 
 
 def check_destination(to: Destination) -> None:
@@ -99,14 +106,19 @@ def condense_rows(
     if may_call(calls) and not calls.is_planned:
         jobs = 1
     tally, told, status = Tally(), SummaryUse(), ExitStatus.DONE
+    missed = {*task.treatment.work.overrides.keep}
     with flow(task.file, task.kind, output) as (kind, lines, write):
         do = partial(condense_batch, task, kind)
         for done, told in done_to_each(do, task.treatment, lines, jobs, shared=summaries, spread=results):  # noqa: B007
             tally.add(done.tally)
             status = max(status, done.status)
+            missed &= done.missed
             write(done.lines)
             progress(tally)
-    return RowsOutcome(tally, told, status)
+        said = tuple(f"--keep {selector} matches nothing." for selector in sorted(missed))
+        if said and summaries is None and tally.rows > tally.bad:
+            raise nothing_kept(said)
+    return RowsOutcome(tally, told, status, said)
 
 
 def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summaries: OnDemand, batch: RowLines) -> Done:
@@ -118,9 +130,11 @@ def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summarie
     condensed = Worker(work, treatment.calls, summaries)
     counters = Counters(work.configuration.counter)
     tally = Tally()
+    missed = {*work.overrides.keep}
 
     def condense(transcript: Transcript, line: int) -> New:
         transcript = work.continuing(transcript)
+        missed.intersection_update(missed_keeps([*missed], transcript.messages))
         count = counters(transcript)
         if most is None:
             return tallied(condensed(transcript, count), tally, line)
@@ -133,7 +147,7 @@ def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summarie
     status = status_of(summaries, ExitStatus.DONE, allow_partial=treatment.allow_partial)
     if status is ExitStatus.INTERRUPTED:
         raise KeyboardInterrupt
-    return Done(lines if task.is_written else [], tally, status)
+    return Done(lines if task.is_written else [], tally, status, frozenset(missed))
 
 
 class StandardOutput(BytesIO):

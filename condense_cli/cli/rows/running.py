@@ -20,6 +20,7 @@ from ...storage.processes import usable_processors
 from ..console import console, print_lines, say
 from ..reading import name_of
 from ..running.output import write_report
+from ..running.summarizing import without_effect
 from ..running.work import Treatment
 from .condensing import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
 
@@ -53,10 +54,22 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
         if not (showing.json or showing.quiet):
             lines = lines_of(report, outcome.tally, time.perf_counter() - started, showing)
             _show(report, lines, bad, to)
-    if showing.quiet and not treatment.lenient:  # They are why the status is not 0.
-        for line in bad:
+    status = status_of_rows(outcome, treatment)
+    if status and (showing.quiet or showing.json):  # Nothing else tells the reason on standard error.
+        for line in _why(status, outcome, bad):
             say(f"condense: {line}")
-    return status_of_rows(outcome, treatment)
+    return status
+
+
+def _why(status: ExitStatus, outcome: RowsOutcome, bad: Sequence[str]) -> Sequence[str]:
+    """Why the status of a run on rows is not 0."""
+    match status:
+        case ExitStatus.CALLS_FAILED:
+            return ("Not every summary could be written.", *outcome.told.warnings)
+        case ExitStatus.TARGET_MISSED:
+            return (f"{plural(outcome.tally.missed, 'row')} did not reach the target.",)
+        case _:
+            return bad
 
 
 def status_of_rows(outcome: RowsOutcome, treatment: Treatment) -> ExitStatus:
@@ -91,7 +104,7 @@ def report_of(
         count=treatment.work.count,
         spent=outcome.told.cost,
         summaries=outcome.told.used,
-        warnings=outcome.told.warnings,
+        warnings=(*outcome.told.warnings, *without_effect(treatment.calls, outcome.told)),
         results=results,
     )
 

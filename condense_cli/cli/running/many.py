@@ -19,6 +19,7 @@ from ...storage.processes import in_order, usable_processors
 from ..console import bar, console, print_lines, say
 from ..rows.condensing import RowsOutcome
 from ..rows.running import lines_of, print_set, report_of
+from .keeping import check_keep_in
 from .on_ray import SEVERAL, on_ray
 from .one_of_many import Job, rules_of, work_on
 from .output import write_report
@@ -48,6 +49,7 @@ def run_many(files: list[str], treatment: Treatment, options: RunOptions) -> int
     inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
     if not inputs:
         raise UsageError("No files to condense were found.", "Files end in .json or .jsonl, also .gz and .zst.")
+    check_keep_in(inputs, treatment)
     started = time.perf_counter()
     results, outcome = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing)
     below = {str(each.path): str(each.below) for each in inputs}
@@ -58,7 +60,7 @@ def run_many(files: list[str], treatment: Treatment, options: RunOptions) -> int
         if not (showing.json or showing.quiet):
             lines = lines_of(report, outcome.tally, time.perf_counter() - started, showing)
             _show(report, results, lines, below)
-    if showing.quiet:  # A status that is not 0 needs a reason, as where one file is run.
+    if showing.quiet or showing.json:  # A status that is not 0 needs a reason, as where one file is run.
         for line in _first(_reasons([each for each in results if each.exit_status], below)):
             say(f"condense: {line.removeprefix('* ')}")
     return exit_status(results)

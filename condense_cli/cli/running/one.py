@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from ...core.tokens import Counter
 from ...delivering import Where
+from ...errors import ExitStatus
 from ...report.text.visible import visible
 from ..console import say, tell, write_out
 from ..reading import read_transcript
+from .keeping import check_keep
 from .log import log_run
 from .output import write_report
 from .providing import say_error
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ...delivering import Destination
-    from ...errors import ExitStatus
+    from ...passes.condensation import Condensation
     from ...providers.registry import Registry
     from .options import Showing
     from .progress import Tell
@@ -36,6 +38,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     is_wanted = not (showing.quiet or showing.log_json or treatment.calls.profile or treatment.calls.allow_calls)
     with progress_of(file, is_wanted=is_wanted) as tell_pass:
         transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
+        if work.overrides.keep:
+            check_keep(work.overrides.keep, [transcript.messages])
         if treatment.to is None:
             to.check(transcript)
         count = Counter.of(transcript, work.configuration.counter)
@@ -53,8 +57,11 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         write_out(data)
     written = to.write(data, transcript)
     status = status_of_result(result, summaries, treatment)
+    told = summary_use(summaries, result)
     if not showing.log_json:  # Its line names the error.
         say_error(result)
+        if status and (showing.quiet or showing.json):  # Nothing else tells the reason on standard error.
+            _say_why(status, result, told)
     if showing.is_silent:
         for warning in result.warnings[known:]:  # What was to be kept, by a name that is mistyped, is gone.
             say(f"condense: warning: {visible(warning)}")
@@ -67,7 +74,6 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         from ...passes.explained import explained
 
         result = explained(result, count)
-    told = summary_use(summaries) if summaries.made is not None else SummaryUse()
     ran = Ran(file, treatment, showing, to, result, count, output, written, told)
     if showing.html is not None:
         write_page(showing.html, ran)
@@ -78,6 +84,17 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     if showing.log_json or showing.verbose:
         log_run(result, ran.report, work, status, as_json=showing.log_json)
     return status
+
+
+def _say_why(status: ExitStatus, result: Condensation, told: SummaryUse) -> None:
+    """Say why the status of a run is not 0, where no error of the provider tells it."""
+    from ...report.run.shortcomings import why_status
+
+    if status is ExitStatus.INTERRUPTED:
+        say("condense: Interrupted.")
+    elif result.error is None:
+        for line in (*why_status(result), *(told.warnings if status is ExitStatus.CALLS_FAILED else ())):
+            say(f"condense: {visible(line)}")
 
 
 def progress_of(file: str, *, is_wanted: bool) -> AbstractContextManager[Tell]:

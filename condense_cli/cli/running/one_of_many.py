@@ -18,6 +18,7 @@ from ...core.tokens import Counter
 from ...core.version import __version__
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
+from ...passes.flags import missed_keeps
 from ...rows.condensing import add_conversation
 from ...rows.files import FileResult, FileStatus, FileTokens
 from ...rows.recognising import rows_in
@@ -144,7 +145,8 @@ def _conversation(treatment: Treatment, summaries: OnDemand, job: Job) -> tuple[
     tally = Tally(bytes_before=len(before), bytes_after=len(data))
     add_conversation(result, tally)
     status = status_of_result(result, summaries, treatment)
-    warnings = (*(result.warnings if result.is_needed else ()), *written.warnings)
+    missed = missed_keeps(treatment.work.overrides.keep, transcript.messages)
+    warnings = (*(result.warnings if result.is_needed else ()), *missed.values(), *written.warnings)
     end = FileStatus.UNCHANGED if data == before else FileStatus.DONE
     return _result(job, end, tally, status, _shortcoming(result, status), warnings), tally
 
@@ -174,7 +176,7 @@ def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: RowKind) ->
     tally.problems = [replace(problem, file=str(job.path)) for problem in tally.problems]
     tally.shrunk = []  # Lines say nothing beside those of other files.
     end = FileStatus.DONE if tally.changed else FileStatus.UNCHANGED
-    return _result(job, end, tally, status_of_rows(outcome, treatment), why), tally
+    return _result(job, end, tally, status_of_rows(outcome, treatment), why, outcome.missed), tally
 
 
 def _result(

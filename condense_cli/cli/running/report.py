@@ -18,7 +18,7 @@ from ..console import console, print_paged, say, tell
 from ..reading import name_of
 from .destination import proposal
 from .options import Showing
-from .summarizing import SummaryUse
+from .summarizing import SummaryUse, without_effect
 from .work import Output, Treatment
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Ran(Struct, frozen=True, dict=True):
             yield from growth(self.result.transcript, len(self.output.data))
         yield from self.written.warnings
         yield from self.told.warnings
+        yield from without_effect(self.treatment.calls, self.told)
         if self.result.error is not None:
             yield str(self.result.error)
 
@@ -93,9 +94,9 @@ class Ran(Struct, frozen=True, dict=True):
         from ...report.costs.usage import overhead_of
 
         overhead, _ = overhead_of(result.before, self.count, result.factor, self.treatment.work.overhead_tokens)
-        return cost_of(
-            result, self.count, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), self.told.cost
-        )
+        before = result.before
+        prices = PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
+        return cost_of(result, self.count, overhead, prices, self.told.cost)
 
     @cached_property
     def report(self) -> facts.Report:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ... import calling
-from ...calling import OnDemand
+from ...calling import Calls, OnDemand
 from ...errors import ExitStatus
+from ...passes.summaries import OFFLINE, SUMMARIZE
 
 if TYPE_CHECKING:
     from ...llm.calls import Progress
+    from ...passes.condensation import Condensation
     from ...report.run.facts import Summarized
 
 
@@ -62,18 +64,29 @@ class SummaryUse(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def summary_use(on_demand: OnDemand) -> SummaryUse:
+def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> SummaryUse:
+    """What was used; `result` is the only conversation that came of it, where there is only one."""
     summaries = on_demand.made
     if summaries is None:
         return SummaryUse()
     from ...report.run.summaries import known_cost, summarized
 
+    has_any = result is None or any(receipt.operation == SUMMARIZE for receipt in result.changes)
     without_consent = (
         "Summaries were picked from the text without a model; --profile NAME or --allow-calls lets one write them."
     )
-    warnings = [*([without_consent] if summaries.is_without_consent else ()), *summaries.notes]
+    warnings = [*([without_consent] if summaries.is_without_consent and has_any else ()), *summaries.notes]
+    if result is not None and summaries.needed:
+        warnings.append(summaries.needed)
     used = tuple(summarized(summaries))
     return SummaryUse(used, known_cost(used), tuple(warnings))
+
+
+def without_effect(calls: Calls, told: SummaryUse) -> tuple[str, ...]:
+    """What to say where the profile that --profile names was asked for nothing, neither summaries nor counts."""
+    if calls.profile in (None, OFFLINE) or calls.is_count_asked or told.used:
+        return ()
+    return (f"--profile {calls.profile} had no effect: no summary was asked for.",)
 
 
 def was_interrupted(on_demand: OnDemand) -> bool:

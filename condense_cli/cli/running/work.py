@@ -25,7 +25,7 @@ from ...providers.manager import Sizing
 from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
 from ...providers.window import Window, WindowFlags, window_of
-from ...report.costs.usage import beside_messages
+from ...report.costs.usage import beside_messages, remarks_on_usage
 from .summarizing import status_of, was_interrupted
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Work(Struct, frozen=True):
 
     def continuing(self, transcript: Transcript) -> Transcript:
         """The transcript with the model that will continue it."""
-        return replace(transcript, model=self.model) if self.model else transcript
+        return transcript.continued_by(self.model) if self.model else transcript
 
 
 class Treatment(Struct, frozen=True):
@@ -249,7 +249,9 @@ class Worker:
 
         @cache
         def window() -> Window:
-            return window_of(transcript.model, work.configuration, self._user(), work.asked, signs_of(transcript))
+            found = window_of(transcript.model, work.configuration, self._user(), work.asked, signs_of(transcript))
+            remarks = remarks_on_usage(transcript, count, factor, work.overhead_tokens)
+            return replace(found, warnings=(*found.warnings, *remarks))
 
         def beside() -> tuple[int, str]:
             return beside_messages(transcript, count, factor, work.overhead_tokens)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.transcript import Block, FirstRequest, Message, Usage
 from ..engine.base import INPUT_TOKENS
-from ..engine.usages import SignsReader, recorded
+from ..engine.usages import SignsReader, lives_hour, recorded
 from .tree import Node
 from .turns import SentTurn, TurnLine, conversation
 
@@ -38,7 +38,14 @@ def _usage(position: int, told: Mapping[str, Any] | None, *, is_older: bool = Fa
     usage = told and told["usage"]
     if told and isinstance(usage, dict):
         numbers = [usage.get(key) for key in INPUT_TOKENS]
-        yield from recorded(position, numbers, usage.get("output_tokens"), is_older=is_older, model=told["model"])
+        yield from recorded(
+            position,
+            numbers,
+            usage.get("output_tokens"),
+            is_older=is_older,
+            model=told["model"],
+            lives_hour=lives_hour(usage),
+        )
 
 
 def note_signs(signs: SignsReader, value: Mapping[str, Any], told: Mapping[str, Any] | None) -> None:

@@ -29,6 +29,7 @@ _TAGS: Final = (
     "environment_context",
     "user_instructions",
     "turn_aborted",
+    "recommended_plugins",
     "subagent_notification",
     "skill",
     "task-notification",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -18,15 +18,35 @@ def is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST
 
 
+def lives_hour(usage: Mapping[str, Any]) -> bool | None:
+    """Whether most of what a request wrote to Anthropic's cache lives for an hour; None where it does not say.
+
+    https://platform.claude.com/docs/en/build-with-claude/prompt-caching (1-hour cache duration)
+    """
+    written = usage.get("cache_creation")
+    if not isinstance(written, Mapping):
+        return None
+    told = [written.get(f"ephemeral_{life}_input_tokens") for life in ("5m", "1h")]
+    minutes, hour = (number if isinstance(number, int) else 0 for number in told)
+    return hour > minutes if hour > 0 or minutes > 0 else None
+
+
 def recorded(
-    message: int, sent: Iterable[Any], answered: Any, *, is_older: bool = False, model: Any = None
+    message: int,
+    sent: Iterable[Any],
+    answered: Any,
+    *,
+    is_older: bool = False,
+    model: Any = None,
+    lives_hour: bool | None = None,
 ) -> Iterator[Usage]:
     """The usage of the request that a message answers, from the parts of what was sent; nothing where none is told."""
     numbers = [number for number in sent if isinstance(number, int) and not isinstance(number, bool)]
     if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= _MOST:
         return
     output = answered if is_count(answered) else 0
-    yield Usage(message, sum(numbers), output, is_older, model if isinstance(model, str) and model else None)
+    model = model if isinstance(model, str) and model else None
+    yield Usage(message, sum(numbers), output, is_older, model, lives_hour)
 
 
 class SignsReader:

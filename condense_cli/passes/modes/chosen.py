@@ -14,7 +14,7 @@ from ...config.models import SummarizationConfig
 from ...core.transcript import BlockKind, Message
 from ...formats import format_named
 from ..draft import Draft
-from ..receipts import Kept
+from ..receipts import REQUEST, Kept
 from ..selection import Selected
 
 
@@ -41,7 +41,7 @@ def choose(draft: Draft, config: SummarizationConfig, selected: Selected) -> Cho
     said = [position for position, is_summary in window.items() if not is_summary]
     at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
     # A new summary in front of the first request would be taken for the request itself as soon as it is answered.
-    request = next((p for p, m in enumerate(messages) if protection.messages.get(m.index) is Kept.FIRST_REQUEST), 0)
+    request = next((p for p, m in enumerate(messages) if protection.messages.get(m.index) in REQUEST), 0)
     stay: dict[int, Kept] = {}
     chosen = set()
     for position, message in enumerate(messages):

@@ -32,8 +32,11 @@ class PriceSource(Struct, frozen=True):
     table: str
 
     @classmethod
-    def of(cls, model: str | None, when: datetime) -> PriceSource:
-        return cls(lambda tokens: prices.price_of(model, when, tokens), str(prices.table(when.date())))
+    def of(cls, model: str | None, when: datetime, *, lives_hour: bool = False) -> PriceSource:
+        """`lives_hour`: what is written to the cache lives for an hour."""
+        return cls(
+            lambda tokens: prices.price_of(model, when, tokens, lives_hour=lives_hour), str(prices.table(when.date()))
+        )
 
 
 def rewrite_of(result: Condensation, count: Counter, overhead: int) -> PrefixRewrite:
@@ -94,8 +97,9 @@ def assumptions(price: Price | None) -> list[str]:
         return []
     if price.cache_read is None:
         return ["No price for cached input is known, so each turn is charged at the full input price."]
-    sentences = ["Assumes a warm cache (5 minutes); with a cold one, condensing pays at once."]
-    if price.cache_write_5m is None:
+    life = "an hour, as the file records" if price.lives_hour and price.cache_write_1h is not None else "5 minutes"
+    sentences = [f"Assumes a warm cache ({life}); with a cold one, condensing pays at once."]
+    if price.cache_write is None:
         sentences.append("No price for cache writes is known, so the one-time cost is unknown.")
     return [
         *sentences,

@@ -48,7 +48,7 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
     if cost.prices is None:
         return ""
     if cost.next_turn_before is None:
-        return unknown_price(cost.prices, model)
+        return unknown_price(model, cost.prices)
     if not is_changed:
         return f"Next turn: {dollars(cost.next_turn_before)}."
     pays = {
@@ -64,7 +64,8 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
     )
 
 
-def unknown_price(table: str, model: str | None) -> str:
+def unknown_price(model: str | None, table: str = "") -> str:
+    """Why there are no costs, and how to name a model whose price is in the table."""
     if model is None:
         return "The model is unknown, so its price is too. Name it with --model."
-    return f"The price of {model} is not known ({table})."
+    return f"The price of {model} is not known ({table}). --model NAME counts and prices the session as another one's."

@@ -7,13 +7,15 @@ from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ...core.factor import Factor
+from ...core.factor import Factor, family_of, typical_of
 from ...core.markers import is_marked, parse_summary
-from ...core.tokens import Counter
+from ...core.tokens import Counter, encoding_for
 from ...core.transcript import STANDING_ROLES, FirstRequest, Message, Role, Transcript, Usage
 from ...formats import format_named
 from ...money.prices import context_window
+from ...money.windows import LARGEST_BESIDE, most_sent, signs_of
 
 RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"
@@ -26,8 +28,8 @@ _SMALLER: Final = 0.9
 """A request that takes less than this part of the one before it was sent after something had gone. Old thinking, which
 the API leaves out by itself, makes less of a difference."""
 
-_LARGE: Final = 100_000
-"""System prompt and tools hardly ever take more tokens than this."""
+_OVER_WINDOW: Final = 1.1
+"""A client may name what it fills of a window as the window."""
 
 _MOST_BESIDE: Final = 60_000
 """The same beside a summary, which may be all that is left of much more."""
@@ -44,7 +46,7 @@ class InUse(Struct, frozen=True):
 
 def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> InUse:
     """The model's tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
-    usage = _standing(transcript) if given is None else None
+    usage = _converted(_standing(transcript), transcript) if given is None else None
     if usage is None or not _is_believable(usage, transcript, count, factor):
         tokens = factor.shown(count.transcript(transcript))
         return InUse(tokens + overhead_of(transcript, count, factor, given)[0], ESTIMATED)
@@ -55,6 +57,41 @@ def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | 
     return InUse(usage.input_tokens + answered + factor.shown(following), RECORDED)
 
 
+def remarks_on_usage(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> list[str]:
+    """What to say of recorded usage: that it is another model's, or that it cannot be true."""
+    told = _standing(transcript) if given is None else None
+    usage = _converted(told, transcript)
+    if told is None or usage is None:
+        return []
+    if not _is_believable(usage, transcript, count, factor):
+        counted = factor.shown(count.transcript(transcript))
+        return [
+            f"The recorded usage ({told.input_tokens:,} tokens) cannot be right for what the file holds "
+            f"({counted:,} tokens). It was ignored."
+        ]
+    if usage is told:
+        return []
+    return [f"The recorded usage is in tokens of {told.model}; it was converted to those of {transcript.model}."]
+
+
+def _converted(usage: Usage | None, transcript: Transcript) -> Usage | None:
+    """Usage in tokens of the model that goes on, where another one with another tokenizer was asked before."""
+    share = _tokens_for_one(usage.model, transcript.model) if usage else 1.0
+    if usage is None or share == 1:
+        return usage
+    tokens = (round(share * usage.input_tokens), round(share * usage.output_tokens))
+    return replace(usage, input_tokens=tokens[0], output_tokens=tokens[1])
+
+
+def _tokens_for_one(recorded: str | None, model: str | None) -> float:
+    """Tokens of a model for one of another that was recorded, as far as both are known."""
+    if recorded == model or not all(
+        each and (family_of(each) or encoding_for(each).exact) for each in (recorded, model)
+    ):
+        return 1.0
+    return typical_of(model) / typical_of(recorded)
+
+
 def _is_believable(usage: Usage, transcript: Transcript, count: Counter, factor: Factor) -> bool:
     """Whether so much may have been sent: about what stands before, with system prompt and tools.
 
@@ -63,7 +100,19 @@ def _is_believable(usage: Usage, transcript: Transcript, count: Counter, factor:
     sent = [message for message in transcript.messages if message.index < usage.message]
     counted = factor.shown(sum(map(count.message, sent)))
     most = 2 * counted + _MOST_BESIDE if any(map(_has_our_summary, sent)) else None
-    return counted * _LEAST <= usage.input_tokens and (most is None or usage.input_tokens <= most)
+    is_enough = counted * _LEAST <= usage.input_tokens
+    return is_enough and (most is None or usage.input_tokens <= most) and _may_be_sent(usage, transcript, counted)
+
+
+def _may_be_sent(usage: Usage, transcript: Transcript, counted: int) -> bool:
+    """Whether no window, nor the file itself, is far too small for what is said to have been sent."""
+    sent = usage.input_tokens
+    if sent <= 2 * counted + LARGEST_BESIDE:  # Looking the window up takes a fifth of a second.
+        return True
+    signs = signs_of(transcript)
+    window = signs.named or (None if transcript.begins_in_middle else context_window(transcript.model))
+    is_too_small = window is not None and sent > _OVER_WINDOW * window
+    return not is_too_small and sent <= most_sent(transcript)
 
 
 def beside_messages(
@@ -102,13 +151,14 @@ def _recorded_overhead(transcript: Transcript, count: Counter, factor: Factor) -
         sent = tuple(message for message in transcript.messages if message.index < usage.message)
         # Where a summary of ours stands there by now, the usage counted what that took the place of.
         if not any(map(_has_our_summary, sent)):
-            first = None if transcript.begins_in_middle else FirstRequest(sent, usage.input_tokens)
+            first = None if transcript.begins_in_middle else FirstRequest(sent, usage.input_tokens, usage.model)
     if first is None or not _is_beginning(first.messages):
         return None
     counted = factor.shown(sum(map(count.message, first.messages)))
-    if first.input_tokens < counted * _LEAST:
+    took = round(_tokens_for_one(first.model, transcript.model) * first.input_tokens)
+    if took < counted * _LEAST or took > most_sent(transcript):
         return None
-    found = max(0, first.input_tokens - counted)
+    found = max(0, took - counted)
     return None if _fills_window(found, transcript.model) else found
 
 
@@ -122,7 +172,7 @@ def _is_beginning(messages: Sequence[Message]) -> bool:
 
 def _fills_window(tokens: int, model: str | None) -> bool:
     """Whether nothing would be left of the listed window: then a conversation was there that the file does not hold."""
-    if tokens <= _LARGE:  # Looking the window up takes a fifth of a second.
+    if tokens <= LARGEST_BESIDE:  # Looking the window up takes a fifth of a second.
         return False
     window = context_window(model)
     return window is not None and tokens >= window

@@ -72,7 +72,7 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
                 block.what.value,
                 block.label,
                 Pair(block.tokens_before, block.tokens_after),
-                block.reason,
+                block.said,
                 _runs(block) if with_lines else msgspec.UNSET,
                 lines_of(tally(line.why for line in block.lines if line.stays)) if with_lines else msgspec.UNSET,
             )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
+from itertools import groupby
 
 from msgspec import Struct
 
 from ...core.exchanges import calls_by_id
 from ...core.factor import Factor
 from ...core.markers import content_hash, parse_gap
+from ...core.plurals import plural
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
 from ...core.transcript import Block, BlockKind, Message, Role, Transcript
 from ...extractive.reasons.reason import LineReason, ReasonedLine
 from ...lossless.references import parse_reference
+from ...passes.explained import SHORTEST
 from ...toolcalls.tools import arguments_of, string_values
 from ..run.facts import estimated_tokens
 from ..text.labels import call_label, kind_label, readable
@@ -46,7 +49,7 @@ class BlockDiff(Struct, frozen=True, dict=True):
 
     A report shows few of many: what is said about one is worked out when somebody asks. `calls` are those of both
     transcripts, by their ids. Where somebody asked, `lines` say why single lines went or stayed, or `reason` why the
-    block was changed.
+    block was changed. One that `is_summarized` is gone from its place; `in_summaries` are the lines of the summaries.
     """
 
     message: int
@@ -60,6 +63,7 @@ class BlockDiff(Struct, frozen=True, dict=True):
     is_summarized: bool = False
     lines: tuple[ReasonedLine, ...] = ()
     reason: str = ""
+    in_summaries: frozenset[str] = frozenset()
 
     @cached_property
     def what(self) -> What:
@@ -91,7 +95,28 @@ class BlockDiff(Struct, frozen=True, dict=True):
             return self.old.content == "{}" if self.old.is_object else not self.before
         return not (self.old and self.old.content)
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether a summary is in its place, with whatever lines of it."""
+        return self.is_summarized and self.new is None
+
+    @property
+    def said(self) -> str:
+        """Why it was changed, and how many of its lines a summary has."""
+        stay = self.moved_lines
+        return "; ".join(filter(None, (self.reason, f"{plural(stay, 'line')} of it in the summary" if stay else "")))
+
+    @cached_property
+    def moved_lines(self) -> int:
+        """How many lines, other than blank ones, a summary has."""
+        if not self.has_moved:
+            return 0
+        return sum(bool(line.strip()) for hunk in self.hunks() if hunk.sign == " " for line in hunk.lines)
+
     def hunks(self) -> list[Hunk]:
+        """What became of its lines; those that a summary has are not gone."""
+        if self.has_moved:
+            return list(moved_hunks(_lines(self.before), self.in_summaries))
         return list(line_hunks(_lines(self.before), _lines(self.after)))
 
     def why(self, hunk: Hunk) -> list[LineReason]:
@@ -137,11 +162,12 @@ def compare(before: Transcript, after: Transcript, count: Counter, factor: Facto
 
     calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
     aligned = list(_aligned(before.messages, after.messages))
-    has_summary = any(new is not None and new.is_summary and old is None for old, new in aligned)
+    summaries = [new for old, new in aligned if new and new.is_summary and not (old and _content(old) == _content(new))]
+    in_summaries = lines_of_summaries(summaries)
     blocks = [
         difference
         for old, new in aligned
-        for difference in _compare_messages(old, new, calls, size, has_summary=has_summary)
+        for difference in _compare_messages(old, new, calls, size, in_summaries if summaries else None)
     ]
     own = Encoding(count.encoding, exact=True, counter=count.counter)
     return Diff(
@@ -202,9 +228,9 @@ def _compare_messages(
     new: Message | None,
     calls: dict[str, Block],
     size: Callable[[Block], int],
-    *,
-    has_summary: bool,
+    in_summaries: frozenset[str] | None,
 ) -> Iterator[BlockDiff]:
+    """The blocks of a message that differ. `in_summaries` are the lines of new summaries, None where there is none."""
     if old is new:
         return
     message = old or new
@@ -229,7 +255,8 @@ def _compare_messages(
             before,
             after,
             calls,
-            is_summarized=has_summary and (new is None or block.summarizes),
+            is_summarized=in_summaries is not None and (new is None or block.summarizes),
+            in_summaries=in_summaries or frozenset(),
         )
 
 
@@ -253,6 +280,26 @@ def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
         seen[key] = seen.get(key, -1) + 1
         keys.append((*key, seen[key]))
     return keys
+
+
+def lines_of_summaries(messages: Iterable[Message]) -> frozenset[str]:
+    """The lines of all summaries among some messages."""
+    return frozenset(
+        line for message in messages for block in message.blocks if block.summarizes for line in block.text.split("\n")
+    )
+
+
+def moved_hunks(lines: Sequence[str], in_summaries: Container[str]) -> Iterator[Hunk]:
+    """Lines of what a summary took the place of: those that it has stay. Short ones go with the line before them."""
+    fates: list[bool] = []
+    for line in lines:
+        is_told = line in in_summaries if len(line.strip()) >= SHORTEST else bool(fates) and fates[-1]
+        fates.append(is_told)
+    start = 0
+    for stays, run in groupby(fates):
+        end = start + len(list(run))
+        yield Hunk(" " if stays else "-", start + 1, tuple(lines[start:end]))
+        start = end
 
 
 def _what(old: Block | None, new: Block | None) -> What:

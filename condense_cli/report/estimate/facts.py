@@ -19,10 +19,11 @@ from ...money.windows import signs_of, window_size
 from ...passes.condensation import Condensation
 from ...passes.receipts import Status
 from ...passes.reconcile import REFER
+from ...quality.expected import expected_of
 from ...quality.kept import KeptShare
 from ..costs.facts import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from ..costs.text import digits
-from ..costs.usage import GIVEN, in_use
+from ..costs.usage import GIVEN, in_use, remarks_on_usage
 from ..run.facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
 from ..run.shortcomings import of_another
 from ..run.summaries import known_cost
@@ -138,15 +139,20 @@ def build(
     bare = count.transcript(transcript)
     tokens, estimated = factor.shown(bare), factor.shown(estimated_tokens(transcript))
     price = price_source.price_for(tokens + overhead[0])
-    used = in_use(transcript, count, factor, overhead[0] if overhead[1] == GIVEN else None)
-    known = dict(kept.presets) if kept else {}
-    known |= {name: _ALL for name, result, _ in condensations if kept and not _loses(result)}
+    given = overhead[0] if overhead[1] == GIVEN else None
+    used = in_use(transcript, count, factor, given)
+    if kept is None:
+        kept = _expected(transcript, condensations, count)
+    known = dict(kept.presets)
+    known |= {name: _ALL for name, result, _ in condensations if known and not _loses(result)}
     ranked = in_order([
-        Ranked(name, result.shown_after, known[name].percent if name in known else None)
+        Ranked(name, result.shown_after, known[name].percent, known[name].low)
+        if name in known
+        else Ranked(name, result.shown_after, None)
         for name, result, _ in condensations
     ])  # fmt: skip
     places = {each.preset: place for place, each in enumerate(ranked)}
-    losers = beaten(ranked, kept.beats if kept else None)
+    losers = beaten(ranked)
     return Estimate(
         version=SHAPE,
         condense=__version__,
@@ -178,12 +184,25 @@ def build(
             for name, result, summaries in sorted(condensations, key=lambda found: places[found[0]])
         ],
         assumed=assumptions(price),
-        warnings=[*transcript.warnings, *of_another(encoding), *warnings],
+        warnings=[
+            *transcript.warnings,
+            *remarks_on_usage(transcript, count, factor, given),
+            *of_another(encoding),
+            *warnings,
+        ],
         target=target,
         same=_same(condensations),
-        kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
-        recommended=recommended(ranked, tokens, target, is_typical=bool(kept and kept.source.is_typical)),
+        kept=kept.source if any(each.kept is not None for each in ranked) else None,
+        recommended=recommended(ranked, tokens, target, is_expected=kept.source.is_expected),
     )
+
+
+def _expected(
+    transcript: Transcript, condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]], count: Counter
+) -> KeptFigures:
+    """What each is expected to keep of what work on this transcript needs later."""
+    after = {name: result.transcript.messages for name, result, _ in condensations if _loses(result)}
+    return KeptFigures(KeptSource(0, is_expected=True), expected_of(transcript.messages, after, count) if after else {})
 
 
 def _loses(result: Condensation) -> bool:
@@ -238,6 +257,6 @@ def _prices(price: Price, table: str, window: int | None) -> Prices:
         digits(price.input),
         as_money(price.output),
         as_money(price.cache_read),
-        as_money(price.cache_write_5m),
+        as_money(price.cache_write),
         window,
     )

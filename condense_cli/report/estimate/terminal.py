@@ -119,7 +119,7 @@ def sentences(estimate: Estimate) -> Iterator[str]:
     )
     yield carried(before.overhead, before.overhead_source)
     if prices is None:
-        yield unknown_price(estimate.presets[0].cost.prices or "", estimate.model)
+        yield unknown_price(estimate.model, estimate.presets[0].cost.prices or "")
     else:
         if prices.window:
             yield _window(estimate, prices.window)
@@ -141,14 +141,14 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
         if option.beaten_by:
             by.setdefault(option.beaten_by, []).append(option.preset)
     for better, presets in by.items():
-        usually = "usually " if source and source.is_typical else ""
-        yield f"* {better} is no larger than {' and '.join(presets)}, and {usually}keeps no less."
+        keeps = "is expected to keep" if source and source.is_expected else "keeps"
+        yield f"* {better} is no larger than {' and '.join(presets)}, and {keeps} no less."
     if source is None:
         if len(estimate.presets) > 1:
             yield "--quality measures how much of what later work needs each one keeps."
-    elif source.is_typical:
-        yield "Keeps: the share of what later work needs (in brackets: 8 of 10 cuts)."
-        yield f"Measured on {source.transcripts} other sessions ({source.date}); --quality measures this one."
+    elif source.is_expected:
+        yield "Keeps: what later work is expected to need here (in brackets: 8 of 10 cases)."
+        yield "--quality measures it instead."
     else:
         yield "Keeps: the share of what later work needs, measured here (brackets: all cuts)."
         yield f"Measured at {plural(source.cuts, 'point')}: what came after it, looked up in the condensed part."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,6 @@ import msgspec
 from msgspec import Struct
 
 from ...quality.kept import KeptShare
-from .ranking import KeptFigures, KeptSource
 
 FILE: Final = Path(__file__).with_name("typical_presets.json")
 
@@ -27,13 +25,6 @@ class Typical(Struct, frozen=True):
     cuts: int
     presets: dict[str, KeptShare]
     beats: dict[str, list[str]]
-
-
-def typical_of(presets: Iterable[str]) -> KeptFigures:
-    """The figures of these presets, which are the package's own."""
-    found = typical()
-    known = {name: found.presets[name] for name in presets if name in found.presets}
-    return KeptFigures(KeptSource(True, found.transcripts, found.cuts, found.date), known, found.beats)
 
 
 def typical() -> Typical:

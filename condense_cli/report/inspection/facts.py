@@ -15,7 +15,7 @@ from ...core.transcript import Block, BlockKind, Message, Role, Transcript
 from ...lossless.decode import decode
 from ...money.windows import signs_of, window_size
 from ...toolcalls.tools import path_argument
-from ..costs.usage import in_use, overhead_of
+from ..costs.usage import in_use, overhead_of, remarks_on_usage
 from ..run.facts import SHAPE, Counting, estimated_tokens
 from ..run.shortcomings import of_another
 from ..run.slimming import Slim, slim_of
@@ -182,7 +182,11 @@ def inspect(
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
         unknown_kinds=dict(transcript.unknown),
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
-        warnings=[*transcript.warnings, *of_another(encoding)],
+        warnings=[
+            *transcript.warnings,
+            *remarks_on_usage(transcript, count, factor, overhead_tokens),
+            *of_another(encoding),
+        ],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -101,6 +101,7 @@ def build(
     factor: Factor,
     estimated: int,
     price: Price | None,
+    warnings: Sequence[str] = (),
 ) -> Check:
     """`overhead` is (tokens, where that is known from), `origin` tells where a key of the configuration is from.
 
@@ -129,7 +130,7 @@ def build(
         Threshold(sizes.threshold, window.threshold_source or origin("auto_condense_context_percent")),
         decision.limit,
         sizes.reserved,
-        [*window.warnings, *of_another(encoding), *_hints(decision)],
+        [*window.warnings, *warnings, *of_another(encoding), *_hints(decision)],
         _above(window, origin),
         _pays(price),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from ...passes.condensation import Condensation
 from ...passes.receipts import Receipt
 from ...passes.reconcile import REFER
 from ...passes.summaries import SUMMARIZE
-from ..difference.facts import line_hunks
+from ..difference.facts import line_hunks, lines_of_summaries, moved_hunks
 from ..text.labels import call_label, operation_label, readable
 from ..text.reasons import lines_text, receipt_text
 from ..text.visible import visible
@@ -25,11 +25,12 @@ _LABEL: Final = 160
 """Characters of a label: a line of a wide window."""
 
 UNCHANGED: Final = "unchanged"
+SUMMARIZED: Final = "summarized"
 _ADDED: Final = "added"
 _REMOVED: Final = "removed"
 _OUTCOMES: Final = {
     REFER: "reference",
-    SUMMARIZE: "summarized",
+    SUMMARIZE: SUMMARIZED,
     "truncate": "truncated",
     "extract": "shortened",
     "suppress": _REMOVED,
@@ -127,6 +128,7 @@ def _sizes(aligned: Sequence[AlignedMessage], result: Condensation, count: Count
 class _Builder:
     def __init__(self, result: Condensation, aligned: Sequence[AlignedMessage]) -> None:
         self._result = result
+        self._in_summaries = lines_of_summaries(result.transcript.messages)
         self._links: PageLinks = find_links(result.transcript.messages)
         self._calls = {**calls_by_id(result.transcript.messages), **calls_by_id(result.before.messages)}
         self._receipts: dict[Position, list[Receipt]] = {}
@@ -169,19 +171,26 @@ class _Builder:
         assert shown is not None
         receipts = [] if message.is_new else self._receipts.get((message.message.index, block.number), [])
         call = self._calls.get(shown.answers or "", shown)
-        edits, text = _edits(block), visible(readable(shown))
+        outcome = _outcome(block, receipts)
+        has_moved = block.after is None and outcome == SUMMARIZED
+        edits, text = _edits(block, self._in_summaries if has_moved else ()), visible(readable(shown))
         return PageBlock(
             f"{_id(message)}-{block.number}",
             shown.kind.value,
             tokens,
-            _outcome(block, receipts, is_changed=bool(edits)),
+            _outcome(block, receipts) if edits or block.before is None else UNCHANGED,
             visible(call.tool or shown.tool or ""),
             visible(" ".join(call_label(shown, self._calls)[: 2 * _LABEL].split())[:_LABEL]),
             text,
             edits,
             self._reasons(receipts),
             self._links_of(block.position) if block.position is not None else {},
-            _whys(edits, text.split("\n"), self._result.lines.get((message.message.index, block.number), ())),
+            _whys(
+                edits,
+                text.split("\n"),
+                self._result.lines.get((message.message.index, block.number), ()),
+                has_moved=has_moved,
+            ),
         )
 
     def _reasons(self, receipts: Sequence[Receipt]) -> list[int]:
@@ -217,14 +226,15 @@ def _id(message: AlignedMessage) -> str:
     return f"new{position[0]}"
 
 
-def _edits(block: AlignedBlock) -> Edits:
-    """The edits of a block; none where it reads as before, or was not there."""
+def _edits(block: AlignedBlock, in_summaries: Container[str]) -> Edits:
+    """The edits of a block; none where it reads as before, or was not there. Lines that a summary has stay."""
     old, new = block.before, block.after
     if old is None or (new is not None and (old is new or readable(old) == readable(new))):
         return []
     lines = visible(readable(old)).split("\n")
     if new is None:
-        return [-len(lines)]
+        moved = moved_hunks(readable(old).split("\n"), in_summaries)
+        return [len(hunk.lines) if hunk.sign == " " else -len(hunk.lines) for hunk in moved]
     edits: Edits = []
     for hunk in line_hunks(lines, visible(readable(new)).split("\n")):
         match hunk.sign:
@@ -237,25 +247,26 @@ def _edits(block: AlignedBlock) -> Edits:
     return edits
 
 
-def _whys(edits: Edits, lines: Sequence[str], found: Sequence[ReasonedLine]) -> dict[str, str]:
-    """Why the lines of each edit went or stayed, by its number, where a run was asked for that."""
+def _whys(
+    edits: Edits, lines: Sequence[str], found: Sequence[ReasonedLine], *, has_moved: bool = False
+) -> dict[str, str]:
+    """Why the lines of each edit went or stayed, by its number, where a run was asked for that, or where they are."""
     known = {stays: {visible(line.text): line.why for line in found if line.stays is stays} for stays in (True, False)}
     whys, at = {}, 0
-    for number, edit in enumerate(edits if found else ()):
+    for number, edit in enumerate(edits if found or has_moved else ()):
         if isinstance(edit, int):
             part = lines[at : at + abs(edit)]
             why = lines_text(known[edit > 0][line] for line in part if line in known[edit > 0])
             at += abs(edit)
+            why = "in the summary" if has_moved and edit > 0 else why
             if why:
                 whys[str(number)] = why
     return whys
 
 
-def _outcome(block: AlignedBlock, receipts: Sequence[Receipt], *, is_changed: bool) -> str:
+def _outcome(block: AlignedBlock, receipts: Sequence[Receipt]) -> str:
     if block.before is None:
         return _ADDED
-    if not is_changed:
-        return UNCHANGED
     operations = [receipt.operation for receipt in receipts if receipt.is_change]
     outcome = _OUTCOMES.get(operations[-1], "changed") if operations else "changed"
-    return _REMOVED if block.after is None and outcome != _OUTCOMES[SUMMARIZE] else outcome
+    return _REMOVED if block.after is None and outcome != SUMMARIZED else outcome

@@ -121,4 +121,4 @@ def _notes(report: Report) -> Iterator[str]:
         yield f"Prices: {cost.prices}."
         yield from cost.assumed
     elif cost.prices is not None:
-        yield unknown_price(cost.prices, report.model)
+        yield unknown_price(report.model, cost.prices)

@@ -9,6 +9,7 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
+from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...core.transcript import BlockKind
 from ...passes.condensation import Condensation
@@ -55,8 +56,13 @@ def render_largest(blocks: Sequence[BlockDiff], result: Condensation, width: int
         yield _line(block, width)
 
 
+def sizes_of(block: BlockDiff) -> str:
+    """Tokens before and after; those of a summary that has it in it are told with the summary."""
+    return f"{block.tokens_before:,} → {'summary' if block.has_moved else f'{block.tokens_after:,}'}"
+
+
 def _heading(block: BlockDiff, number: str, width: int) -> Text:
-    tokens = f"  {block.tokens_before:,} → {block.tokens_after:,}"
+    tokens = f"  {sizes_of(block)}"
     is_call = block.kind is BlockKind.TOOL_CALL
     kind = " (parameters)" if is_call else ""
     name = visible(block.label or block.kind_label)
@@ -81,12 +87,15 @@ def _line(block: BlockDiff, width: int) -> Text:
     plain = [" ".join(_RULE.sub("", line).split()) for line in lines]
     first = next(filter(_is_telling, plain), "") or next(filter(None, plain), "")
     first = first or (block.old.api_type if block.old else "")
+    if not lines and block.moved_lines:
+        return Text(f"  all {plural(block.moved_lines, 'line')} of it in the summary"[:width], style="dim")
     text = Text("  - ", style="red")
     text.append(visible(first))
     why = main_reason(why for hunk in gone for why in block.why(hunk)) or block.reason.partition(",")[0]
     why = why or _INSIDE  # Reasons are of whole lines; of this one a part stayed.
     more = f"{len(lines) - 1:,} more" if len(lines) > 1 else ""
-    said = visible(": ".join(filter(None, (more, why))))
+    in_summary = f"{plural(block.moved_lines, 'line')} in the summary" if block.moved_lines else ""
+    said = visible("; ".join(filter(None, (": ".join(filter(None, (more, why))), in_summary))))
     if said:
         text.truncate(max(_LEAST_SHOWN, width - cell_len(said) - 3), overflow="ellipsis")
         text.append(f" … {said}", style="dim")

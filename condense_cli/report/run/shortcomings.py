@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter as Reasons
-from collections.abc import Sized
+from collections import defaultdict
+from collections.abc import Iterator, Sized
 from typing import Final
 
 from ...core.markers import parse_summary
@@ -56,10 +57,8 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     if condensation.is_target_missed:
         found.append(_missed(condensation))
     found += _not_told(condensation)
-    refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
-    for why, number in refused.most_common(3):
-        blocks = plural(number, "block")
-        found.append(f"Not summarized, so left unchanged: {blocks} ({why.removesuffix('.')}).")
+    refused = [*_not_summarized(condensation)]
+    found += refused
     if condensation.changes or refused or not condensation.is_needed or condensation.error:
         return found
     if condensation.was_within_target:
@@ -83,6 +82,29 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     return found
 
 
+def why_status(condensation: Condensation) -> list[str]:
+    """What a run missed that its status tells of: the target, and blocks without the summary that was asked for."""
+    missed = [_missed(condensation)] if condensation.is_target_missed else []
+    return [*missed, *_not_summarized(condensation)]
+
+
+def _not_summarized(condensation: Condensation) -> Iterator[str]:
+    """What was to be summarized and was not, by the reason. Another step may have cut or dropped it all the same."""
+    places = {(receipt.message, receipt.block) for receipt in condensation.changes}
+    refused: defaultdict[str, dict[tuple[int, int], bool]] = defaultdict(dict)
+    for receipt in condensation.receipts:
+        if receipt.kept is Kept.NO_SUMMARY:
+            place = receipt.message, receipt.block
+            refused[receipt.why.removesuffix(".")][place] = place in places
+    for why, found in sorted(refused.items(), key=lambda each: -len(each[1]))[:3]:
+        blocks, changed = plural(len(found), "block"), sum(found.values())
+        if changed:
+            which = "it" if len(found) == 1 else f"{changed:,} of them"
+            yield f"Not summarized: {blocks} ({why}); another step changed {which}."
+        else:
+            yield f"Not summarized, so left unchanged: {blocks} ({why})."
+
+
 def _not_told(condensation: Condensation) -> list[str]:
     """Images and documents in messages that a summary stands for."""
     blocks = {
@@ -93,7 +115,7 @@ def _not_told(condensation: Condensation) -> list[str]:
     gone = {(receipt.message, receipt.block) for receipt in condensation.changes if receipt.operation == SUMMARIZE}
     lost = [blocks[place] for place in gone & blocks.keys() if blocks[place].estimate]
     images = sum(block.kind is BlockKind.IMAGE for block in lost)
-    documents = sum(block.kind is BlockKind.OPAQUE and not block.injected for block in lost)
+    documents = sum(block.is_document for block in lost)
     told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
     return [f"The summary also replaced {' and '.join(told)}; --keep preserves them."] if told else []
 

@@ -48,7 +48,7 @@ def sentences(used: Sequence[Summarized]) -> Iterator[str]:
         if each.profile == OFFLINE:
             continue
         cached = f" ({each.cached} from the cache)" if each.cached else ""
-        bound = "at most " if each.planned else "at least " if each.at_least else ""
+        bound = "about " if each.planned else "at least " if each.at_least else ""
         cost = "at an unknown cost" if each.cost is None else f"{bound}{dollars(each.cost)}"
         verb = "would be written" if each.planned else "written"
         yield (

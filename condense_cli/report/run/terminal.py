@@ -16,7 +16,7 @@ from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.receipts import PRELUDE, SWITCHED_OFF
 from ...passes.reconcile import REFER
-from ..costs.text import cost_figures
+from ..costs.text import cost_figures, unknown_price
 from ..difference.facts import BlockDiff, Diff, What, compare
 from ..difference.reasons import with_reasons
 from ..text.fitted_table import shortened
@@ -29,7 +29,7 @@ from .contents import Saving
 from .expected import expected_line
 from .explanation import render_receipts
 from .facts import Counting, Report
-from .largest import largest, render_largest
+from .largest import largest, render_largest, sizes_of
 from .shortcomings import NOTHING_MORE, within_target
 from .slimming_text import slim_line
 from .summaries import sentences
@@ -203,8 +203,10 @@ def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
     figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
     for sentence in said:
         yield Text(visible(sentence))
-    if figures and (is_asked or is_known):
-        yield Text(visible(figures), style="bold")
+    if not figures and report.model is None and report.tokens.saved:  # Then the prices were not even loaded.
+        figures = unknown_price(None)
+    if figures:
+        yield Text(visible(figures), style="bold" if is_known else "dim")
     if is_asked and is_known:
         yield Text(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), style="dim")
 
@@ -249,8 +251,8 @@ def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Ite
     """Each block that differs: a heading, then its lines. `lines` limits how many of each run are shown."""
     for block in blocks:
         yield _block_heading(block, width)
-        if block.reason:
-            yield _wrapped(f"    ({block.reason})", width, "dim italic")
+        if block.said:
+            yield _wrapped(f"    ({block.said})", width, "dim italic")
         yield Text("\n").join([*_hunk_lines(block, lines, width), Text()])
 
 
@@ -258,7 +260,7 @@ def _block_heading(block: BlockDiff, width: int) -> Text:
     text = Text()
     text.append(f"message {block.message}", style="bold")
     text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
-    text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
+    text.append(f"  {sizes_of(block)}", style="bold")
     text.append(f"  {block.kind_label}  ", style="dim")
     text.append(shortened(visible(block.label), width - text.cell_len))
     return text

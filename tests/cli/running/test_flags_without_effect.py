@@ -28,10 +28,3 @@ def test_a_flag_that_matches_nothing_is_warned_of(file: Path, flags: list[str], 
     found = [warning for warning in warnings if "matches no" in warning]
     assert len(found) == len(said)
     assert all(warning.startswith(start) for warning, start in zip(found, said, strict=True))
-
-
-def test_what_is_to_be_kept_and_is_not_there_is_said_when_quiet(file: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    done = condense("run", file, "-p", "speed", "--keep", "tool:Nope", "-q", "-o", out)
-    assert (done.text, done.stderr) == ("", "condense: warning: --keep tool:Nope matches nothing.\n")
-    assert condense("run", file, "-p", "speed", "--keep", "tool:Read", "-q", "-o", out).stderr == ""

@@ -71,3 +71,16 @@ def test_figures_say_only_what_applies(file: Path) -> None:
     assert "; one-time $" in changed
     assert "pays for itself after" in changed
     assert "one-time" not in unchanged
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ([], "The model is unknown, so its price is too. Name it with --model."),
+        (["-m", "nobodys-model", "--cost"], "The price of nobodys-model is not known (genai-prices "),
+    ],
+)
+def test_a_run_says_why_it_tells_no_cost(file: Path, model: list[str], said: str) -> None:
+    shown = " ".join(condense("run", file, "-p", "speed", "-n", *model).text.split())
+    assert said in shown
+    assert "--model" in shown

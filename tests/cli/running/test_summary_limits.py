@@ -48,6 +48,41 @@ def test_limits_stop_in_time(desk: Desk, name: str) -> None:
         assert used["tokens"] <= 5000
 
 
+@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("way", ["batch", "native"])
+def test_a_limit_that_the_dry_run_names_is_enough_and_less_is_refused(desk: Desk, way: str, name: str) -> None:
+    """The dry run refuses what the run refuses, with the same sums."""
+
+    def said(*flags: str, status: ExitStatus = ExitStatus.DONE) -> list[str]:
+        return [each for each in desk.report(way, "--profile", name, *flags, status=status)["warnings"] if "$" in each]
+
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        (needed,) = said("--dry-run")
+        least = Decimal(needed.partition("$")[2].partition(" ")[0])
+        assert said("--dry-run", "--max-cost", str(least)) == []
+        less = ("--max-cost", str(least / 2), "--no-cache")
+        dry = said("--dry-run", *less, status=ExitStatus.CALLS_FAILED)
+        before = server.calls
+        refused = said(*less, status=ExitStatus.CALLS_FAILED)
+        assert len(refused) == 1
+        assert "The next call may cost $" in refused[0]
+        assert f"of ${least / 2:.4f}" in refused[0]
+        if server.calls == before:  # Otherwise the calls that were made cost less than was planned.
+            assert refused == dry[:1]
+        said("--max-cost", str(least))
+        assert server.calls > before
+
+
+def test_a_limit_in_tokens_names_what_is_missing(desk: Desk) -> None:
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        limit = ("--profile", "openai", "--max-summary-tokens", "50")
+        for flags in ((), ("--dry-run",)):
+            report = desk.report("batch", *limit, *flags, status=ExitStatus.CALLS_FAILED)
+            assert any("tokens, and 50 of 50 are left" in warning for warning in report["warnings"])
+
+
 @pytest.mark.parametrize("amount", ["much", "-1", "nan"])
 def test_an_amount_that_is_none_is_refused(desk: Desk, amount: str) -> None:
     done = desk.run("batch", f"--max-cost={amount}")
