@@ -34,7 +34,7 @@ from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
 from .headers import OFF, names_this_machine, sent_on
 from .record import Decided, Record
-from .savings import Asked
+from .savings import SentRequest
 from .settings import ProxySettings
 from .states import SharedState
 
@@ -179,7 +179,7 @@ class Proxy:
             tokens = usage.total_tokens(body.api.accounting)
             # What is watched is taken to be sent condensed.
             conversation.reported = max(0, tokens - fitted.saved) if watches else tokens
-        asked = Asked(
+        asked = SentRequest(
             model=body.model, cache=fitted.cache, saved=fitted.saved,
             caches=body.caches, for_an_hour=body.lives_long, rewrites=fitted.decision.is_change,
         )  # fmt: skip

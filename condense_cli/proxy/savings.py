@@ -42,7 +42,7 @@ class Sums(Struct):
             self.money = (self.money or _NOTHING) + other.money
 
 
-class Asked(Struct, frozen=True):
+class SentRequest(Struct, frozen=True):
     """What is known of a request besides its usage: for which model, what the cache may hold of it, and whether the
     client `caches` at all and `for_an_hour`. It took `saved` tokens fewer, and `rewrites`: a decision came with it."""
 
@@ -65,7 +65,9 @@ class Savings:
         self._other: int | None = None
         """Tokens of the request before, as it was not sent."""
 
-    def add(self, usage: CallUsage, accounting: Accounting, asked: Asked, now: float, *, watches: bool = False) -> Sums:
+    def add(
+        self, usage: CallUsage, accounting: Accounting, asked: SentRequest, now: float, *, watches: bool = False
+    ) -> Sums:
         """What one request comes to."""
         total = usage.total_tokens(accounting) - usage.output_tokens
         other = max(0, total - asked.saved if watches else total + asked.saved)

@@ -20,7 +20,13 @@ from condense_cli.rules.validity import validate
 from .install import TIMEOUT
 from .loopback import Answer, Json, Request, Responder
 
-SETTINGS: Final = {"policy": "tokens:20000", "keep_recent": 2, "preset": "speed", "patience": 60.0, "ahead": None}
+SETTINGS: Final[dict[str, Any]] = {
+    "policy": "tokens:20000",
+    "keep_recent": 2,
+    "preset": "speed",
+    "patience": 60.0,
+    "ahead": None,
+}
 """A proxy that cuts now and then in conversations as small as these."""
 
 MARKERS: Final = ("lines #", "[condense: summary of ")

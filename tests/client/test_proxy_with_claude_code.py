@@ -162,7 +162,7 @@ def test_the_client_that_the_proxy_starts(claude: ClaudeCode, tmp_path: Path) ->
 @pytest.mark.parametrize("first_party", [True, False])
 def test_whose_api_it_is(claude: ClaudeCode, tmp_path: Path, first_party: bool) -> None:
     claude.project.mkdir(parents=True)
-    with serve(Script(turns(3), tokens_of)) as service, proxied(service.url, **SETTINGS) as running:
+    with serve(Script(turns(3), tokens_of)) as service, proxied(service.url, None, **SETTINGS) as running:
         env = claude.environment(service)
         del env["ANTHROPIC_BASE_URL"]
         line = [*map(str, command(claude, "Look at it."))]

@@ -26,7 +26,7 @@ def test_a_session(clients: Clients, tmp_path: Path) -> None:
     client = OpenCode(clients, tmp_path / "opencode")
     client.project.mkdir(parents=True)
     turns = [[call("bash", command=f"seq {n * 1000} {n * 1000 + 2500}", description="Counts")] for n in range(5)]
-    with serve(Script([*turns, [text("Done.")]], tokens_of)) as service, proxied(service.url, **EAGER) as running:
+    with serve(Script([*turns, [text("Done.")]], tokens_of)) as service, proxied(service.url, None, **EAGER) as running:
         settings = client.settings(service.url)
         settings["OPENCODE_CONFIG_CONTENT"] = json.dumps(
             {"autoupdate": False, "share": "disabled", "snapshot": False, "model": MODEL, "small_model": MODEL}

@@ -24,8 +24,7 @@ from condense_cli.live.state import StateFile
 from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.answers import UsageReader
 from condense_cli.proxy.record import summary
-from condense_cli.proxy.savings import Asked as Told
-from condense_cli.proxy.savings import Savings
+from condense_cli.proxy.savings import Savings, SentRequest
 
 from .talks import EAGER, lines
 from .upstream import Answer, Asked, api, ask, proxied, said
@@ -178,7 +177,7 @@ READ, WRITTEN, HOUR = 0.1, 1.25, 2.0
 )
 def test_what_one_request_saves(cache: str, hour: int, as_it_came: float) -> None:
     savings = Savings()
-    asked = Told(MODEL, GUESSES["cold"], 20_000)
+    asked = SentRequest(MODEL, GUESSES["cold"], 20_000)
     savings.add(CallUsage(0, 5, 40_000), Accounting.ANTHROPIC, asked, 1_790_000_000.0)
     usage = CallUsage(0, 5, 10_000, 40_000, hour_write_tokens=hour)
     added = savings.add(usage, Accounting.ANTHROPIC, replace(asked, cache=GUESSES[cache]), 1_790_000_020.0)
@@ -197,7 +196,7 @@ def test_what_is_kept_for_an_hour_is_read() -> None:
 
 # A client that caches nothing would have paid for all of it as input; so would one of a model without a cache.
 def test_what_a_request_saves_without_a_cache() -> None:
-    asked = Told(MODEL, GUESSES["next"], 20_000, caches=False)
+    asked = SentRequest(MODEL, GUESSES["next"], 20_000, caches=False)
     added = Savings().add(CallUsage(0, 5, 10_000, 40_000), Accounting.ANTHROPIC, asked, 1_790_000_000.0)
     assert float(added.money or 0) == pytest.approx((70_000 - 40_000 * READ - 10_000 * WRITTEN) * DOLLARS)
 

@@ -10,13 +10,14 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ...errors import UsageError
 from ...sessions.machine import cache_folder
 from ..console import exits, say
+from ..grouped import grouped
 from ..options import preset_option
 from ..running.needing import ContextWindow
 
@@ -38,6 +39,30 @@ EXAMPLES = (
 _PORT = 8788
 
 
+class Listening(NamedTuple):
+    """Where the proxy listens."""
+
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="N",
+            min=0,
+            max=65535,
+            help=f"Listen there.  [default: {_PORT}, or a free one for a client]",
+        ),
+    ] = None
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="Address to listen on; others than the default can be reached from outside.",
+        ),
+    ] = "127.0.0.1"
+
+
+@grouped
 def proxy(
     client: Annotated[
         list[str] | None,
@@ -67,28 +92,14 @@ def proxy(
             "--no-first-party", help="Do not tell Claude Code that it talks to Anthropic's own API, where it does."
         ),
     ] = False,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            "--port",
-            metavar="N",
-            min=0,
-            max=65535,
-            help=f"Listen there.  [default: {_PORT}, or a free one for a client]",
-        ),
-    ] = None,
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address to listen on; others than the default can be reached from outside.",
-        ),
-    ] = "127.0.0.1",
+    *,
+    where: Listening,
     state: Annotated[
         Path | None,
         typer.Option(
-            "--state", metavar="FILE", help="File that remembers the cut points.  [default: in your cache folder]"
+            "--state",
+            metavar="FILE",
+            help="File that remembers cut points and times.  [default: in your cache folder]",
         ),
     ] = None,
 ) -> None:
@@ -117,9 +128,11 @@ def proxy(
         if upstream is not None:
             upstream = check_upstream(upstream)
         Live(preset=preset, policy=policy)  # What cannot be is said before anything is started.
+        host = where.host
         if host not in server.LOOPBACK:
             say(f"Warning: whoever reaches {host} can send requests through this proxy; keys are the sender's own.")
-        listener = server.listening(host, port if port is not None else 0 if client else _PORT)
+        default = 0 if client else _PORT
+        listener = server.listening(host, default if where.port is None else where.port)
         with closing(listener):
             address = server.address_of(listener, host)
             settings = ProxySettings(
