@@ -42,7 +42,7 @@ def test_the_ten_that_people_need_come_first() -> None:
 
 @pytest.mark.parametrize("name", sorted(OLD_NAMES))
 def test_old_names_still_work(name: str, file: Path) -> None:
-    value = {"keep_recent": "3", "range": "2:9"}.get(name, "Read")
+    value = {"keep_recent": "3", "range": "2:9", "pin": "listing"}.get(name, "Read")
     assert (
         condense("run", file, "-p", "speed", f"--{name.replace('_', '-')}", value, "--json").status == ExitStatus.DONE
     )
