@@ -19,7 +19,7 @@ from build import (
     text,
     user,
     written,
-)  # fmt: skip
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
