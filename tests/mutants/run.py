@@ -1,16 +1,21 @@
 """Mutants of the modules that guard: small changes to their code, each of which a test, or mypy, has to notice.
 
-    python tests/mutants/run.py [--list] [MODULE…]
+    python tests/mutants/run.py [--list] [--all] [--children N] [MODULE…]
 
-mutmut works in a copy of the project, `.mutants/NAME`, one for each module and with the tests of that module alone
+mutmut works in a copy of the project, `.mutants/NAME`, one for each module and with the fast tests of that module alone
 (`modules.toml`), so that it is affordable. What survives is looked up in `survivors.toml`, where somebody wrote why it
 may; anything else is printed, and the status is 1.
+
+With `--all` the slow tests of a module, and more generated examples, meet what the fast ones let live. What they kill
+is printed, and the status is 1 where the fast tests kill less than 95 % of what all of them kill.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import difflib
+import os
 import re
 import shutil
 import subprocess
@@ -25,6 +30,8 @@ HERE: Final = Path(__file__).parent
 PROJECT: Final = HERE.parent.parent
 WORK: Final = PROJECT / ".mutants"
 COPIED: Final = ("condense_cli", "tests", "presets", "sample_transcripts", "docs", "README.md", "pyproject.toml")
+FAST_SHARE: Final = 0.95
+"""The fast tests kill at least this part of what all tests of a module kill."""
 KILLED: Final = frozenset({"killed", "timeout"})
 REFUSED: Final = "caught by type check"
 """By mypy, so that no test need notice; such mutants are left out of the figures."""
@@ -36,11 +43,13 @@ _SETTINGS: Final = """
 source_paths = ["condense_cli"]
 only_mutate = ["condense_cli/{module}.py"]
 pytest_add_cli_args_test_selection = [{tests}]
-pytest_add_cli_args = ["-p", "no:xdist", "-p", "no:cacheprovider"]
+pytest_add_cli_args = [{options}]
 also_copy = ["presets", "sample_transcripts", "docs", "README.md"]
 do_not_mutate_patterns = ["case other:", "assert_never"]
-type_check_command = [{mypy}]
 """
+_OPTIONS: Final = ("-p", "no:xdist", "-p", "no:cacheprovider")
+_ALL_OPTIONS: Final = ("-m", "not client and not integration")
+"""As `make test-all` has it; without it the `-m` of pyproject.toml counts, which leaves the fast tests."""
 
 _MYPY: Final = (
     *(sys.executable, "-m", "mypy", "condense_cli", "--output", "json", "--disable-error-code", "unused-ignore"),
@@ -73,9 +82,9 @@ def excused() -> dict[str, dict[Change, str]]:
     return found
 
 
-def prepared(module: str, tests: Sequence[str]) -> Path:
+def prepared(module: str, tests: Sequence[str], *, is_all: bool) -> Path:
     """A copy of the project for the mutants of one module; what an earlier run left goes: it knows no newer tests."""
-    folder = WORK / module.replace("/", ".")
+    folder = WORK / (module.replace("/", ".") + ".all" * is_all)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in COPIED:
@@ -84,7 +93,10 @@ def prepared(module: str, tests: Sequence[str]) -> Path:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, target)
-    settings = _SETTINGS.format(module=module, tests=_quoted(tests), mypy=_quoted(_MYPY))
+    options = (*_OPTIONS, *(_ALL_OPTIONS if is_all else ()))
+    settings = _SETTINGS.format(module=module, tests=_quoted(tests), options=_quoted(options))
+    if not is_all:  # What mypy refuses is left out before the slow tests begin.
+        settings += f"type_check_command = [{_quoted(_MYPY)}]\n"
     (folder / "pyproject.toml").write_text((PROJECT / "pyproject.toml").read_text() + settings)
     return folder
 
@@ -93,9 +105,22 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-def mutmut(folder: Path, *arguments: str) -> str:
+def mutmut(folder: Path, *arguments: str, profile: str = "fast") -> str:
     command = [sys.executable, "-m", "mutmut", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+    environment = {**os.environ, "HYPOTHESIS_PROFILE": profile}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True).stdout
+
+
+def statuses_of(folder: Path, children: int, *mutants: str, profile: str = "fast") -> dict[str, str]:
+    """What became of each mutant, or of those that are named; nothing if the run broke off."""
+    log = mutmut(folder, "run", "--max-children", str(children), *mutants, profile=profile)
+    (folder / "mutmut.log").write_text(log)
+    found = dict(_STATUS.findall(mutmut(folder, "results", "--all", "true")))
+    wanted = {mutant: found[mutant] for mutant in mutants or found if mutant in found}
+    if wanted and UNRUN not in wanted.values():
+        return wanted
+    print(f"the run broke off; {folder / 'mutmut.log'} says why", flush=True)
+    return {}
 
 
 def changes(folder: Path, module: str) -> dict[str, Change]:
@@ -116,46 +141,61 @@ def changes(folder: Path, module: str) -> dict[str, Change]:
     return found
 
 
-def check(module: str, tests: Sequence[str]) -> bool:
-    """Let all mutants of a module go through its tests and print what came of them. False: one survived unexcused."""
-    folder = prepared(module, tests)
-    log = mutmut(folder, "run", "--max-children", "2")
-    (folder / "mutmut.log").write_text(log)
-    statuses = dict(_STATUS.findall(mutmut(folder, "results", "--all", "true")))
-    if not statuses or UNRUN in statuses.values():
-        print(f"{module}: the run broke off; {folder / 'mutmut.log'} says why", flush=True)
+def check(module: str, tests: Sequence[str], children: int, *, is_all: bool) -> bool:
+    """Let all mutants of a module go through its tests and print what came of them. False: something is wrong."""
+    folder = prepared(module, tests, is_all=False)
+    statuses = statuses_of(folder, children)
+    if not statuses:
         return False
     known, changed = excused().get(module, {}), changes(folder, module)
-    left: list[tuple[str, Change]] = []
+    alive = [mutant for mutant, status in statuses.items() if status not in KILLED and status != REFUSED]
+    left: list[str] = []
     kinds: Counter[str] = Counter()
-    for mutant, status in statuses.items():
-        if status in KILLED or status == REFUSED:
-            continue
-        change = changed[mutant.rpartition(".")[2]]
-        if change in known:
+    for mutant in alive:
+        if (change := changed[mutant.rpartition(".")[2]]) in known:
             kinds[known[change]] += 1
         else:
-            left.append((f"{mutant} ({status})", change))
+            left.append(_told(f"{mutant} ({statuses[mutant]})", change))
     killed = sum(status in KILLED for status in statuses.values())
-    refused = sum(status == REFUSED for status in statuses.values())
-    tested = len(statuses) - refused
+    tested = killed + len(alive)
     share = f"{100 * killed / max(1, tested):.1f}%"
     print(
-        f"{module}: {len(statuses)} mutants, {refused} refused by mypy; tests kill {killed} of the other {tested} "
-        f"({share}); {kinds['equivalent']} equivalent, {kinds['harmless']} harmless, {len(left)} left",
+        f"{module}: {len(statuses)} mutants, {len(statuses) - tested} refused by mypy; fast tests kill {killed} of the "
+        f"other {tested} ({share}); {kinds['equivalent']} equivalent, {kinds['harmless']} harmless, {len(left)} left",
+        *left,
+        sep="\n",
         flush=True,
     )
-    for name, (function, was, becomes) in left:
-        print(f"  {name} in {function}\n- {was}\n+ {becomes}".replace("\n", "\n    "), flush=True)
-    return not left
+    if not is_all or not alive:
+        return not left
+    slow = statuses_of(prepared(module, tests, is_all=True), children, *alive, profile="all")
+    found = [mutant for mutant, status in slow.items() if status in KILLED]
+    part = killed / max(1, killed + len(found))
+    print(
+        f"{module}: all tests kill {killed + len(found)}, of which the fast ones kill {100 * part:.1f}%",
+        *(_told(mutant, changed[mutant.rpartition(".")[2]]) for mutant in found),
+        sep="\n",
+        flush=True,
+    )
+    return bool(slow) and not left and part >= FAST_SHARE
+
+
+def _told(mutant: str, change: Change) -> str:
+    function, was, becomes = change
+    return f"  {mutant} in {function}\n- {was}\n+ {becomes}".replace("\n", "\n    ")
 
 
 def main(arguments: Sequence[str]) -> int:
-    modules = table()
-    if "--list" in arguments:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("modules", nargs="*", metavar="MODULE")
+    parser.add_argument("--list", action="store_true", help="print the modules that guard")
+    parser.add_argument("--all", action="store_true", help="let slow tests meet what the fast ones let live")
+    parser.add_argument("--children", type=int, default=2, help="processes side by side")
+    given, modules = parser.parse_args(arguments), table()
+    if given.list:
         print("\n".join(modules))
         return 0
-    checked = [check(module, modules[module]) for module in arguments or modules]
+    checked = [check(module, modules[module], given.children, is_all=given.all) for module in given.modules or modules]
     return int(not all(checked))
 
 
