@@ -33,6 +33,9 @@ _SENTENCES: Final = (
 )
 _GO_ON: Final = " You can now continue with "
 """Claude Code before and since 2.1.195, and where some questions have no answer; OpenCode has the first."""
+_APPROVED: Final = "User has approved your plan"
+_EDITED: Final = ("User feedback on this plan:", "## Approved Plan (edited by user):")
+"""Claude Code, behind what it says of a plan that the user edited or had a word about."""
 _ELEMENTS: Final = ("answer", "user_message", "feedback")
 """Roo Code and Cline put these tags around what the user said."""
 
@@ -136,6 +139,9 @@ def _without_sentence(text: str) -> str:
         if words.startswith(f'{sentence}"'):
             answers, _, rest = words[len(sentence) :].rpartition(_GO_ON)
             return answers if answers and "\n" not in rest else words[len(sentence) :]
+    if words.startswith(_APPROVED):
+        said = (words.partition(opening)[2].strip() for opening in _EDITED)
+        return next(filter(None, said), words)
     if refused := _REFUSED.match(words):
         words = words[refused.end() :].strip()
     for tag in _ELEMENTS:

@@ -14,6 +14,8 @@ SHELL = (
     "<user_shell_command>\n<command>\ngit status\n</command>\n<result>\nExit code: 0\nOutput:\nclean\n</result>\n"
     "</user_shell_command>"
 )
+AT_WORK = "The user sent a new message while you were working:"
+MEANWHILE = "The user sent the following message:"
 COMMAND = "<command-message>fix is running…</command-message>\n<command-name>/fix</command-name>"
 
 
@@ -80,6 +82,13 @@ def test_what_begins_like_a_clients_words_is_the_users(text: str) -> None:
         ("<bash-input> </bash-input>", "", False),
         (SHELL, "git status", False),
         (f"{COMMAND}\n<command-args>Never push.</command-args>\nGo.", "Never push.\nGo.", False),
+        (f"<system-reminder>\n{AT_WORK}\nNever push.\n\nIMPORTANT: Go on.\n</system-reminder>", "Never push.", False),
+        (
+            f"<system-reminder>\n{MEANWHILE}\nNever push.\n\nPlease address it.\n</system-reminder>",
+            "Never push.",
+            False,
+        ),
+        (f"<system-reminder>Someone wrote: {AT_WORK}\nNever push.</system-reminder>", "", False),
     ],
 )
 def test_what_is_typed_in_an_element_of_a_client_is_the_users(text: str, typed: str, is_named: bool) -> None:

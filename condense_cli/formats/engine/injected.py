@@ -38,6 +38,10 @@ _TAGS: Final = (
 _TYPED: Final = {"command-args": "", "bash-input": "", "user_shell_command": "command"}
 """Elements in which clients put what a person typed, or with another one for that in them: behind a command and in a
 shell of Claude Code, in a shell of Codex."""
+_SENT: Final = ("The user sent a new message while you were working:\n", "The user sent the following message:\n")
+"""In a reminder, before what a person typed while the model worked: Claude Code, OpenCode."""
+_ADDRESS: Final = ("IMPORTANT: ", "Please address ")
+"""How the client's own last paragraph there begins."""
 _WHOLE: Final = lazy_pattern(
     r"# AGENTS\.md instructions[^\n]*\n\s*<INSTRUCTIONS>(?:(?!</INSTRUCTIONS>).)*</INSTRUCTIONS>\s*"
     r"|\[ERROR\] You did not use a tool in your previous response!(?:(?!\(This is an auto).)*"
@@ -90,7 +94,8 @@ def _read(text: str) -> tuple[list[str], str]:
             if end < 0:
                 start = opened.start()
                 break
-            if tag in _TYPED and (words := _inside(_TYPED[tag], text[start:end]).strip()):
+            inside = text[start:end]
+            if words := _inside(_TYPED[tag], inside).strip() if tag in _TYPED else _sent_in(inside):
                 typed.append(words)
             start = end + len(tag) + 3
     rest = text[start:].lstrip()
@@ -102,3 +107,12 @@ def _inside(tag: str, text: str) -> str:
     if not tag:
         return text
     return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+
+
+def _sent_in(reminder: str) -> str:
+    """What a person typed while the model worked; empty where the reminder brings no such message."""
+    words = reminder.strip()
+    if not words.startswith(_SENT):
+        return ""
+    said, _, ending = words.partition("\n")[2].rpartition("\n\n")
+    return (said if ending.startswith(_ADDRESS) else words.partition("\n")[2]).strip()
