@@ -181,12 +181,21 @@ def test_who_asks_for_costs_on_a_terminal_is_told_how(file: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("nothing", [(), ("-m", "nobodys-model"), ("-m", "claude-opus-4-5", "--only-tools", "none")])
-def test_no_word_of_money_where_there_is_nothing_to_say(nothing: tuple[str, ...], file: Path) -> None:
-    """No model, no price, no change."""
+@pytest.mark.parametrize(
+    ("nothing", "words"),
+    [
+        ((), "The model is unknown, so its price is too. Name it with --model."),
+        (("-m", "nobodys-model"), "The price of nobodys-model is not known"),
+        (("-m", "claude-opus-4-5", "--only-tools", "none"), ""),
+    ],
+)
+def test_no_figure_of_money_where_there_is_none(nothing: tuple[str, ...], words: str, file: Path) -> None:
+    """No model or no price, which is said; no change."""
     said = joined(condense_on_terminal("run", file, "-p", "speed", *nothing).plain)
     assert "tokens" in said
-    assert not re.search(r"Next turn|price|\$|--cost", said)
+    assert words in said
+    assert not re.search(r"Next turn|\$|--cost", said)
+    assert ("price" in said) is bool(words)
 
 
 HINTS = {
