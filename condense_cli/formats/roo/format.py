@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ...core.markers import gaps_in
 from ...core.transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Role, Transcript
 from ...toolcalls import xml_calls
 from .. import anthropic
@@ -68,12 +69,14 @@ class _Linker:
         self._answer: list[Block] = []
         """Texts of the answer before. A call in it that was cut off, or that is no work, is named there alone."""
         self._named: set[str] = set()
+        self._is_cut = False
         self._number = 0
 
     def link(self, role: Role, blocks: list[Block]) -> Iterator[Block]:
         if role is Role.ASSISTANT:
             self._open = []
             self._answer, self._named = [block for block in blocks if block.kind is BlockKind.TEXT], set()
+            self._is_cut = False
             for block in blocks:
                 yield from self._calls(block) if block.kind is BlockKind.TEXT else [block]
             return
@@ -117,10 +120,12 @@ class _Linker:
             yield block.part(position, len(block.text))
 
     def _is_named(self, tool: str) -> bool:
-        """Whether a tag of the answer before names a tool."""
+        """Whether a tag of the answer before names a tool, or may have before a run of ours cut that answer."""
         while self._answer:
-            self._named.update(_TAG.findall(self._answer.pop().text))
-        return tool in self._named
+            text = self._answer.pop().text
+            self._named.update(_TAG.findall(text))
+            self._is_cut = self._is_cut or bool(gaps_in(text))
+        return self._is_cut or tool in self._named
 
     def _answered(self, tool: str) -> str | None:
         for position, call in enumerate(self._open):

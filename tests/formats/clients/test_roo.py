@@ -187,6 +187,7 @@ def test_replacing_changes_exactly_the_values(values: dict[str, str]) -> None:
         ([text("I look."), call("a", "read_file", path="src/a.ts")], "text"),  # Its result is a block of its own.
         ([text(READ)], "tool_result"),
         ([text("<read_file>\n<path>src")], "tool_result"),  # Cut off.
+        ([text("I look.\n[… 5 lines #123456]")], "tool_result"),  # Cut by a run: the tag may have been there.
     ],
 )
 def test_a_result_answers_a_call(answer: list[dict[str, Any]], kind: str) -> None:
