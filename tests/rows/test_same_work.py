@@ -78,7 +78,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("", (*SPEED, "--only-tools", "Bash")),
         ("", (*SPEED, "--except-tools", "Read")),
         ("", (*SPEED, "--range", "3:9")),
-        ("", (*SPEED, "--pin", "item 2 of")),
+        ("", (*SPEED, "--pin", "item 2 of|1: line 7 ")),
         ("", (*SPEED, "--drop-thinking")),
         ("", (*SPEED, "--model", "gpt-3.5-turbo")),
         ("", (*SPEED, "--target-tokens", "3000")),
