@@ -32,7 +32,7 @@ TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
 
 TYPED_KINDS: Final = ("queued_command", "bashExecution")
-"""What a person typed that the client sends with words of its own: a prompt that waited until the agent was free, as
+"""Words of a person that the client sends with some of its own: a prompt that waited until the agent was free, as
 Claude Code calls it, and a command in a shell, as pi does."""
 
 SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")

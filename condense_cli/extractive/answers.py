@@ -1,4 +1,4 @@
-"""What a person said in the result of a call: the answer to a question, why a call was refused, what to do instead.
+"""Words of a person in the result of a call: the answer to a question, why a call was refused, what to do instead.
 
 Questions are known by their tool, other results by a field of the format (`Block.is_answer`): the sentence that a
 client puts around an answer changes from version to version. Only where there is neither, as for refusals in most
@@ -158,7 +158,7 @@ def _is_no_answer(text: str) -> bool:
 
 
 def _feedback_of(line: str) -> str:
-    """What the user said to a call, where the client tells it as JSON: Roo Code with native calls, others of plans."""
+    """Read what the user said to a call where the client tells it as JSON: native Roo Code, others of plans."""
     try:
         value = json_text.parse_text(line)
     except (ValueError, RecursionError):

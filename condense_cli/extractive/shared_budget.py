@@ -18,7 +18,7 @@ from .survey import Survey
 
 
 class Shortened(Struct, frozen=True):
-    """What fits into a budget: texts in their places, where they were long, and summaries of the others, one a run.
+    """Fit into a budget: texts in their places, where they were long, and summaries of the others, one a run.
 
     `tokens` are those of both; where not even markers fit they are more than the budget.
     """

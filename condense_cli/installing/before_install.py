@@ -1,4 +1,4 @@
-"""What an installation changed in each file, so that removing it gives back the same bytes.
+"""Notes of what an installation changed in each file, so that removing it gives back the same bytes.
 
 The settings alone do not tell whether a list was empty or missing, or how a file ended. So what was there before is
 noted, and used as long as a file is still what the installation wrote.

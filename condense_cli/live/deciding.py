@@ -274,7 +274,7 @@ class Decider:
         return sum(segment.tokens for segment in asked.segments) + rest
 
     def _step(self, attempt: Attempt, seconds: float | None) -> NewSegments | str | None:
-        """What came of an attempt, or of one that was prepared for it; None where it takes longer than that."""
+        """The outcome of an attempt, or of one that was prepared for it; None where it takes longer than that."""
         if not self._waiting.is_beside:
             with self._turn:
                 return attempt.run()

@@ -54,7 +54,7 @@ class Decision(Struct, frozen=True):
 
 
 class CacheGuess(Struct, frozen=True):
-    """What a provider's cache may hold of the messages as they came: nothing where `is_cold`, else all but about
+    """The part that a provider's cache may hold of the messages as they came: none where `is_cold`, else all but about
     `fresh` of the model's tokens. `goes_on`: they begin with all of the request before, which went through here."""
 
     is_cold: bool = False

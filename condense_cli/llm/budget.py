@@ -37,7 +37,7 @@ class Budget:
         self.max_tokens = max_tokens
         self.accounts = accounts
         self.needed = Decimal(0)
-        """What a limit of money has to be at least, so that the calls that were planned are made."""
+        """Return the least limit of money with which the calls that were planned are made."""
         self._cost = Decimal(0)
         self._tokens = 0
 

@@ -124,7 +124,7 @@ class Summaries:
 
     @property
     def needed(self) -> str:
-        """What a limit of money has to be for the calls that were planned; empty where none were, or none is needed."""
+        """Name the least limit of money for the calls that were planned; empty where none were, or none is needed."""
         planned = sum((used.spent.cost for used in self._used.values()), Decimal(0))
         budget = next((caller.budget for caller in self._callers.values() if caller.budget is not None), None)
         if not self.is_planned or budget is None or budget.needed <= planned or budget.has_enough:

@@ -158,7 +158,7 @@ def _name_of_call(call: Block) -> str:
 
 
 def _name_of_attached(block: Block) -> str:
-    """What was attached, by the path in its first lines: "attached CLAUDE.md"."""
+    """Name what was attached, by the path in its first lines: "attached CLAUDE.md"."""
     first = block.text.split("\n", ATTACHED_HEAD)[:ATTACHED_HEAD]
     path = _PATH_IN_TEXT.search("\n".join(first))
     return f"attached {_end_of_path(path[0])}" if path else "attached text"

@@ -72,7 +72,7 @@ class Price(Struct, frozen=True):
 
     @property
     def cache_write(self) -> Decimal | None:
-        """What it costs to write a token to the cache, for as long as the client has it kept."""
+        """Return the price of writing a token to the cache, for as long as the client has it kept."""
         return self.cache_write_1h if self.lives_hour and self.cache_write_1h is not None else self.cache_write_5m
 
 

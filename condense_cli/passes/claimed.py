@@ -17,7 +17,7 @@ _WHY: Final = "lines went of the file that it calls current"
 
 
 class Claimed:
-    """What results of a conversation claim of files; `read` are the messages of the input."""
+    """Claims of results in a conversation of files; `read` are the messages of the input."""
 
     def __init__(self, read: Sequence[Message]) -> None:
         self._read = read

@@ -250,7 +250,7 @@ class Course:
 
     @cached_property
     def _claims(self) -> Claimed | None:
-        """What the client said in results of files that are in the conversation; None where it never did."""
+        """Claims of the client in results of files that are in the conversation; None where it never did."""
         has_any = any(sign.encode() in self.transcript.source.data for sign in SIGNS)
         return Claimed(self.writer.messages) if has_any else None
 

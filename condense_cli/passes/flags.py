@@ -47,7 +47,7 @@ def name_flags(result: Condensation, overrides: Overrides, configuration: Config
 
 
 def missed_keeps(selectors: Sequence[str], messages: Sequence[Message]) -> dict[str, str]:
-    """What to say of each selector of --keep that matches nothing here."""
+    """Warn of each selector of --keep that matches nothing here."""
     said = {selector: why_none(selector, messages) for selector in selectors}
     return {selector: f"--keep {why}" for selector, why in said.items() if why}
 

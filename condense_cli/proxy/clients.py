@@ -106,7 +106,7 @@ def _codex(command: Sequence[str], proxy: str, env: dict[str, str], home: Path) 
 
 
 def _past_codex(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, ...]:
-    """What is to be set where Codex uses another provider than its own, whose address openai_base_url does not set."""
+    """Say what to set where Codex uses another provider than its own, whose address openai_base_url does not set."""
     given: dict[str, str] = {}
     profile = None
     for flag, value in pairwise((*arguments, "")):
@@ -154,7 +154,7 @@ def _copilot(command: Sequence[str], proxy: str, env: dict[str, str]) -> Started
 
 
 def _past_pi(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, ...]:
-    """What is to be set for pi, which reads addresses from its own file of models alone."""
+    """Say what to set for pi, which reads addresses from its own file of models alone."""
     named = (value for flag, value in pairwise(arguments) if flag == "--provider")
     provider = next(named, None) or _text(_json(folder / "settings.json"), "defaultProvider") or "anthropic"
     url = _text(_json(folder / "models.json"), "providers", provider, "baseUrl")

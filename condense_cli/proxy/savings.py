@@ -43,7 +43,7 @@ class Sums(Struct):
 
 
 class SentRequest(Struct, frozen=True):
-    """What is known of a request besides its usage: for which model, what the cache may hold of it, and whether the
+    """Facts of a request besides its usage: for which model, what the cache may hold of it, and whether the
     client `caches` at all and `for_an_hour`. It took `saved` tokens fewer, and `rewrites`: a decision came with it."""
 
     model: str | None
@@ -68,7 +68,7 @@ class Savings:
     def add(
         self, usage: CallUsage, accounting: Accounting, asked: SentRequest, now: float, *, watches: bool = False
     ) -> Sums:
-        """What one request comes to."""
+        """Return the sums of one request."""
         total = usage.total_tokens(accounting) - usage.output_tokens
         other = max(0, total - asked.saved if watches else total + asked.saved)
         fresh = total - usage.cache_read_tokens - usage.cache_write_tokens

@@ -23,7 +23,7 @@ _EIGHT_OF_TEN: Final = 1.2816
 
 
 class _Needs:
-    """What is expected to be needed of a conversation."""
+    """The facts and lines that work on a conversation is expected to need."""
 
     def __init__(self, messages: Sequence[Message], count: Counter) -> None:
         self._count = count
@@ -51,7 +51,7 @@ def _sum(weights: Sequence[float], places: Iterator[int] | set[int]) -> float:
 def expected_of(
     before: Sequence[Message], condensed: Mapping[str, Sequence[Message]], count: Counter
 ) -> dict[str, KeptShare]:
-    """What each of the condensed conversations is expected to keep; empty where nothing is expected to be needed."""
+    """Return what each condensed conversation is expected to keep; empty where nothing is expected to be needed."""
     needs = _Needs(before, count)
     total = needs.facts + needs.edits
     if not total:

@@ -1,4 +1,4 @@
-"""What clients say of files in the results of their tools that holds no longer once lines of a file went.
+"""Claims of clients about files in the results of their tools that hold no longer once lines of a file went.
 
 The file a.py has been updated successfully. (file state is current in your context — no need to Read it back)
 """

@@ -57,7 +57,7 @@ class Done(Struct, frozen=True):
 
 
 class RowsOutcome(Struct, frozen=True):
-    """What came of all rows; the status is about the calls of models alone.
+    """The outcome of all rows; the status is about the calls of models alone.
 
     `missed` says of each selector of --keep that matched nothing in any row that it did.
     """

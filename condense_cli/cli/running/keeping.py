@@ -1,4 +1,4 @@
-"""What --keep names is there: a mistyped name stops a run before it writes, as what it meant would be gone."""
+"""Check that --keep names something: a mistyped name stops a run before it writes, or what it meant would be gone."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class SummaryUse(Struct, frozen=True):
 
 
 def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> SummaryUse:
-    """What was used; `result` is the only conversation that came of it, where there is only one."""
+    """List the profiles that were used; `result` is the only conversation that came of it, where there is only one."""
     summaries = on_demand.made
     if summaries is None:
         return SummaryUse()
@@ -83,7 +83,7 @@ def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> Summ
 
 
 def without_effect(calls: Calls, told: SummaryUse) -> tuple[str, ...]:
-    """What to say where the profile that --profile names was asked for nothing, neither summaries nor counts."""
+    """Warn where the profile that --profile names was asked for nothing, neither summaries nor counts."""
     if calls.profile in (None, OFFLINE) or calls.is_count_asked or told.used:
         return ()
     return (f"--profile {calls.profile} had no effect: no summary was asked for.",)

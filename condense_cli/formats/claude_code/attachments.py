@@ -93,7 +93,7 @@ the tokens that it is taken to cost."""
 
 
 def _told(attachment: Mapping[str, Any], row: Sent) -> _Told:
-    """What stands under the keys of a row."""
+    """Yield the values under the keys of a row."""
     for key in row.keys:
         for value, path in _values(attachment, key.split("."), _WHOLE):
             yield from _texts(value, path)

@@ -97,7 +97,7 @@ Compaction = Callable[[Rewrite], bytes]
 
 
 InPlace = Callable[[bytes, bytes], bytes]
-"""What takes the place of a file, from its old bytes and its new ones. Raises OutputError where nothing may."""
+"""Gives the bytes that replace a file, from its old bytes and its new ones. Raises OutputError where nothing may."""
 
 
 def as_written(old: bytes, new: bytes) -> bytes:

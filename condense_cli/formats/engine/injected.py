@@ -72,18 +72,18 @@ def is_command(text: str) -> bool:
 
 
 def words_of_user(text: str) -> str:
-    """What of a text the user typed, in elements for that and behind them; empty where the client wrote it all."""
+    """Return what the user typed of a text, in elements for that and behind them; empty where the client wrote all."""
     typed, rest = _read(text)
     return "\n".join([*typed, rest] if rest else typed)
 
 
 def words_beside(text: str) -> str:
-    """What is left of a text without the elements that a client put before it."""
+    """Return a text without the elements that a client put before it."""
     return _read(text)[1]
 
 
 def _read(text: str) -> tuple[list[str], str]:
-    """What was typed in the elements that a text begins with, and what is behind them."""
+    """Return what was typed in the elements that a text begins with, and what is behind them."""
     typed: list[str] = []
     start = 0
     while opened := _OPENED.match(text, start) or _INTERRUPTED.match(text, start):
@@ -103,14 +103,14 @@ def _read(text: str) -> tuple[list[str], str]:
 
 
 def _inside(tag: str, text: str) -> str:
-    """What is in the first element of a tag; all of the text where no tag is given."""
+    """Return what is in the first element of a tag; all of the text where no tag is given."""
     if not tag:
         return text
     return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
 
 
 def _sent_in(reminder: str) -> str:
-    """What a person typed while the model worked; empty where the reminder brings no such message."""
+    """Return what a person typed while the model worked; empty where the reminder brings no such message."""
     words = reminder.strip()
     if not words.startswith(_SENT):
         return ""

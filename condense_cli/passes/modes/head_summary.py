@@ -57,7 +57,7 @@ class HeadSummary(Struct, frozen=True):
         return put_summaries(draft, self.step, summaries)
 
     def _stretches(self, draft: Draft, runs: Sequence[Sequence[int]], room: int) -> list[tuple[SummarizedStretch, str]]:
-        """What each run holds, and what of its ledger is listed."""
+        """Return each run with what of its ledger is listed."""
         count, messages = draft.count, draft.messages
         stretches = [SummarizedStretch.of([messages[position] for position in run], count, run) for run in runs]
         limits, costs = (

@@ -58,7 +58,7 @@ def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | 
 
 
 def remarks_on_usage(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> list[str]:
-    """What to say of recorded usage: that it is another model's, or that it cannot be true."""
+    """Remarks on recorded usage: that it is another model's, or that it cannot be true."""
     told = _standing(transcript) if given is None else None
     usage = _converted(told, transcript)
     if told is None or usage is None:

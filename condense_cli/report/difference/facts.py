@@ -114,7 +114,7 @@ class BlockDiff(Struct, frozen=True, dict=True):
         return sum(bool(line.strip()) for hunk in self.hunks() if hunk.sign == " " for line in hunk.lines)
 
     def hunks(self) -> list[Hunk]:
-        """What became of its lines; those that a summary has are not gone."""
+        """The fate of its lines; those that a summary has are not gone."""
         if self.has_moved:
             return list(moved_hunks(_lines(self.before), self.in_summaries))
         return list(line_hunks(_lines(self.before), _lines(self.after)))

@@ -200,7 +200,7 @@ def build(
 def _expected(
     transcript: Transcript, condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]], count: Counter
 ) -> KeptFigures:
-    """What each is expected to keep of what work on this transcript needs later."""
+    """The share that each is expected to keep of what work on this transcript needs later."""
     after = {name: result.transcript.messages for name, result, _ in condensations if _loses(result)}
     return KeptFigures(KeptSource(0, is_expected=True), expected_of(transcript.messages, after, count) if after else {})
 

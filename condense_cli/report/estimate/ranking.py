@@ -51,7 +51,7 @@ class KeptSource(Struct, frozen=True):
 
 
 class KeptFigures(Struct, frozen=True):
-    """What presets keep, by name, and where that is known from."""
+    """The share that presets keep, by name, and where that is known from."""
 
     source: KeptSource
     presets: Mapping[str, KeptShare]

@@ -83,13 +83,13 @@ def _shortcomings(condensation: Condensation) -> list[str]:
 
 
 def why_status(condensation: Condensation) -> list[str]:
-    """What a run missed that its status tells of: the target, and blocks without the summary that was asked for."""
+    """List misses that the status tells of: the target, and blocks without the summary that was asked for."""
     missed = [_missed(condensation)] if condensation.is_target_missed else []
     return [*missed, *_not_summarized(condensation)]
 
 
 def _not_summarized(condensation: Condensation) -> Iterator[str]:
-    """What was to be summarized and was not, by the reason. Another step may have cut or dropped it all the same."""
+    """List what was not summarized as asked, by the reason. Another step may have cut or dropped it all the same."""
     places = {(receipt.message, receipt.block) for receipt in condensation.changes}
     refused: defaultdict[str, dict[tuple[int, int], bool]] = defaultdict(dict)
     for receipt in condensation.receipts:
