@@ -29,7 +29,9 @@ _FEWEST: Final = 8
 """Of so many calls or results one has a text, if any of them should."""
 _UNDER: Final = "If the file has some, they are under a key that is not known."
 _BOOKKEEPING: Final = ("claude-code", "codex", "pi", "qwen-code")
-"""Formats whose records of unknown kinds are most often no part of the conversation, or of what is sent of it."""
+"""Formats whose records of unknown kinds are most often no part of the conversation: a few of them mean nothing."""
+_LACKS: Final = " without "
+"""In the name of a record of a known kind that lacks what its kind needs."""
 _BARE: Final = {
     BlockKind.TOOL_CALL: f"None of the {{}} calls has arguments. {_UNDER}",
     BlockKind.TOOL_RESULT: f"None of the {{}} results has a text. {_UNDER}",
@@ -56,7 +58,7 @@ def checked(transcript: Transcript) -> Transcript:
     said = [words.format(empty[kind]) for kind, words in bare]
     if unknown:
         said.append(_said_of(transcript, unknown))
-    if transcript.unknown and transcript.format not in _BOOKKEEPING:
+    if transcript.unknown and (transcript.format not in _BOOKKEEPING or _matters(transcript)):
         said.append(_said_of_records(transcript))
     return replace(transcript, warnings=(*transcript.warnings, *said)) if said else transcript
 
@@ -79,11 +81,18 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
     return f"{parts} of the messages cannot be understood and will not be changed: {said}."
 
 
+def _matters(transcript: Transcript) -> bool:
+    """Whether records that are not understood may well be messages, in a format with many others beside those."""
+    unread = sum(number for _, number in transcript.unknown)
+    return 2 * unread > len(transcript.messages) or any(_LACKS in name for name, _ in transcript.unknown)
+
+
 def _said_of_records(transcript: Transcript) -> str:
     """The warning about records, or parts of them, of which no block could be made."""
     unread = sum(number for _, number in transcript.unknown)
     named = ", ".join(name for name, _ in transcript.unknown[:_MOST_NAMED])
-    if unread > len(transcript.messages) and not SPELLED.search(transcript.source.data):
+    is_most = unread > len(transcript.messages) and transcript.format not in _BOOKKEEPING
+    if is_most and not SPELLED.search(transcript.source.data):
         raise UnknownFormatError(
             f"It was read as {transcript.format}, but most of its records cannot be understood: {named}.",
             "If it is of another format, name that with --format.",

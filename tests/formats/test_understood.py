@@ -12,6 +12,7 @@ import claude_tree
 import further_agents
 import odd_values
 import pytest
+import real
 from agent_work import WORK, answer, asked
 from agent_work import call as function
 from build import LONG, assistant, call, result, text, user
@@ -277,3 +278,19 @@ def test_records_that_are_not_understood_are_refused_or_said(
             parse(data)
     else:
         assert [re.match(said, warning) for warning in parse(data).warnings] != [None]
+
+
+# In formats with many records beside the conversation, those that may be messages are said, and a few others are not.
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b'"message":', b'"msg":', "record assistant without message, record user without message"),
+        (b'"type":"assistant"', b'"type":"answer"', "record answer"),
+    ],
+)
+def test_records_that_may_be_messages_are_said(old: bytes, new: bytes, said: str) -> None:
+    lines = real.SESSION.read_bytes().splitlines(keepends=True)
+    half = [line if number < 120 else line.replace(old, new) for number, line in enumerate(lines)]
+    told = [warning for warning in parse(b"".join(half)).warnings if "cannot be understood" in warning]
+    assert [said in warning for warning in told] == [True]
+    assert not any("understood" in warning for warning in parse(b"".join([*lines, b'{"type":"new"}\n'])).warnings)
