@@ -93,6 +93,8 @@ def with_references() -> bytes:
         messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     state = "<system-reminder>\n" + "\n".join(lines) + "\n</system-reminder>"
     messages += [{"role": role, "content": state} for role in ("user", "assistant", "user", "assistant")]
+    # The newest six turns have no references.
+    messages += [{"role": role, "content": f"step {n}"} for n in range(4) for role in ("user", "assistant")]
     condensed = api.dump(api.condense(api.loads(messages), parse_configuration("lossless_prelude: {}")))
     assert condensed.count(b"[see ") > 4
     return condensed
