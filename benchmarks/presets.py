@@ -1,7 +1,6 @@
-"""How much of what later work needs each preset typically keeps: what `condense estimate` shows.
+"""Measure how much of what later work needs each preset typically keeps.
 
     python benchmarks/presets.py                     prints the figures
-    python benchmarks/presets.py --write             and writes them where `condense estimate` reads them
     python benchmarks/presets.py ~/.claude/projects  measures your own sessions
 
 Sessions are cut at half and at three quarters of their messages, as `condense evaluate` does; what came before is
@@ -29,12 +28,22 @@ from condense_cli.config.presets import load_preset
 from condense_cli.many.inputs import files_in
 from condense_cli.measuring.evaluating import Plan, Unread, evaluate_file
 from condense_cli.quality.evaluation import Evaluated
-from condense_cli.quality.kept import beats, kept_by
-from condense_cli.report.estimate.typical import FILE, Typical
+from condense_cli.quality.kept import KeptShare, beats, kept_by
 from condense_cli.storage.processes import in_order, usable_processors
 
 RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
 SESSIONS: Final = (RECORDED / "transcripts" / "claude-code", RECORDED / "more-transcripts")
+
+
+class Typical(msgspec.Struct, frozen=True):
+    """Figures by preset. `beats` are the presets that each as a rule keeps no less than where it leaves no more."""
+
+    date: str
+    condense: str
+    transcripts: int
+    cuts: int
+    presets: dict[str, KeptShare]
+    beats: dict[str, list[str]]
 
 
 def measure(paths: Sequence[Path], jobs: int) -> Typical:
@@ -65,13 +74,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="sessions, or folders of them")
     parser.add_argument("--jobs", type=int, default=usable_processors())
-    parser.add_argument("--write", action="store_true", help=f"write {FILE.name}")
     options = parser.parse_args(arguments)
     typical = measure(options.paths or SESSIONS, options.jobs)
-    text = msgspec.json.format(msgspec.json.encode(typical), indent=2).decode() + "\n"
-    print(text, end="")
-    if options.write:
-        FILE.write_text(text)
+    print(msgspec.json.format(msgspec.json.encode(typical), indent=2).decode())
 
 
 if __name__ == "__main__":

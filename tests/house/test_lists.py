@@ -15,10 +15,8 @@ from yesterday import sources
 
 from condense_cli.cli.table import COMMANDS
 from condense_cli.config import models
-from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.variables import KEYS, variable_of
 from condense_cli.formats import FORMATS, parse
-from condense_cli.report.estimate.typical import typical
 
 # An archive of Inspect holds what its other format holds.
 FORMAT_NAMES = [form.name for form in FORMATS if form.name != "inspect-eval"]
@@ -39,11 +37,6 @@ def test_every_format_has_an_input_for_later_versions(name: str, inputs: dict[st
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_is_on_the_page_of_commands(name: str) -> None:
     assert f"`condense {name}" in (PROJECT / "docs" / "commands.md").read_text(), "docs/commands.md lacks it"
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_every_preset_was_measured(name: str) -> None:
-    assert name in typical().presets, "benchmarks/presets.py --write measures what it typically keeps"
 
 
 # --- What is documented ----------------------------------------------------------------------------------------------

@@ -73,7 +73,6 @@ AT_THE_EDGE = {
     "report/page/document.py": {"pathlib"},
     "report/lists/providers.py": {"pathlib"},
     "core/tiktoken_counter.py": {"os", "pathlib", "tempfile"},
-    "report/estimate/typical.py": {"pathlib"},
 }
 """The files below the topmost floors that reach outside, and how."""
 
