@@ -142,7 +142,7 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
             by.setdefault(option.beaten_by, []).append(option.preset)
     for better, presets in by.items():
         keeps = "is expected to keep" if source and source.is_expected else "keeps"
-        yield f"* {better} is no larger than {' and '.join(presets)}, and {keeps} no less."
+        yield f"* {better} is no larger than {' or '.join(presets)}, and {keeps} no less."
     if source is None:
         if len(estimate.presets) > 1:
             yield "--quality measures how much of what later work needs each one keeps."
