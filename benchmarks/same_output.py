@@ -105,12 +105,12 @@ def _of_file(path: Path, ways: Sequence[str]) -> Iterator[tuple[Case, Outcome, b
 
     try:
         whole = condense_cli.load(path)
-        if not format_named(whole.format).is_writable:
-            return
-        tokens = condense_cli.condense(whole, preset="lossless").shown_before
-        lossless = condense_cli.dump(condense_cli.condense(whole, preset="lossless"))
     except CondenseError:
         return
+    if not format_named(whole.format).is_writable:
+        return
+    result = condense_cli.condense(whole, preset="lossless")
+    tokens, lossless = result.shown_before, condense_cli.dump(result)
     for name in ways:
         way = WAYS[name]
         for preset in way.presets:
@@ -120,7 +120,7 @@ def _of_file(path: Path, ways: Sequence[str]) -> Iterator[tuple[Case, Outcome, b
                 if name == "bound":
                     given["model"] = BOUND
                 if name == "pinned":
-                    given["overrides"] = condense_cli.overrides_from(keep=[f"0:{len(whole.messages) // 2}"])
+                    given["overrides"] = condense_cli.overrides_from(keep=[f"0:{max(1, len(whole.messages) // 2)}"])
                 if name == "no prelude":
                     given["configuration"]["lossless_prelude"] = {"enabled": False}
                 if share:

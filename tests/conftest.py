@@ -15,7 +15,7 @@ import certifi
 import pytest
 import real
 from helpers import DATA
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from desk import Desk
@@ -33,6 +33,9 @@ settings.register_profile(
 )
 settings.register_profile("all", parent=settings.get_profile("fast"), max_examples=24)
 settings.register_profile("thorough", parent=settings.get_profile("fast"), max_examples=3_000, derandomize=False)
+settings.register_profile(
+    "unshrunk", parent=settings.get_profile("fast"), phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Hypothesis draws constants of the package's modules that are imported so far: other examples in each choice of tests.

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from ..core import patterns
 from ..core.brief import quoted
 from ..core.lazy_pattern import lazy_pattern
+from ..core.numbers import percent_in
 from ..core.selectors import SelectorError, parse_selector
 from .models import (
     CUT,
@@ -51,6 +52,9 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
     if configuration.target_tokens is not None and configuration.target_reduction_percent is not None:
         hint = "Leave one of them out."
         yield ("target_reduction_percent",), "target_tokens and target_reduction_percent cannot both be set", hint
+    least = configuration.min_saving
+    if isinstance(least, str) and ((share := percent_in(least)) is None or not 0 <= share <= 100):
+        yield ("min_saving",), f"{quoted(least)} is no share", "Give a share such as 0.5%, or a number of tokens."
     yield from _selectors(configuration.keep, ("keep",))
     yield from _selectors(configuration.cut, ("cut",))
     for index, pin in enumerate(configuration.pins):

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from ..core.factor import CountName
 from ..core.tokens import BUILT_IN, CounterName
 from .base import Base as _Base
-from .base import Count, Positive, SummaryCheck
+from .base import Count, Percent, Positive, SummaryCheck
 from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 
 ContentTypeName = Literal[
@@ -308,7 +308,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
     keep_first: Count = 1
-    min_saving: Count = 0
+    min_saving: Count | Percent = "0.5%"
     thinking: Literal["auto", "drop", "keep"] = "auto"
     counter: CounterName = BUILT_IN
     keep: tuple[str, ...] = ()

@@ -26,8 +26,8 @@ description: Cuts old tool results and leaves long parameters out.
 # Messages at the start that are never touched. The first request always stays.
 keep_first: 1
 
-# A run that would save fewer tokens changes nothing.
-#min_saving: 500
+# A run that would save less changes nothing: a share, or a number of tokens.
+#min_saving: 0.5%
 
 # Never cut: messages (34, 40:80, last:20), tools, files, texts.
 keep:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -84,14 +84,11 @@ class SharedBudget:
         fit(choice, budget - self._short, measure)
         return replace(found, tokens=self._short + found.tokens)
 
-    def value_at_least(self, least: float, is_numbered: Callable[[Key], bool]) -> dict[Key, Text]:
-        """Texts in their places without what is worth less: facts and lines that later work may need, per token.
-
-        Where one `is_numbered`, all lines that a tool numbered keep their numbers.
-        """
+    def value_at_least(self, least: float) -> dict[Key, Text]:
+        """Texts in their places without what is worth less: facts and lines that later work may need, per token."""
         choice = self._choice(least)
         choice.fill(None)
-        return rendered(self._survey, self._long, self._placed, choice, is_numbered)
+        return rendered(self._survey, self._long, self._placed, choice)
 
     def value_within(self, budget: int) -> float | None:
         """How many of the facts and lines that later work is expected to need fit into so many tokens, about.

@@ -7,7 +7,7 @@ touched, so what was shortened once stays as it is.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -216,33 +216,18 @@ def _shortened(priced: Priced, key: Key, budget: int, said: Coverage) -> str:
     return str(rendered(survey, [key], stretches, choice)[key])
 
 
-def rendered(
-    survey: Survey,
-    keys: Sequence[Key],
-    stretches: Sequence[Stretch],
-    choice: Choice,
-    is_numbered: Callable[[Key], bool] = lambda _: False,
-) -> dict[Key, Text]:
+def rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, Text]:
     """The parts with the units that are chosen, or as they were where that is no larger."""
     return {
-        key: text_with(
-            survey,
-            key,
-            choice.kept[stretch.start : stretch.stop],
-            is_whole=not stretch.gaps,
-            is_numbered=is_numbered(key),
-        )
+        key: text_with(survey, key, choice.kept[stretch.start : stretch.stop], is_whole=not stretch.gaps)
         for key, stretch in zip(keys, stretches, strict=True)
     }
 
 
-def text_with(survey: Survey, key: Key, kept: Sequence[int], *, is_whole: bool, is_numbered: bool = False) -> Text:
-    """A part with the units that are kept, or as it was where that is no larger, or `is_whole` and all are.
-
-    Unless it `is_numbered`, lines of a file stand without the numbers that can be counted.
-    """
+def text_with(survey: Survey, key: Key, kept: Sequence[int], *, is_whole: bool) -> Text:
+    """A part with the units that are kept, or as it was where that is no larger, or `is_whole` and all are."""
     original = survey.parts[key].content
     if is_whole and all(kept):
         return original
-    text = render(survey.units[key], kept, counts_lines=not is_numbered and survey.parts[key].numbers_lines)
+    text = render(survey.units[key], kept, counts_lines=survey.parts[key].numbers_lines)
     return text if survey.count(text) < survey.count(original) else original

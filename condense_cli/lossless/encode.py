@@ -38,14 +38,10 @@ _TAIL_OF_ERROR: Final = 1
 
 
 class Encoded(Struct, frozen=True):
-    """Blocks as they are written; those in `restored` say the whole of what a pass had cut.
-
-    They `is_proven` once each was decoded and compared.
-    """
+    """Blocks as they are written; those in `restored` say the whole of what a pass had cut."""
 
     blocks: dict[Positions, Block]
     restored: frozenset[Positions] = frozenset()
-    is_proven: bool = True
 
 
 def encode(
@@ -65,7 +61,7 @@ def encode(
 
     `messages` hold no references. `originals` are texts of results that were cut: where references can
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
-    before it is given back, unless the caller does so before anything is written (`proves`). A block that does not
+    before it is given back, unless it is only counted (`proves` is false). A block that does not
     take part neither refers to others nor do they refer to it. `endings` tell how calls ended before anything was
     cut, which counts for `originals` alone: in a later run only what is left can tell.
     """
@@ -76,7 +72,7 @@ def encode(
     del encoder  # Its index takes as much memory as the check that follows.
     if proves:
         blocks = verified(messages, blocks, meant, reader)
-    return Encoded(blocks, frozenset(meant.keys() & blocks.keys()), proves)
+    return Encoded(blocks, frozenset(meant.keys() & blocks.keys()))
 
 
 class _Encoder:

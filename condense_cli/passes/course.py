@@ -1,4 +1,4 @@
-"""The course of one run: references, then the passes, then thinking, as often as one of them moves the others."""
+"""The course of one run: references, then the passes in order, then thinking."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ from .condensation import Condensation
 from .context import Context
 from .draft import Draft
 from .late_references import LateReferences, can_run_before, may_wait, with_sums
-from .limits import asks_for_summaries, keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
+from .limits import (
+    asks_for_summaries,
+    keeps_all,
+    least_saving,
+    needs_target,
+    runs_once,
+    strictnesses,
+    target_of,
+    too_little,
+)  # fmt: skip
 from .modes.individual import override_warnings
 from .modes.table import work_of
 from .prelude import ReferenceWriter
@@ -42,13 +51,10 @@ from .receipts import (
     undone,
 )
 from .reconcile import REFER, REPEATED, reconcile, view
-from .selection import Selected, protect, select
+from .selection import protect, select
 from .step import Bench, Step
-from .summaries import Outcome, TextTask, refused_by_all
+from .summaries import refused_by_all
 from .words import told
-
-_ROUNDS: Final = 5
-"""Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
 _PRELUDE: Final = "Lossless prelude"
 
@@ -57,17 +63,12 @@ _MOVED: Final = "what it refers to changed"
 
 
 class Course:
-    """One run of a configuration over a transcript, whose numbers, but for thresholds, are tokens as counted.
+    """One run of a configuration over a transcript, whose numbers, but for thresholds, are tokens as counted."""
 
-    Whatever is written is proven in the end, or with `proves_all` after every step.
-    """
-
-    def __init__(
-        self, transcript: Transcript, configuration: Configuration, context: Context, *, proves_all: bool = False
-    ) -> None:
+    def __init__(self, transcript: Transcript, configuration: Configuration, context: Context) -> None:
         self.transcript, self.configuration, self.context = transcript, configuration, context
         self.count: Counter = context.count
-        self.writer = ReferenceWriter(transcript, configuration, self.count, proves_all=proves_all)
+        self.writer = ReferenceWriter(transcript, configuration, self.count)
         self.protection = protect(configuration, self.writer.messages, self.count, transcript.model)
         self.draft = Draft(transcript, self.count, self.writer, self.protection)
         read = self.writer.messages
@@ -81,31 +82,22 @@ class Course:
         self._cuts: dict[tuple[int, int], str] = {}
         """What was done to each block that a pass changed."""
 
-    @property
-    def is_proven(self) -> bool:
-        """Whether what is written says what was meant."""
-        return self.draft.is_proven
-
     def run(self) -> Condensation:
         """All of the run; the transcript as it was where too little would be saved."""
         self._prelude()
-        for _ in range(_ROUNDS):
-            if not self._all_passes():
-                break
+        self._all_passes()
         return self._condensation()
 
-    def _all_passes(self) -> bool:
-        """Every pass, and what thinking they make invalid; whether messages went with it, so that windows moved."""
-        is_moved = False
+    def _all_passes(self) -> None:
+        """Every pass, and then the thinking that they make invalid."""
         for config in self.configuration.passes:
             receipt = self._pass(config)
-            if receipt.changes or receipt.id not in self._seen_ids():
-                self.passes.append(receipt)
+            self.passes.append(receipt)
             if self.target is not None and config.mode != "individual" and receipt.changes:
-                is_moved |= self._drop_thinking()  # It counts on what that leaves free.
+                self._drop_thinking()  # It counts on what that leaves free.
         if self._waits:
             self._write_late()
-        return self._drop_thinking() or is_moved
+        self._drop_thinking()
 
     def _condensation(self) -> Condensation:
         configuration, transcript = self.configuration, self.transcript
@@ -113,8 +105,10 @@ class Course:
         warnings += override_warnings(configuration, len(transcript.messages))
         saved = self.tokens_before - self.draft.tokens
         has_changes = any(receipt.is_change for receipt in self.receipts)
-        if has_changes and saved < max(1, configuration.min_saving):
-            why = too_little(saved, configuration.min_saving, self.context.factor)
+        # A run that meets a target may save as little as that takes.
+        least = 1 if self._is_target_reached() else least_saving(configuration, transcript, self.tokens_before)
+        if has_changes and saved < least:
+            why = too_little(saved, least, configuration, self.context.factor)
             warnings.append(f"Nothing was changed: the result would {why}.")
             return Condensation(
                 before=transcript, transcript=transcript, passes=tuple(map(undone, self.passes)), receipts=(),
@@ -131,9 +125,6 @@ class Course:
             keeps_thinking=configuration.thinking == "keep",
         )  # fmt: skip
 
-    def _seen_ids(self) -> set[str]:
-        return {receipt.id for receipt in self.passes}
-
     def _is_target_reached(self) -> bool:
         return self.target is not None and self.draft.tokens <= self.target
 
@@ -148,7 +139,7 @@ class Course:
         if self.target is not None and self.tokens_before <= self.target:
             self.writer.switch_off()
         if not self.writer.is_enabled:
-            self.draft.write()
+            self.draft.write(proves=True)
             reason = REACHED if self.configuration.lossless_prelude.enabled else SWITCHED_OFF
             self.passes.append(self._skipped(PRELUDE, _PRELUDE, reason))
             return
@@ -170,7 +161,7 @@ class Course:
         self._waits = False
         self.context.on_pass(_PRELUDE)
         started = self.context.clock()
-        self.draft.write()
+        self.draft.write(proves=True)
         late = LateReferences(self.transcript, self.draft, self.receipts, self.count)
         receipts = late.of_passes(self.receipts)
         rest = self.tokens_before - late.saved
@@ -200,7 +191,7 @@ class Course:
         selected = select(config.selection, self.draft.messages, self.count, self.context.selectors)
         changed_blocks: set[tuple[int, int]] = set()
         for strictness in strictnesses(config, self.target):
-            receipts = self._rounds(config, selected, strictness)
+            receipts = self._step(Step(config, selected, self._target_of(config), strictness, self.draft.written(), {}))
             self.receipts += receipts
             changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
             if self._is_target_reached() or config.mode == "batch":
@@ -216,29 +207,6 @@ class Course:
             preserved_turns=selected.preserved_turns,
             min_worth=extraction.min_worth if extraction and not extraction.overrides else None,
         )
-
-    def _rounds(self, config: PassConfig, selected: Selected, strictness: float) -> list[Receipt]:
-        """A pass at one strictness. Cutting what others refer to brings back tokens.
-
-        It then goes on to the target, or, where what others say decides what is cut, until nothing changes any more.
-        """
-        target, outcomes = self._target_of(config), dict[TextTask, Outcome]()
-        receipts: list[Receipt] = []
-        for _ in range(_ROUNDS):
-            step = Step(config, selected, target, strictness, self.draft.written(), outcomes)
-            found = self._step(step)
-            receipts = [receipt for receipt in receipts if receipt.is_change] + found
-            is_done = not outcomes if target is None else self.draft.tokens <= target
-            # A summary takes the place of messages, so that the selection no longer fits: it is written once.
-            # And an extraction has come as close to the target as it can.
-            if (
-                is_done
-                or config.mode != "individual"
-                or not self.writer.is_active
-                or not any(receipt.is_change for receipt in found)
-            ):
-                break
-        return receipts
 
     def _step(self, step: Step) -> list[Receipt]:
         """One step, and what it makes of the references."""
@@ -271,7 +239,7 @@ class Course:
         if condition and tokens <= condition.token_threshold:
             return f"{tokens:,} tokens does not exceed its threshold of {condition.token_threshold:,}"
         if runs_once(config):
-            return "it has already run" if config.id in self._seen_ids() else ""
+            return ""
         if keeps_all(config):
             return KEEPS_ALL
         if config.mode == "batch" and self.bench.is_up_to_date:
@@ -285,7 +253,7 @@ class Course:
         self._cuts |= {(receipt.message, receipt.block): receipt.operation for receipt in receipts if receipt.is_change}
         if self._waits:
             return receipts
-        self.draft.write()
+        self.draft.write(proves=True)
         positions = {message.index: position for position, message in enumerate(self.draft.messages)}
 
         def operation(place: tuple[int, int], message: Message, number: int) -> str:
@@ -309,12 +277,12 @@ class Course:
         mode = self.configuration.thinking
         return thinking.tokens_to_drop(self.draft.written(), mode, self.transcript, self.count)
 
-    def _drop_thinking(self) -> bool:
-        """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
+    def _drop_thinking(self) -> None:
+        """Drop what the thinking mode says."""
         written = self.draft.written()
         gone, reason = thinking.to_drop(written, self.configuration.thinking, self.transcript, self.draft.removed)
         if not gone:
-            return False
+            return
         before, messages = self.draft.tokens, self.draft.messages
         receipts = [
             changed(
@@ -329,4 +297,3 @@ class Course:
         self.passes.append(
             PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
         )
-        return bool(emptied)

@@ -126,11 +126,11 @@ class Draft:
     def _forget_written(self) -> None:
         self._written, self._saved, self._all_saved = Encoded({}), {}, 0
 
-    def write(self) -> None:
-        """Work out anew which blocks are written with references."""
+    def write(self, *, proves: bool = False) -> None:
+        """Work out anew which blocks are written with references; only to count them, unless it `proves` them."""
         if not self._writer.is_active:
             return
-        self._written = self._writer.write(self.messages, self.protection, self._originals)
+        self._written = self._writer.write(self.messages, self.protection, self._originals, proves=proves)
         self._saved, self._all_saved = {}, 0
         for (position, number), block in self._written.blocks.items():
             # An escape takes a token.
@@ -142,11 +142,6 @@ class Draft:
         self._all_saved += max(0, tokens) - self._saved.get((position, number), 0)
         self._saved[position, number] = max(0, tokens)
 
-    @property
-    def is_proven(self) -> bool:
-        """Whether the messages as they are written decode to what they were made from."""
-        return self._writer.is_proven(self.messages, self._written, self._originals)
-
     def written(self) -> list[Message]:
         """The messages as they are written."""
         if not self._writer.is_active:
@@ -156,22 +151,6 @@ class Draft:
     def written_blocks(self) -> list[tuple[Positions, Block]]:
         """The blocks that are written otherwise than they stand here, in order."""
         return sorted(self._written.blocks.items(), key=lambda found: found[0])
-
-    def is_said_by_references(self, position: int, number: int) -> bool:
-        """Whether the input says the block with references."""
-        return self._writer.is_said_by_references(self._block(position, number))
-
-    def is_short_by_references(self, position: int, number: int, tokens: int) -> bool:
-        """Whether references of the input say the block in at most so many tokens, as it is written now."""
-        if not self.is_said_by_references(position, number):
-            return False
-        block = self._block(position, number)
-        return self.count.block(self._written.blocks.get((position, number), block)) <= tokens
-
-    @property
-    def has_restored(self) -> bool:
-        """Whether references say all of a block that was cut: they are smaller than what was left of it."""
-        return bool(self._written.restored)
 
     def is_reference(self, position: int, number: int) -> bool:
         """Whether the block is written with references and says all that it said before the passes."""

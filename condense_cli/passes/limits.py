@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from ..config.models import BatchConfig, Configuration, ContentOperation, ImageOperation, PassConfig
 from ..core.factor import Factor
+from ..core.markers import is_marked
+from ..core.numbers import percent_in
+from ..core.transcript import Transcript
 from .summaries import OFFLINE, Summarizer, WorksOffline
 
 
@@ -112,21 +115,33 @@ def chooses_lines(configuration: Configuration) -> bool:
     return any(picks_lines(config) or (has_target and config.mode == "extract") for config in configuration.passes)
 
 
-def cuts_summaries(configuration: Configuration) -> bool:
-    """Whether blocks are summarized, and a pass with thresholds follows.
+_LEAST_AGAIN: Final = 100
+"""Tokens that a further run has to save, where `min_saving` is a share."""
 
-    A reference may take the place of a summary; the threshold then passed the summary, and passes the original the
-    next time.
+
+def least_saving(configuration: Configuration, transcript: Transcript, tokens: int) -> int:
+    """The fewest tokens that a run has to save of a transcript of so many; a run that saves fewer changes nothing.
+
+    A second look that finds hardly more than the first is not worth a broken cache.
     """
-    passes = configuration.passes
-    first = next((number for number, config in enumerate(passes) if summarizes_blocks(config)), len(passes))
-    return any(operation.min_tokens for config in passes[first + 1 :] for operation in operations_of(config))
+    least = configuration.min_saving
+    if not isinstance(least, str):
+        return max(1, least)
+    share = int(tokens * (percent_in(least) or 0) / 100)
+    return max(share, _LEAST_AGAIN if share and is_condensed(transcript) else 1)
 
 
-def too_little(saved: int, least: int, factor: Factor) -> str:
-    """What a result would do that saves too few tokens; `least` is the configuration's `min_saving`."""
+def is_condensed(transcript: Transcript) -> bool:
+    """Whether the transcript was condensed before."""
+    return any(is_marked(block.content) for _, block in transcript.blocks())
+
+
+def too_little(saved: int, least: int, configuration: Configuration, factor: Factor) -> str:
+    """What a result would do that saves too few tokens; `least` are those that it has to save."""
     shown = factor.shown
     if saved < 0:
         return f"be {shown(-saved):,} tokens larger"
-    wanted = f"less than min_saving ({shown(least)})" if least else "not smaller"
-    return f"save {shown(saved):,} tokens, {wanted}"
+    if least == 1:
+        return "save 0 tokens, not smaller"
+    share = f"{configuration.min_saving} of the transcript: " if isinstance(configuration.min_saving, str) else ""
+    return f"save {shown(saved):,} tokens, less than min_saving ({share}{shown(least):,})"

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from ..config.models import Configuration
 from ..core.factor import Factor
-from ..core.markers import is_marked
 from ..core.tokens import Counter
 from ..core.transcript import Transcript
-from .condensation import Condensation
+from .limits import is_condensed
 
 _OF_BLOCKS: Final = "min_tokens"
 """Key of passes whose numbers are tokens of a single block."""
@@ -46,7 +45,7 @@ def in_our_tokens(configuration: Configuration, factor: Factor) -> Configuration
         passes=converted(configuration.passes),
         pins=converted(configuration.pins),
         target_tokens=None if target is None else max(1, factor.bare(target)),
-        min_saving=factor.bare(configuration.min_saving),
+        min_saving=least if isinstance(least := configuration.min_saving, str) else factor.bare(least),
     )
 
 
@@ -55,16 +54,5 @@ def is_met(transcript: Transcript, configuration: Configuration, count: Counter,
 
     Without this a second run would go on cutting where another factor is known after the first.
     """
-    if not any(is_marked(block.content) for _, block in transcript.blocks()):
-        return False
-    return factor.is_within(count.transcript(transcript), configuration.target_tokens or 0)
-
-
-def is_done(result: Condensation, configuration: Configuration, factor: Factor) -> bool:
-    """Whether a run on the result would find nothing more to do by this factor."""
-    tokens, target = result.tokens_after, configuration.target_tokens
-    if target is not None and not factor.is_within(tokens, target):
-        return False
-    conditions = [config.execution.condition for config in configuration.passes]
-    thresholds = [condition.token_threshold for condition in conditions if condition]
-    return not any(result.factor.shown(tokens) <= most < factor.shown(tokens) for most in thresholds)
+    target = configuration.target_tokens or 0
+    return is_condensed(transcript) and factor.is_within(count.transcript(transcript), target)

@@ -31,16 +31,10 @@ NEWEST: Final = 6
 
 
 class ReferenceWriter:
-    """Writes references for one run. `messages` are those of the input without its references.
+    """Writes references for one run. `messages` are those of the input without its references."""
 
-    What is written only to be counted is proven where some text might spoil it, or with `proves_all`.
-    """
-
-    def __init__(
-        self, transcript: Transcript, configuration: Configuration, count: Counter, *, proves_all: bool = False
-    ) -> None:
+    def __init__(self, transcript: Transcript, configuration: Configuration, count: Counter) -> None:
         self._reader = Reader()
-        self._proves_all = proves_all
         decoded = decode(transcript.messages, self._reader)
         self.messages = decoded.messages
         self._endings = Endings(self.messages)
@@ -112,15 +106,13 @@ class ReferenceWriter:
         read = self._as_read.get(block.key)
         return read if read is not None and read.reads_as(block) else block
 
-    def is_said_by_references(self, block: Block) -> bool:
-        """Whether the input says the block with references."""
-        said = self._texts.get(block.key)
-        return said is not None and str(said) == block.text
-
-    def write(self, messages: Sequence[Message], protection: Protection, originals: Mapping[BlockKey, Text]) -> Encoded:
+    def write(
+        self, messages: Sequence[Message], protection: Protection, originals: Mapping[BlockKey, Text], *, proves: bool
+    ) -> Encoded:
         """The blocks that are written with references, by their positions in `messages`.
 
-        `originals` are the texts of results that passes cut.
+        `originals` are the texts of results that passes cut. What is written only to be counted is not proven, but
+        where some text might spoil it.
         """
         encoded = Encoded({})
         recent = self.recent(messages)
@@ -146,7 +138,7 @@ class ReferenceWriter:
                 reader=self._reader,
                 takes_part=self._comes_back,
                 endings=self._endings,
-                proves=self._proves_all or self.has_read_references or self._has_imitations(messages, cut.values()),
+                proves=proves or self.has_read_references or self._has_imitations(messages, cut.values()),
             )
         elif self._imitates:
             encoded = Encoded(verified(messages, {}, {}, self._reader))
@@ -161,7 +153,7 @@ class ReferenceWriter:
             if not (self.is_enabled and may_go and self._saved(messages, blocks) > self._saved(messages, beside)):
                 blocks = beside
             restored &= blocks.keys()
-        return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored, encoded.is_proven)
+        return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
 
     def _still_spelled(
         self, messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text]
@@ -181,13 +173,6 @@ class ReferenceWriter:
             return blocks
         left = {place: block for place, block in blocks.items() if place != newest}
         return verified(messages, left, meant, self._reader)
-
-    def is_proven(self, messages: Sequence[Message], written: Encoded, originals: Mapping[BlockKey, Text]) -> bool:
-        """Whether all that is written with references decodes to what it was made from."""
-        if written.is_proven:
-            return True
-        meant = {place: originals[written.blocks[place].key] for place in written.restored}
-        return len(verified(messages, written.blocks, meant, self._reader)) == len(written.blocks)
 
     def _has_imitations(self, messages: Sequence[Message], cut: Iterable[Text]) -> bool:
         """Whether any text may look like a reference without being one, which nothing but a proof tells."""

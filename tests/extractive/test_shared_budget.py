@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, call, read_turn, result, user
+from build import anthropic, assistant, call, result, user
 
 from condense_cli.core.lazy_text import Text
 from condense_cli.core.markers import gaps_in
@@ -178,19 +178,11 @@ def test_what_is_fixed_stays_whatever_the_budget(survey: Survey) -> None:
 
 def test_lines_are_chosen_by_what_they_are_worth(survey: Survey, shared: SharedBudget) -> None:
     lines = [
-        sum(map(len, (str(text).split("\n") for text in shared.value_at_least(least, lambda _: False).values())))
+        sum(map(len, (str(text).split("\n") for text in shared.value_at_least(least).values())))
         for least in (0.0, 0.000_5, 1.0)
     ]
     assert lines[0] > lines[-1] == 2
     assert lines == sorted(lines, reverse=True)
-
-
-@pytest.mark.parametrize("is_numbered", [False, True])
-def test_lines_of_a_listing_may_keep_their_numbers(is_numbered: bool) -> None:
-    listing = "\n".join(f"{n:6}\t{line}" for n, line in enumerate(["def load():", *["    pass"] * 30, "total = 7"], 1))
-    of = Survey(anthropic(user("Look."), *read_turn("t", "a.py", listing), assistant("Done.")).messages, COUNT)
-    [text] = SharedBudget(Priced(of), results(of)).value_at_least(0.000_5, lambda _: is_numbered).values()
-    assert ("    32\ttotal = 7" in str(text).split("\n")) is is_numbered
 
 
 # What is cut as well says nothing; what stays says it for the others.

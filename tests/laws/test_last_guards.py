@@ -87,7 +87,7 @@ def test_a_conversion_that_the_api_would_refuse_is_not_given(monkeypatch: pytest
 
 # Text of somebody else that would be read as a reference of ours: a restored file says it with its escape.
 def test_what_is_restored_reads_back_with_its_escapes() -> None:
-    condensed = api.condense(api.loads(imitating()), configuration(GO_BETWEEN))
+    condensed = api.condense(api.loads(imitating()), configuration(GO_BETWEEN, min_saving=0))
     restored = api.restore(api.loads(api.dump(condensed)))
     assert restored.transcript.is_changed
     assert api.dump(restored) == api.dump(condensed)

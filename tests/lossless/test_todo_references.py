@@ -127,7 +127,7 @@ def test_passes_see_whole_lists() -> None:
     condensed = referred(anthropic(*work(listed(1), listed(3))))
     written = api.loads(api.dump(condensed), format="anthropic")
     suppress = one_pass(individual_config={"defaults": {"tool_parameters": {"operation": "suppress"}}})
-    [[marker], newest] = words(condense(written, suppress))
+    [[marker], newest] = words(condense(written, suppress, min_saving=0))
     [[direct], _] = words(condense(anthropic(*work(listed(1), listed(3))), suppress))
     assert marker == direct
     assert newest == [todo["content"] for todo in listed(3)]

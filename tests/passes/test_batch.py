@@ -16,7 +16,6 @@ from build import (
     configuration,
     conversation,
     marks,
-    openai,
     read_turn,
     result,
     text,
@@ -212,17 +211,3 @@ def test_windows_in_percent_count_the_turns_behind_a_summary() -> None:
         selection={"type": "preserve_percent", "keep_percentage": 20},
     )
     assert len(second.transcript.messages) >= kept
-
-
-# A summary quotes what the user said: it may be smaller once that was cut.
-def test_a_summary_that_was_no_smaller_is_tried_again_behind_a_later_pass() -> None:
-    words = [user(" ".join(f"word{number}x{other}" for other in range(60))) for number in range(40)]
-    asked = {"type": "custom", "roles": ["user"], "age": {"min": 2}}
-    summarizing = {"operation": "summarize", "summarization_config": {"keep_first": 1, "keep_last": 1}}
-    cut = {"operation": "suppress", "min_tokens": 20}
-    configured = configuration(
-        {"id": "first", "mode": "batch", "selection": asked, "batch_config": summarizing},
-        {"id": "second", "selection": asked, "individual_config": {"defaults": {"message_text": cut}}},
-    )
-    done = laws.check_all(openai(user("Begin."), assistant("Yes."), *words, assistant("Done.")), configured)
-    assert len(marks(done)) == 1

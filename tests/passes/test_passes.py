@@ -30,10 +30,9 @@ from msgspec.structs import replace
 from summarizers import Failing
 
 from condense_cli import api
-from condense_cli.core.factor import Factor, Known, factor_of
+from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.passes.blocks.cutting import LEAST_SAVED, CutLimits, truncate
-from condense_cli.passes.model_tokens import is_done
 from condense_cli.passes.receipts import PRELUDE, Kept, Status
 
 # --- Operations -------------------------------------------------------------------------------------------------------
@@ -169,24 +168,6 @@ def test_a_threshold_is_meant_and_told_in_the_models_tokens() -> None:
 
 
 # Once the target is reached the passes after it are skipped, those that always run too.
-# After a run another factor may be known. It matters where a threshold lies between what both make of the tokens.
-@pytest.mark.parametrize(("most", "is_enough"), [(-1, True), (0, False), (9, False), (10, True)])
-def test_a_threshold_between_two_factors_asks_for_another_run(most: int, is_enough: bool) -> None:
-    result = replace(condense(anthropic(*conversation())), factor=Factor(1.0))
-    tokens = result.tokens_after
-    later = Factor((tokens + 10) / tokens)
-    assert later.shown(tokens) == tokens + 10
-    execution = {"type": "conditional", "condition": {"token_threshold": tokens + most}}
-    assert is_done(result, configuration(one_pass(execution=execution)), later) is is_enough
-
-
-@pytest.mark.parametrize(("more", "is_enough"), [(0, True), (-1, False)])
-def test_a_target_that_another_factor_misses_asks_for_another_run(more: int, is_enough: bool) -> None:
-    result = condense(anthropic(*conversation()))
-    asked = configuration(one_pass(), target_tokens=result.tokens_after + more)
-    assert is_done(result, asked, Factor(1.0, Known.TABLE)) is is_enough
-
-
 def test_the_run_stops_at_the_target() -> None:
     passes = [one_pass(id="first", individual_config=cut_to(20)), one_pass(id="second")]
     first = condense(anthropic(*conversation()), passes[0]).tokens_after

@@ -125,7 +125,7 @@ def _leave_out_the_rest(draft: Draft, shortening: Shortening, worths: Worths, *,
     # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
     while goes_on:
         survey = Survey(draft.messages, draft.count)
-        goes_on = shortening.put(_texts_worth_it(survey, shortening, worths), LEAST_SAVED) and settles
+        goes_on = shortening.put(_texts_worth_it(survey, shortening, worths)) and settles
         del survey  # All that is held of it, before the next takes as much.
 
 
@@ -144,7 +144,7 @@ def _texts_worth_it(survey: Survey, shortening: Shortening, worths: Worths) -> d
     for least in sorted(keys_of, reverse=True):
         keys = keys_of[least]
         shared = SharedBudget(priced, keys, fixed=shortening.fixed, least_saved=LEAST_SAVED, unsaid=gone)
-        texts |= shared.value_at_least(least / 1_000, shortening.is_numbered)
+        texts |= shared.value_at_least(least / 1_000)
         gone |= keys
     return texts
 

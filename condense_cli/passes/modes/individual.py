@@ -47,7 +47,8 @@ def run_individual(bench: Bench, step: Step) -> list[Receipt]:
     """Work through the draft and give a receipt for every block of it.
 
     With a target the candidates are taken in the order of the pass (content types, then the oldest
-    and in one message the largest first), and only until the target is reached.
+    and in one message the largest first), and only until the target is reached, as it is written: what others refer to
+    costs tokens again once it is cut.
     """
     draft, target = bench.draft, step.target
     receipts: list[Receipt] = []
@@ -60,8 +61,15 @@ def run_individual(bench: Bench, step: Step) -> list[Receipt]:
     if target is not None:
         candidates = _in_order(candidates, step.config.order)
     summaries = _Summaries(bench, step, candidates)
+    is_reached, misses, slack = False, 0, 0
     for number, candidate in enumerate(candidates):
-        if target is not None and draft.tokens <= target:
+        if target is not None and not is_reached and draft.tokens <= target - slack:
+            draft.write()
+            is_reached = draft.tokens <= target
+            # Each further miss lets more be cut before it is written again.
+            slack = misses * (draft.tokens - target)
+            misses += 1
+        if is_reached:
             outcome: Block | Kept | Refused = Kept.TARGET_REACHED
         else:
             outcome = _apply(draft, candidate, step.strictness, summaries.up_to(number))
@@ -125,17 +133,10 @@ class _Summaries:
 
 
 def _tasks(draft: Draft, candidate: Candidate, strictness: float) -> Iterator[TextTask]:
-    """The summaries that a candidate needs: none where the input says it all within the limit, by references.
-
-    An earlier run may have preferred these to a summary; what they name may be cut in this one, and then they grow.
-    """
-    operation = candidate.operation
-    if not isinstance(operation, ContentOperation) or operation.operation != "summarize":
-        return
-    limit = operations.limit_of(operation, strictness)
-    if not draft.is_short_by_references(*candidate.place, limit):
-        block = candidate.block
-        yield from operations.summary_tasks(block, operation, draft.count, strictness, draft.state_of(block))
+    """The summaries that a candidate needs."""
+    if isinstance(candidate.operation, ContentOperation):
+        state = draft.state_of(candidate.block)
+        yield from operations.summary_tasks(candidate.block, candidate.operation, draft.count, strictness, state)
 
 
 def _apply(

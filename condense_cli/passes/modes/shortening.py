@@ -95,22 +95,13 @@ class Shortening:
         turns = [message for message in self._before.messages if not message.is_only_thinking]
         return sum(map(self._draft.count.message, turns[max(0, len(turns) - self.recent_turns) :]))
 
-    def is_numbered(self, key: Key) -> bool:
-        """Whether numbers of lines stay: what is given with references was condensed before, by rules of its time."""
-        return self._draft.is_said_by_references(*key[:2])
-
-    def put(self, texts: Mapping[Key, Text], least_saved: int = 0) -> bool:
-        """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere.
-
-        What the input says with references stays where a text in its place saves fewer than `least_saved` tokens.
-        """
+    def put(self, texts: Mapping[Key, Text]) -> bool:
+        """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere."""
         draft, messages, has_put = self._draft, self._draft.messages, False
         for (position, number), keys in self.keys.items():
             block = messages[position].blocks[number]
             new = _rewritten(block, {key[2]: texts[key] for key in keys if key in texts})
             tokens = draft.count.block(new)
-            if least_saved and draft.is_short_by_references(position, number, tokens + least_saved - 1):
-                continue
             if tokens < draft.count.block(block):
                 draft.put(position, number, new)
                 self._put[position, number] = new

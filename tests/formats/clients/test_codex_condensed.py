@@ -108,7 +108,11 @@ def test_dropped_reasoning_takes_the_ids_of_what_follows() -> None:
     records = items(REQUEST, *answer, output("a"), output("ls_1"), function("b", cmd="ls"), output("b"), DONE)
     after = written(
         condense(
-            rollout(*records), one_pass(individual_config={}), thinking="drop", lossless_prelude={"enabled": False}
+            rollout(*records),
+            one_pass(individual_config={}),
+            thinking="drop",
+            lossless_prelude={"enabled": False},
+            min_saving=0,
         )
     )
     ids = [value["payload"].get("id") for value in after[1:]]
