@@ -100,6 +100,8 @@ def warnings(configuration: Configuration) -> list[str]:
         for config in configuration.passes
         if config.id != CUT and config.individual_config and _suppresses_text(config.individual_config)
     ]
+    if configuration.no_larger_than:
+        found.append("no_larger_than has no effect any more. Name a target, or leave it out.")
     return found + section_warnings(configuration)
 
 
@@ -193,6 +195,8 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
                 yield from _predicates(override, where)
                 if extraction and extraction.min_worth is None:
                     yield where, "overrides need the min_worth of all other blocks", ""
+        case "target":
+            pass
         case "individual":
             if config.individual_config is None:
                 yield path, "an individual pass needs individual_config", ""

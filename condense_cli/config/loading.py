@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -19,11 +18,11 @@ from ..core.nearest import nearest
 from ..core.numbers import percent_in
 from ..errors import ConfigurationError, all_together
 from .base import with_numbers
-from .checks import Problem, problems
+from .checks import problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged.known import values_in
 from .positions import KeyPath, Positions, is_at, value_at
-from .preset_folders import PACKAGE, PresetFolders, preset_names
+from .preset_folders import PACKAGE, PresetFolders
 from .unknown_keys import fields_at, types_at, unknown_key
 
 _MOST_FAULTS: Final = 50
@@ -177,25 +176,13 @@ def typed_file(
     own = {key: item for key, item in value.items() if key in known}
     base = None if preset is None or folder is None else _base(preset, positions, folder, presets)
     configuration = msgspec.convert(over(base, own), Configuration)
-    for path, what, hint in (*problems(configuration), *_other_presets(configuration)):
+    for path, what, hint in problems(configuration):
         # What was left out because it is wrong may be missing now in what is around it.
         if not any(fault[: len(path)] == path for fault, _ in faults):
             found.append(positions.error(path, what, hint))
     if found:
         raise all_together(found)
     return Loaded(configuration, positions.name, own, positions, base)
-
-
-def _other_presets(configuration: Configuration) -> Iterator[Problem]:
-    """What a configuration is to be no larger than, and is no preset of the package."""
-    if not configuration.no_larger_than:
-        return
-    names = preset_names()
-    for index, name in enumerate(configuration.no_larger_than):
-        if name not in names:
-            near = nearest(name, names)
-            hint = f"Did you mean {near}?" if near else f"There are {', '.join(names)}."
-            yield ("no_larger_than", index), f"the package has no preset {quoted(name)}", hint
 
 
 def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolders | None) -> Loaded:

@@ -218,14 +218,17 @@ class Repeat(_Base, frozen=True, kw_only=True):
 
 
 class PassConfig(_Base, frozen=True, kw_only=True):
-    """One pass. Where it is not `enabled`, it is as if it were not there."""
+    """One pass. Where it is not `enabled`, it is as if it were not there.
+
+    A pass in mode `target` does nothing without a target; with one it is the chooser of `overrides.to_target`.
+    """
 
     id: str
     name: str = ""
     description: str = ""
     enabled: bool = True
-    selection: Selection
-    mode: Literal["batch", "individual", "extract"] = "individual"
+    selection: Selection = Selection(type="preserve_recent", keep_recent_count=5)
+    mode: Literal["batch", "individual", "extract", "target"] = "individual"
     individual_config: IndividualConfig | None = None
     batch_config: BatchConfig | None = None
     extract_config: ExtractConfig | None = None
@@ -294,8 +297,8 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
     `keep` are selectors of what nothing touches, `cut` of what is cut before the passes begin.
     `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
-    or with phases; where one phase is given, the others have their defaults. `no_larger_than` names presets of the
-    package: without a target the passes leave no more than theirs would. `provider_config` are the settings of a
+    or with phases; where one phase is given, the others have their defaults. `no_larger_than` is accepted from
+    earlier versions, and has no effect. `provider_config` are the settings of a
     provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
     which on a conversation should be condensed, `auto_condense_context_above` the tokens in use; `fallback` is what
     happens to one that is over its limit when the provider failed.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Final, assert_never
 
 from msgspec import Struct, structs
@@ -26,6 +27,8 @@ from .models import (
     Configuration,
     ContentOperation,
     ContentTypeOperations,
+    Execution,
+    ExtractConfig,
     Globs,
     ImageOperation,
     IndexRange,
@@ -139,7 +142,8 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if overrides.lossless_only:
         configuration = without_passes(configuration)
     prelude = configuration.lossless_prelude
-    passes, pins = tuple(config for config in configuration.passes if config.enabled), list(configuration.pins)
+    enabled = (config for config in configuration.passes if config.enabled)
+    passes, pins = tuple(chain.from_iterable(map(to_target, enabled))), list(configuration.pins)
     keep, recent = _without_last((*configuration.keep, *overrides.keep))
     cut = dict.fromkeys((*configuration.cut, *overrides.cut))
     count = recent if overrides.keep_recent is None else overrides.keep_recent
@@ -172,6 +176,34 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     return structs.replace(
         configuration, passes=passes, keep=keep, cut=(), pins=tuple(pins), lossless_prelude=prelude, **target
     )
+
+
+_CHOOSER: Final = (
+    ("", "Lines that later work needs", 6, ExtractConfig(may_summarize=True, out_of_reach="leave")),
+    ("-newer", "Lines of newer turns", 1, ExtractConfig(may_summarize=True, out_of_reach="leave")),
+    ("-all", "Lines of all turns", 0, ExtractConfig(may_summarize=True)),
+)
+"""How a target is met: the lines that later work needs least go first, and the oldest messages become one summary where
+more stays that way. The six newest turns stay while they take no more than a third of the target, then one, then none.
+What the user said goes last. Each step: the end of its id, its name, the newest turns that stay, and how it works."""
+
+
+def to_target(config: PassConfig) -> list[PassConfig]:
+    """The passes that run for one of a configuration: several for one in mode target, itself for any other."""
+    if config.mode != "target":
+        return [config]
+    return [
+        structs.replace(
+            config,
+            id=f"{config.id}{end}",
+            name=name,
+            selection=_preserving(config.selection, turns),
+            mode="extract",
+            extract_config=extraction,
+            execution=Execution(type="target"),
+        )
+        for end, name, turns, extraction in _CHOOSER
+    ]
 
 
 def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None]:
@@ -238,7 +270,7 @@ def _of_only_tools(config: PassConfig, globs: tuple[str, ...]) -> PassConfig:
         case "batch":
             if selection.only_tools is None:
                 changed = structs.replace(selection, only_tools=globs)
-        case "individual" | "extract":
+        case "individual" | "extract" | "target":
             if not _has_own_tools(selection):
                 exclude = selection.tools.exclude if selection.tools else ()
                 changed = structs.replace(selection, tools=Globs(include=globs, exclude=exclude))

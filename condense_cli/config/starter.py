@@ -48,12 +48,7 @@ lossless_prelude:
 passes:
   # With a target: cuts the lines that later work needs least, until the target is met.
   - id: to-target
-    name: Down to the target
-    selection: {type: preserve_recent, keep_recent_count: 5}
-    mode: extract
-    # The oldest messages may become one summary.
-    extract_config: {may_summarize: true}
-    execution: {type: target}
+    mode: target
 
   - id: old-results
     name: Cut old tool results

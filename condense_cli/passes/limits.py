@@ -44,7 +44,7 @@ def keeps_all(config: PassConfig) -> bool:
             return config.batch_config is None or _keeps_batch(config.batch_config)
         case "individual":
             return all(found.operation == "keep" for found in operations_of(config))
-        case "extract":
+        case "extract" | "target":
             return False
         case other:
             assert_never(other)

@@ -27,6 +27,7 @@ TEMPLATES: Final[dict[str, dict[str, Any]]] = {
         },
     },
     "batch": {"selection": _RECENT, "mode": "batch", "batch_config": {"operation": "summarize"}},
+    "target": {"mode": "target"},
 }
 """A pass of each mode that works as it is."""
 

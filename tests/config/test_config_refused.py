@@ -51,7 +51,6 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
         "Did you mean preserve_recent?",
     ),
     "missing id": ("passes:\n  - selection: {type: custom}\n", "2:5", "'id' is missing", ""),
-    "missing selection": ("passes:\n  - id: a\n", "2:5", "'selection' is missing", ""),
     "missing individual_config": (PASS, "2:5", "individual_config", ""),
     "missing batch_config": (PASS + "    mode: batch\n", "2:5", "batch_config", ""),
     "operation that no file may name": (

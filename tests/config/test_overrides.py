@@ -50,7 +50,10 @@ def test_what_is_no_number_of_tokens_is_told_how_to_write_one(text: str) -> None
 
 @pytest.mark.parametrize("preset", preset_names())
 def test_without_flags_the_configuration_stays(preset: str) -> None:
-    assert apply(load_preset(preset), Overrides()) == load_preset(preset)
+    applied = apply(load_preset(preset), Overrides())
+    assert apply(applied, Overrides()) == applied
+    has_target = [config for config in load_preset(preset).passes if config.mode == "target"]
+    assert len(applied.passes) == len(load_preset(preset).passes) + 2 * len(has_target)
 
 
 def test_keep_recent_replaces_what_every_pass_preserves() -> None:

@@ -34,7 +34,7 @@ def _unnamed(configuration: Configuration) -> Configuration:
     passes = tuple(
         msgspec.structs.replace(config, name="", description="")
         for config in configuration.passes
-        if config.execution.type != "target"
+        if config.execution.type != "target" and config.mode != "target"
     )
     return msgspec.structs.replace(configuration, name="", description="", passes=passes)
 

@@ -8,7 +8,7 @@ import laws
 import pytest
 from build import configuration
 from generated_configurations import configurations, phased, truncations
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES
@@ -42,17 +42,10 @@ def test_laws_hold_for_any_configuration(
 
 
 # Every law holds for each preset on any transcript, for models that bind thinking too.
-@pytest.mark.parametrize("preset", [name for name in preset_names() if name != "max"])
+@pytest.mark.parametrize("preset", preset_names())
 @given(data=FILES, model=MODELS)
 def test_laws_hold_for_each_preset(preset: str, data: bytes, model: str | None) -> None:
     laws.check_all(replace(parse(data), model=model), load_preset(preset))
-
-
-# It runs all the others to compare itself with them.
-@settings(max_examples=settings().max_examples // 3)
-@given(data=FILES, model=MODELS)
-def test_laws_hold_for_the_preset_that_leaves_least(data: bytes, model: str | None) -> None:
-    laws.check_all(replace(parse(data), model=model), load_preset("max"))
 
 
 # Every law holds for provider truncation and for phases with each fallback.

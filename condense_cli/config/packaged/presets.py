@@ -30,34 +30,10 @@ PRESETS: Final[dict[str, Configuration]] = {
         description="Keeps the lines of old results, parameters and texts that later work needs.",
         lossless_prelude=Prelude(),
         passes=(
-            PassConfig(
-                id="to-target",
-                name="Lines that later work needs",
-                selection=Selection(type="preserve_recent", keep_recent_count=6),
-                mode="extract",
-                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
-                execution=Execution(type="target"),
-            ),
-            PassConfig(
-                id="to-target-newer",
-                name="Lines of newer turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=1),
-                mode="extract",
-                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
-                execution=Execution(type="target"),
-            ),
-            PassConfig(
-                id="to-target-all",
-                name="Lines of all turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=0),
-                mode="extract",
-                extract_config=ExtractConfig(may_summarize=True),
-                execution=Execution(type="target"),
-            ),
+            PassConfig(id="to-target", mode="target"),
             PassConfig(
                 id="worth",
                 name="Lines worth their tokens",
-                selection=Selection(type="preserve_recent", keep_recent_count=5),
                 mode="extract",
                 extract_config=ExtractConfig(min_tokens=100, min_worth=0.18),
             ),
@@ -68,34 +44,10 @@ PRESETS: Final[dict[str, Configuration]] = {
         description="Cuts old tool results to five lines and removes old parameters; above 60,000 tokens, one summary of the middle.",
         lossless_prelude=Prelude(),
         passes=(
-            PassConfig(
-                id="to-target",
-                name="Lines that later work needs",
-                selection=Selection(type="preserve_recent", keep_recent_count=6),
-                mode="extract",
-                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
-                execution=Execution(type="target"),
-            ),
-            PassConfig(
-                id="to-target-newer",
-                name="Lines of newer turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=1),
-                mode="extract",
-                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
-                execution=Execution(type="target"),
-            ),
-            PassConfig(
-                id="to-target-all",
-                name="Lines of all turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=0),
-                mode="extract",
-                extract_config=ExtractConfig(may_summarize=True),
-                execution=Execution(type="target"),
-            ),
+            PassConfig(id="to-target", mode="target"),
             PassConfig(
                 id="mechanical",
                 name="Free truncation",
-                selection=Selection(type="preserve_recent", keep_recent_count=5),
                 individual_config=IndividualConfig(
                     defaults=ContentTypeOperations(
                         tool_parameters=ContentOperation(operation="suppress"),
@@ -126,43 +78,43 @@ PRESETS: Final[dict[str, Configuration]] = {
     ),
     "max.yaml": Configuration(
         name="max",
-        description="Replaces all but the newest turns with one summary; the smallest result.",
+        description="Cuts as balanced does, then replaces all but the newest turns with one summary. Leaves the least, as a rule.",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(
+                id="summary-to-target",
+                name="One summary of all but the newest turns",
+                mode="batch",
+                batch_config=BatchConfig(
+                    operation="summarize",
+                    summarization_config=SummarizationConfig(keep_first=0, keep_last=0),
+                ),
+                execution=Execution(type="target"),
+            ),
+            PassConfig(id="to-target", mode="target"),
+            PassConfig(
+                id="worth",
+                name="Lines worth their tokens",
+                mode="extract",
+                extract_config=ExtractConfig(min_tokens=100, min_worth=0.18),
+            ),
+            PassConfig(
                 id="one-summary",
                 name="One summary of all but the newest turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=6),
                 mode="batch",
                 batch_config=BatchConfig(
                     operation="summarize",
                     summarization_config=SummarizationConfig(keep_first=0, keep_last=0),
                 ),
             ),
-            PassConfig(
-                id="to-target-newer",
-                name="Lines of newer turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=1),
-                mode="extract",
-                extract_config=ExtractConfig(out_of_reach="leave"),
-                execution=Execution(type="target"),
-            ),
-            PassConfig(
-                id="to-target-all",
-                name="Lines of all turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=0),
-                mode="extract",
-                extract_config=ExtractConfig(may_summarize=True),
-                execution=Execution(type="target"),
-            ),
         ),
-        no_larger_than=("balanced", "cost", "quality", "speed"),
     ),
     "quality.yaml": Configuration(
         name="quality",
         description="Summarizes old tool results one by one and keeps everything said and called. Best with a model.",
         lossless_prelude=Prelude(),
         passes=(
+            PassConfig(id="to-target", mode="target"),
             PassConfig(
                 id="quality-pass",
                 name="Summaries of old results",
@@ -185,34 +137,10 @@ PRESETS: Final[dict[str, Configuration]] = {
         description="Cuts old tool results to three lines and removes old parameters.",
         lossless_prelude=Prelude(),
         passes=(
-            PassConfig(
-                id="to-target",
-                name="Lines that later work needs",
-                selection=Selection(type="preserve_recent", keep_recent_count=6),
-                mode="extract",
-                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
-                execution=Execution(type="target"),
-            ),
-            PassConfig(
-                id="to-target-newer",
-                name="Lines of newer turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=1),
-                mode="extract",
-                extract_config=ExtractConfig(out_of_reach="leave", may_summarize=True),
-                execution=Execution(type="target"),
-            ),
-            PassConfig(
-                id="to-target-all",
-                name="Lines of all turns",
-                selection=Selection(type="preserve_recent", keep_recent_count=0),
-                mode="extract",
-                extract_config=ExtractConfig(may_summarize=True),
-                execution=Execution(type="target"),
-            ),
+            PassConfig(id="to-target", mode="target"),
             PassConfig(
                 id="speed-pass",
                 name="Aggressive truncation",
-                selection=Selection(type="preserve_recent", keep_recent_count=5),
                 individual_config=IndividualConfig(
                     defaults=ContentTypeOperations(
                         tool_parameters=ContentOperation(operation="suppress"),

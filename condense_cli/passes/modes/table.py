@@ -22,7 +22,7 @@ def work_of(config: PassConfig) -> Work:
             from .individual import run_individual
 
             return run_individual
-        case "extract":
+        case "extract" | "target":
             from .extract import run_extract
 
             return run_extract

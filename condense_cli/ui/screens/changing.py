@@ -19,6 +19,7 @@ _MODES: Final = {
     "extract": "extract: lines that later work needs least go",
     "individual": "individual: each block is truncated, removed or summarized",
     "batch": "batch: the selected messages become one summary",
+    "target": "target: down to the target of a run, if it has one",
 }
 
 
