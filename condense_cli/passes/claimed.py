@@ -8,7 +8,6 @@ from typing import Final
 
 from ..core.transcript import Message
 from ..toolcalls.claims import claiming, outdated, without_claims
-from .draft import Draft
 from .receipts import Receipt, changed
 from .selection import why_untouched
 from .step import Step
@@ -26,13 +25,14 @@ class Claimed:
     def _paths(self) -> frozenset[str]:
         return claiming(self._read)
 
-    def withdrawn(self, draft: Draft, step: Step, before: Sequence[Message], receipts: list[Receipt]) -> list[Receipt]:
+    def withdrawn(self, step: Step, before: Sequence[Message], receipts: list[Receipt]) -> list[Receipt]:
         """The receipts of a step, once claims went that hold no longer, of results that the step may touch.
 
         `before` are the messages that the step began with, by which receipts name blocks.
         """
         if not self._paths:
             return receipts
+        sheet = step.sheet
         places = {
             block.key: (position, number)
             for position, message in enumerate(before)
@@ -40,10 +40,10 @@ class Claimed:
         }
         now = {
             block.key: (position, number)
-            for position, message in enumerate(draft.messages)
+            for position, message in enumerate(sheet.messages)
             for number, block in enumerate(message.blocks)
         }
-        messages = draft.messages
+        messages = sheet.messages
         blocks = {key: messages[position].blocks[number] for key, (position, number) in now.items()}
         known = {(receipt.message, receipt.block): receipt for receipt in receipts}
         new: dict[tuple[int, int], Receipt] = {}
@@ -52,20 +52,20 @@ class Claimed:
                 continue
             (position, number), block = places[key], blocks[key]
             message = before[position]
-            if why_untouched(position, message, message.blocks[number], step.selected, draft.protection):
+            if why_untouched(position, message, message.blocks[number], step.selected, sheet.protection):
                 continue
             shorter = block.with_text(without_claims(block.text))
             if shorter.text == block.text:
                 continue
-            draft.put(*now[key], shorter)
+            sheet.put(*now[key], shorter)
             receipt = known.get((message.index, number))
             new[message.index, number] = changed(
                 step.config.id,
                 message,
                 number,
                 receipt.operation if receipt and receipt.is_change else "truncate",
-                receipt.tokens_before if receipt else draft.count.block(block),
-                draft.count.block(shorter),
+                receipt.tokens_before if receipt else sheet.count.block(block),
+                sheet.count.block(shorter),
                 step.why(_WHY),
             )
         return [*(new.pop((receipt.message, receipt.block), receipt) for receipt in receipts), *new.values()]

@@ -10,13 +10,13 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import AS_COUNTED, Factor
+from ..core.factor import Factor
 from ..core.plurals import plural
 from ..core.transcript import Transcript
-from ..extractive.reasons.reason import ReasonedLine
-from ..lossless.proof import with_blocks
+from ..extractive.reasons.reason import ReasonedLine, tally
 from ..rules.validity import BOUND_THINKING, Violation, validate
-from .receipts import PROTECTED, Kept, PassReceipt, Receipt, as_in_input, places
+from .decisions import Decisions, Place
+from .receipts import PICKING, PROTECTED, Kept, PassReceipt, Receipt
 
 
 class Metrics(Struct, frozen=True):
@@ -52,24 +52,13 @@ class Proof(Struct, frozen=True):
 
 
 class Condensation(Struct, frozen=True, dict=True):
-    """What came of a run. The token difference is the sum of the receipts that are changes.
+    """What came of a run: its decisions, and what else there is to say of it.
 
     All tokens are as they were counted, but for those that are `shown`, which are the model's.
     """
 
-    before: Transcript
-    transcript: Transcript
-    passes: tuple[PassReceipt, ...]
-    receipts: tuple[Receipt, ...]
-    tokens_before: int
-    tokens_after: int
-    target: int | None = None
+    decisions: Decisions
     warnings: tuple[str, ...] = ()
-    references: dict[tuple[int, int], int] = {}
-    """Tokens that `restore` adds to each block, less those that it would have added before, where that is not 0.
-
-    By message and block as receipts name them. Below 0 where references of the input went, or became lines again.
-    """
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
     metrics: Metrics | None = None
@@ -77,11 +66,7 @@ class Condensation(Struct, frozen=True, dict=True):
     """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
-    factor: Factor = AS_COUNTED
-    """The model's tokens for one of those in which everything here is counted."""
-    asked: int | None = None
-    """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
-    lines: Mapping[tuple[int, int], Sequence[ReasonedLine]] = {}
+    lines: Mapping[Place, Sequence[ReasonedLine]] = {}
     """Why lines of a block went and others stayed, where somebody asked, by message and block as receipts name them."""
     calls: int = 0
     """Calls of models that wrote summaries."""
@@ -89,6 +74,49 @@ class Condensation(Struct, frozen=True, dict=True):
     """Dollars that these cost, as far as that is known."""
     proof: Proof | None = None
     """None where nothing was changed or nobody checked yet."""
+
+    @property
+    def before(self) -> Transcript:
+        return self.decisions.before
+
+    @property
+    def transcript(self) -> Transcript:
+        """The result."""
+        return self.decisions.after
+
+    @property
+    def passes(self) -> tuple[PassReceipt, ...]:
+        return self.decisions.passes
+
+    @cached_property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What each pass did to each block, with the reasons of single lines where somebody asked."""
+        return tuple(_with(receipt, self.lines) for receipt in self.decisions.receipts)
+
+    @property
+    def tokens_before(self) -> int:
+        return self.decisions.tokens_before
+
+    @property
+    def tokens_after(self) -> int:
+        return self.decisions.tokens_after
+
+    @property
+    def target(self) -> int | None:
+        return self.decisions.target
+
+    @property
+    def factor(self) -> Factor:
+        """The model's tokens for one of those in which everything here is counted."""
+        return self.decisions.factor
+
+    @property
+    def references(self) -> dict[Place, int]:
+        """Tokens that `restore` adds to each block, less those that it would have added before, where that is not 0.
+
+        By message and block as receipts name them. Below 0 where references of the input went, or became lines again.
+        """
+        return self.decisions.references
 
     @property
     def shown_before(self) -> int:
@@ -103,13 +131,18 @@ class Condensation(Struct, frozen=True, dict=True):
     @property
     def shown_target(self) -> int | None:
         """The target in the model's tokens."""
-        return self.asked if self.asked is not None or self.target is None else self.factor.shown(self.target)
+        asked = self.decisions.asked
+        return asked if asked is not None or self.target is None else self.factor.shown(self.target)
+
+    def with_transcript(self, transcript: Transcript) -> Condensation:
+        """The same run with another result."""
+        return replace(self, decisions=replace(self.decisions, after=transcript))
 
     def __repr__(self) -> str:
         tokens = f"{self.shown_before:,} -> {self.shown_after:,} tokens"
         return f"<Condensation: {tokens}, {plural(len(self.changes), 'change')}>"
 
-    @property
+    @cached_property
     def changes(self) -> list[Receipt]:
         return [receipt for receipt in self.receipts if receipt.is_change]
 
@@ -173,36 +206,10 @@ class Condensation(Struct, frozen=True, dict=True):
         return self.target is not None and self.tokens_after > self.target
 
 
-def joined(first: Condensation, second: Condensation) -> Condensation:
-    """Two runs, one on the result of the other, as one."""
-    in_input = places(first.before.messages)
-    changes = as_in_input(second.changes, second.before.messages, in_input)
-    now = {place: in_input.get(key, place) for key, place in places(second.before.messages).items()}
-    references = Tally(first.references)
-    references.update({now[place]: saved for place, saved in second.references.items()})
-    return Condensation(
-        before=first.before,
-        transcript=_as_it_was(first.before, second.transcript),
-        passes=(*first.passes, *(receipt for receipt in second.passes if receipt.changes)),
-        receipts=(*first.receipts, *changes),
-        tokens_before=first.tokens_before,
-        tokens_after=second.tokens_after,
-        target=first.target,
-        warnings=first.warnings,
-        references={place: saved for place, saved in references.items() if saved},
-        keeps_thinking=first.keeps_thinking,
-        factor=first.factor,
-        asked=first.asked,
-    )
-
-
-def _as_it_was(before: Transcript, after: Transcript) -> Transcript:
-    """The transcript with the blocks of the first one where the second run took back what the first one did."""
-    old = {block.key: block for _, block in before.blocks()}
-    same = {
-        (position, number): old[block.key]
-        for position, message in enumerate(after.messages)
-        for number, block in enumerate(message.blocks)
-        if block.changed and block.key in old and block.reads_as(old[block.key])
-    }
-    return replace(after, messages=tuple(with_blocks(after.messages, same)))
+def _with(receipt: Receipt, lines: Mapping[Place, Sequence[ReasonedLine]]) -> Receipt:
+    """The receipt of a block with the reasons of its lines."""
+    if not lines or receipt.operation not in PICKING:
+        return receipt
+    found = lines.get((receipt.message, receipt.block), ()) if receipt.is_change else ()
+    went, stayed = (tally(line.why for line in found if line.stays is stays) for stays in (False, True))
+    return replace(receipt, went=went, stayed=stayed)

@@ -1,4 +1,4 @@
-"""The means of a run: what it may use and is not its own to choose."""
+"""Dependencies of a run: counter, summarizer, clock, selectors, and what the caller decides."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from ..config.models import PassConfig
 from ..config.overrides import NO_OVERRIDES, Overrides
 from ..core.factor import AS_COUNTED, Factor
 from ..core.tokens import Counter
 from .selection import FindSelector, no_selectors
 from .summaries import Summarizer
+
+
+class LastResort(Struct, frozen=True):
+    """A pass that runs in the end if a summary failed and so many of the model's tokens are over a limit."""
+
+    config: PassConfig
+    is_due: Callable[[int], bool]
 
 
 class Context(Struct, frozen=True):
@@ -31,3 +39,4 @@ class Context(Struct, frozen=True):
     factor: Factor = AS_COUNTED
     settles: bool = True
     on_pass: Callable[[str], None] = lambda name: None
+    last_resort: LastResort | None = None

@@ -13,15 +13,14 @@ from msgspec.structs import replace
 
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message
-from ..extractive.reasons.reason import ReasonedLine, tally
+from ..extractive.reasons.reason import ReasonedLine
 from ..lossless.decode import decode
 from ..toolcalls.tools import arguments_of, string_values
 from .blocks.state import REPLACED
 from .condensation import Condensation
-from .modes.shortening import EXTRACT
-from .receipts import Receipt
-from .reconcile import REFER
-from .summaries import OFFLINE, SUMMARIZE, written_by
+from .decisions import REFER
+from .receipts import PICKING, SUMMARIZE, Receipt
+from .summaries import OFFLINE, written_by
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
@@ -35,12 +34,9 @@ Lines = Mapping[Address, Sequence[ReasonedLine]]
 SHORTEST: Final = 3
 """Shorter lines, such as a closing bracket, are in any text."""
 
-_PICKING: Final = frozenset({EXTRACT, SUMMARIZE})
-"""Operations that pick lines by what they are worth; of a summary that a model writes no line is one of the text."""
-
 
 def explained(result: Condensation, count: Counter, only: Collection[Address] | None = None) -> Condensation:
-    """The same run with its `lines`, and with what became of them in the receipts of the blocks they are in.
+    """The same run with its `lines`, which its receipts then tell.
 
     Of all blocks, or `only` of some.
     """
@@ -56,8 +52,7 @@ def explained(result: Condensation, count: Counter, only: Collection[Address] | 
     pairs += [(None, block) for block in now.values()]
     summary = "\n".join(block.text for block in now.values() if block.summarizes) if summarized else ""
     lines = lines_between(before, result.transcript.messages, pairs, picked, count, summary)
-    receipts = tuple(_with(receipt, lines) if receipt.operation in _PICKING else receipt for receipt in result.receipts)
-    return replace(result, receipts=receipts, lines=lines)
+    return replace(result, lines=lines)
 
 
 def lines_between(
@@ -105,9 +100,9 @@ def _picked(receipts: Iterable[Receipt]) -> set[Address]:
     operations: defaultdict[Address, set[str]] = defaultdict(set)
     for receipt in receipts:
         if receipt.is_change and receipt.operation != REFER and receipt.block >= 0:
-            has_worth = receipt.operation in _PICKING and receipt.reason != REPLACED and receipt.tokens_after > 0
+            has_worth = receipt.operation in PICKING and receipt.reason != REPLACED and receipt.tokens_after > 0
             operations[receipt.message, receipt.block].add(receipt.operation if has_worth else "")
-    return {address for address, found in operations.items() if found <= _PICKING}
+    return {address for address, found in operations.items() if found <= PICKING}
 
 
 def _in_one_summary(receipts: Sequence[Receipt]) -> set[Address]:
@@ -116,16 +111,6 @@ def _in_one_summary(receipts: Sequence[Receipt]) -> set[Address]:
     if not any(receipt.block < 0 and receipt.reason == written_by(OFFLINE) for receipt in made):
         return set()
     return {(receipt.message, receipt.block) for receipt in made if receipt.block >= 0 and not receipt.tokens_after}
-
-
-def _with(receipt: Receipt, lines: Lines) -> Receipt:
-    """The receipt of a block with the reasons of its lines."""
-    found = lines.get((receipt.message, receipt.block), ()) if receipt.is_change else ()
-    return replace(
-        receipt,
-        went=tally(line.why for line in found if not line.stays),
-        stayed=tally(line.why for line in found if line.stays),
-    )
 
 
 def _left(position: int, number: int, old: Block, new: Block | None) -> Iterator[tuple[Key, str, str | None]]:

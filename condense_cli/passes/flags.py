@@ -41,9 +41,12 @@ def name_flags(result: Condensation, overrides: Overrides, configuration: Config
     if not named or not messages or not result.is_needed:
         return result
     length = messages[-1].index + 1
-    receipts = tuple(_named(receipt, overrides, length) for receipt in result.receipts)
+    rows = tuple(
+        replace(row, steps=tuple(_named(step, overrides, length) for step in row.steps))
+        for row in result.decisions.rows
+    )
     said = [*_without_effect(result, overrides, configuration), *_unmatched(messages, overrides, length)]
-    return replace(result, receipts=receipts, warnings=(*result.warnings, *said))
+    return replace(result, decisions=replace(result.decisions, rows=rows), warnings=(*result.warnings, *said))
 
 
 def missed_keeps(selectors: Sequence[str], messages: Sequence[Message]) -> dict[str, str]:

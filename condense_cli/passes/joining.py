@@ -21,11 +21,10 @@ _JOINED: Final = {
 
 
 class Joined(Struct, frozen=True):
-    """The messages that stay, receipts for what the others cost besides blocks, and whether blocks have moved."""
+    """The messages that stay, and receipts for what the others cost besides blocks."""
 
     messages: list[Message]
     receipts: list[Receipt]
-    has_moved: bool
 
 
 class Joining(Struct, frozen=True):
@@ -47,17 +46,15 @@ class Joining(Struct, frozen=True):
         """The messages without those that lost all their blocks: `had_blocks` are the indices of those that had any."""
         stay: list[Message] = []
         receipts: list[Receipt] = []
-        has_moved = False
         for message in messages:
             if not message.blocks and message.index in had_blocks:
                 receipts.append(_constant(pass_id, message, "remove", "the message became empty"))
             elif receipts and stay and self._are_one(stay[-1], message):
                 receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
                 stay[-1] = replace(stay[-1], blocks=stay[-1].blocks + message.blocks)
-                has_moved = True
             else:
                 stay.append(message)
-        return Joined(stay, receipts, has_moved)
+        return Joined(stay, receipts)
 
     def _are_one(self, first: Message, second: Message) -> bool:
         if first.role is not second.role or first.role not in self.roles or first.stands_apart or second.stands_apart:

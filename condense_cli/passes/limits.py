@@ -60,11 +60,6 @@ def _keeps_batch(config: BatchConfig) -> bool:
             assert_never(other)
 
 
-def runs_once(config: PassConfig) -> bool:
-    """Whether a pass would find something to do after itself however often it ran."""
-    return config.batch_config is not None and config.batch_config.operation == "drop_older_half"
-
-
 def needs_target(config: PassConfig) -> bool:
     """Whether a pass does nothing without a target."""
     match config.execution.type:

@@ -57,6 +57,11 @@ REQUEST: Final = frozenset({Kept.FIRST_REQUEST, Kept.NEXT_REQUEST})
 PROTECTED: Final = REQUEST | {Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.PINNED, Kept.RECENT}
 
 
+EXTRACT: Final = "extract"
+SUMMARIZE: Final = "summarize"
+PICKING: Final = frozenset({EXTRACT, SUMMARIZE})
+"""Operations that pick lines by what they are worth; of a summary that a model writes no line is one of the text."""
+
 PRELUDE: Final = "lossless-prelude"
 THINKING: Final = "thinking"
 """What receipts call the steps of a run that are no passes."""
@@ -113,9 +118,9 @@ class PassReceipt(Struct, frozen=True):
     id: str
     name: str
     status: Status
-    reason: str
-    tokens_before: int
-    tokens_after: int
+    reason: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
     changes: int = 0
     seconds: float = 0.0
     preserved_turns: int | None = None
@@ -174,19 +179,9 @@ def undone(receipt: PassReceipt) -> PassReceipt:
     return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason=UNDONE)
 
 
-InInput = Mapping[BlockKey, tuple[int, int]]
-"""Where the input has the blocks: index of the message and position in it. Empty while none has another place."""
-
-
 def places(messages: Iterable[Message]) -> dict[BlockKey, tuple[int, int]]:
     """Where every block stands."""
     return {block.key: (message.index, number) for message in messages for number, block in enumerate(message.blocks)}
-
-
-def as_in_input(receipts: Sequence[Receipt], messages: Iterable[Message], in_input: InInput) -> list[Receipt]:
-    """Receipts that name blocks by their places in the messages, with their places in the input."""
-    now = {place: in_input.get(key, place) for key, place in places(messages).items()} if in_input else {}
-    return [at_place(receipt, now.get((receipt.message, receipt.block))) for receipt in receipts]
 
 
 def at_place(receipt: Receipt, place: tuple[int, int] | None) -> Receipt:

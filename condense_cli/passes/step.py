@@ -2,55 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
-
 from msgspec import Struct
 
 from ..config.models import PassConfig
-from ..core.transcript import Message
-from .draft import Draft
 from .selection import Selected
-from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
-
-
-class Bench(Struct, frozen=True, dict=True):
-    """What every step of a run works on, and with.
-
-    `read` are the messages of the input. `thinking_tokens` tells how many tokens of the draft as it stands go besides,
-    as thinking that its changes make invalid. What `settles` is tried again until nothing more is found.
-    """
-
-    draft: Draft
-    summarizer: Summarizer
-    read: Sequence[Message]
-    thinking_tokens: Callable[[], int]
-    settles: bool = True
-
-    @cached_property
-    def is_up_to_date(self) -> bool:
-        """Whether the conversation did not go on since its last summary."""
-        return is_up_to_date(self.read)
-
-    def free(self, target: int) -> int:
-        """Tokens that the draft, as it was written last, leaves free of a target; below 0 where it misses it."""
-        return target - (self.draft.tokens - self.thinking_tokens())
+from .sheet import Sheet
+from .summaries import Summarizer
 
 
 class Step(Struct, frozen=True):
-    """What one round of a pass does: what the `config` says, to what is `selected`, until the `target` is reached.
+    """One round of a pass on a sheet: what the `config` says, to what is `selected`, until the `target` is reached.
 
-    Without a target it works through all that is selected. `strictness` below 1 scales its limits down. `before` are
-    the messages as they were written before it. `outcomes` are those of summaries that earlier rounds of the pass asked
-    for; a step adds its own.
+    Without a target it works through all that is selected. `strictness` below 1 scales its limits down. What `settles`
+    is tried again until nothing more is found.
     """
 
+    sheet: Sheet
+    summarizer: Summarizer
     config: PassConfig
     selected: Selected
     target: int | None
-    strictness: float
-    before: Sequence[Message]
-    outcomes: dict[TextTask, Outcome]
+    strictness: float = 1.0
+    settles: bool = True
 
     def why(self, more: str = "") -> str:
         """Why the step changes a block, with what `more` there is to say of that one."""

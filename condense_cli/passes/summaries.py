@@ -10,10 +10,7 @@ from msgspec import Struct
 from ..core.markers import parse_summary
 from ..core.transcript import Block, JsonPath, Message
 from ..ledger.entries import Ledger
-from .receipts import Kept, Receipt
-
-SUMMARIZE: Final = "summarize"
-"""The operation in the receipts of what a summary stands for, and of the summary itself."""
+from .receipts import SUMMARIZE, Kept, Receipt
 
 OFFLINE: Final = "offline"
 """Who wrote a summary that is made of lines of what it stands for."""

@@ -55,7 +55,8 @@ class Lossless(Provider[LosslessConfig]):
             return alone
         refused = native.refusal(run.transcript, run.context.count)
         if refused:
-            return replace(alone, passes=(*alone.passes, native.skipped(run, refused)))
+            passes = (*alone.passes, native.skipped(run, refused))
+            return replace(alone, decisions=replace(alone.decisions, passes=passes))
         # From the start: the references then go into what stays of the conversation.
         referring = self.compiled(run.configuration, run.settings)
         return native.summarized(run.pipeline(native.compiled(referring)))

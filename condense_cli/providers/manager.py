@@ -18,9 +18,9 @@ from ..core.tokens import MESSAGE_TOKENS
 from ..core.transcript import Transcript
 from ..formats import format_named, serialize
 from ..formats.rereading import reads_back
-from ..passes.condensation import Condensation, joined
-from ..passes.context import Context
-from ..passes.modes.sliding_window import dropped, sliding
+from ..passes.condensation import Condensation
+from ..passes.context import Context, LastResort
+from ..passes.modes.sliding_window import WINDOW, dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
 from . import native
 from .decision import CheckDecision, DecisionReason, decide
@@ -85,16 +85,19 @@ class Manager:
                     if slid is not None:
                         return _warned(slid, *sizing.window().warnings)
                 return _warned(_not_needed(run, decision), *sizing.window().warnings)
-        result = provider.condense(transcript, configuration, context)
+        slides = _slides(configuration) and sizing.may_fall_back()
+        resort = LastResort(WINDOW, lambda tokens: self.decide(tokens, configuration, sizing).is_over_limit)
+        result = provider.condense(transcript, configuration, replace(context, last_resort=resort if slides else None))
+        if dropped(result.receipts) and not _can_be_written(result):
+            result = provider.condense(transcript, configuration, context)
         if sizing.only_if_needed:
             result = _warned(result, *sizing.window().warnings)
         failure = failure_of(result)
-        if not failure or not _slides(configuration) or not sizing.may_fall_back():
+        if not failure or not slides:
             return result
-        compiled = configuration
-        if result.error is None:
-            compiled = provider.compiled(configuration, provider.settings_of(configuration))
-        return self._fallen_back(result, failure, compiled, context, sizing)
+        if dropped(result.receipts):
+            return self._told(result, failure, configuration, sizing)
+        return self._fallen_back(Run(transcript, configuration, NoSettings(), context), result, failure, sizing)
 
     def _slid_without_being_asked(
         self, run: Run[NoSettings], decision: CheckDecision, sizing: Sizing
@@ -105,40 +108,50 @@ class Manager:
         """
         if not _slides(run.configuration) or not sizing.may_fall_back():
             return None
-        before = run.unchanged(_skipped(run, decision))
-        result = self._fallen_back(before, _OFF, run.configuration, run.context, sizing)
+        result = self._fallen_back(run, run.unchanged(_skipped(run, decision)), _OFF, sizing)
         return result if result.changes else None
 
-    def _fallen_back(
-        self, result: Condensation, failure: str, configuration: Configuration, context: Context, sizing: Sizing
-    ) -> Condensation:
-        """The result with the older half of its exchanges dropped, where it is over the limit."""
-        decision = self.decide(context.factor.shown(result.tokens_after), configuration, sizing)
+    def _fallen_back(self, run: Run[NoSettings], result: Condensation, failure: str, sizing: Sizing) -> Condensation:
+        """The sliding window in place of a run that came to nothing, where the transcript is over the limit."""
+        factor = run.context.factor
+        decision = self.decide(factor.shown(result.tokens_after), run.configuration, sizing)
         if decision.limit is None:
             return _warned(result, f"{failure} Without a known context window the sliding window does not run.")
         if not decision.is_over_limit:
             return result
         # A target would ask for another half, and another.
-        context = replace(context, overrides=replace(context.overrides, target_tokens=None))
-        slid = Run(result.transcript, configuration, NoSettings(), context).pipeline(sliding(configuration))
-        lost = dropped(slid.receipts)
-        if not lost:
+        context = replace(run.context, overrides=replace(run.context.overrides, target_tokens=None))
+        slid = replace(run, context=context).pipeline(sliding(run.configuration))
+        if not dropped(slid.receipts):
             return _warned(result, f"{failure} {decision} The sliding window found nothing to drop.")
-        both = joined(result, slid)
-        if not _can_be_written(both):
+        if not _can_be_written(slid):
             return _warned(result, f"{failure} {decision} The sliding window cannot drop anything from this file.")
+        passes = (*result.passes, *slid.passes)
+        slid = replace(
+            slid,
+            decisions=replace(slid.decisions, passes=passes),
+            error=result.error,
+            metrics=result.metrics,
+            warnings=result.warnings,
+        )
+        return self._told(slid, failure, run.configuration, sizing)
+
+    def _told(self, result: Condensation, failure: str, configuration: Configuration, sizing: Sizing) -> Condensation:
+        """The result, with a warning of what the sliding window dropped."""
+        shown = result.factor.shown
+        decision = self.decide(shown(result.tokens_after), configuration, sizing)
+        lost = dropped(result.receipts)
         messages = len({receipt.message for receipt in lost})
-        tokens = context.factor.shown(sum(receipt.tokens_before for receipt in lost) + MESSAGE_TOKENS * messages)
+        tokens = shown(sum(receipt.tokens_before for receipt in lost) + MESSAGE_TOKENS * messages)
         warning = (
             f"{failure} The context was over its limit of {decision.limit:,} tokens, so the sliding window dropped the "
             f"older half of the exchanges: {messages:,} messages with {tokens:,} tokens are lost from this transcript."
         )
-        both = replace(both, error=result.error, metrics=result.metrics)
-        if self.decide(context.factor.shown(both.tokens_after), configuration, sizing).is_over_limit:
+        if decision.is_over_limit:
             warning += " It is still over the limit."
-        if both.metrics is not None:
-            both = replace(both, metrics=replace(both.metrics, fallback=SLIDING_WINDOW))
-        return _warned(both, warning)
+        if result.metrics is not None:
+            result = replace(result, metrics=replace(result.metrics, fallback=SLIDING_WINDOW))
+        return _warned(result, warning)
 
 
 def failure_of(result: Condensation) -> str:

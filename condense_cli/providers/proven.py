@@ -80,7 +80,7 @@ def condensed(
         result = Manager(registry).condense(transcript, gentler.applied(configuration), context, sizing)
         if slim and result.is_needed:
             shown = decode(transcript.messages).messages
-            return replace(result, transcript=formats.slim(result.transcript, shown))
+            return result.with_transcript(formats.slim(result.transcript, shown))
         return result
 
     return proven(run) if proves else run(Gentler())

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.models import Configuration
 from ..config.overrides import apply
 from ..core.transcript import Transcript
-from ..passes import pipeline
 from ..passes.condensation import Condensation, RunError
 from ..passes.context import Context
+from ..passes.decisions import unchanged
 from ..passes.receipts import PassReceipt
+from ..passes.walk import condense
 
 S = TypeVar("S", bound=Struct)
 
@@ -27,13 +29,15 @@ class Run(Struct, Generic[S], frozen=True):
 
     def pipeline(self, configuration: Configuration) -> Condensation:
         """The prelude and the passes of a configuration on the transcript, as the flags of the run change it."""
-        return pipeline.condense(self.transcript, apply(configuration, self.context.overrides), self.context)
+        return condense(self.transcript, apply(configuration, self.context.overrides), self.context)
 
     def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
         """The transcript as it is, with the reasons."""
         tokens = self.context.count.transcript(self.transcript)
+        decisions = replace(
+            unchanged(self.transcript, tokens, passes),
+            factor=self.context.factor,
+            asked=self.configuration.target_tokens,
+        )
         warnings = (*self.transcript.warnings, *([warning] if warning else ()))
-        return Condensation(
-            self.transcript, self.transcript, passes, (), tokens, tokens, warnings=warnings, error=error,
-            factor=self.context.factor, asked=self.configuration.target_tokens,
-        )  # fmt: skip
+        return Condensation(decisions, warnings, error=error)

@@ -20,8 +20,8 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, BlockKind, Transcript
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.decisions import REFER
 from condense_cli.passes.receipts import Kept, PassReceipt, Receipt, Status
-from condense_cli.passes.reconcile import REFER
 from condense_cli.providers.native import Refusal
 from condense_cli.toolcalls.tools import arguments_of, string_values
 

@@ -210,7 +210,7 @@ def test_the_diff_says_of_one_summary_why_lines_went(summarized: Condensation) -
     assert blocks
     assert any(block.moved_lines for block in blocks)
     for block in blocks:
-        assert block.reason.startswith("older than the last 6 turns")
+        assert block.reason.startswith("older than the last 5 turns")
         assert block.said.endswith(" in the summary") is bool(block.moved_lines)
     assert any(block.why(hunk) for block in blocks for hunk in block.hunks())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from condense_cli.core import json_text
 from condense_cli.core.transcript import Source
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.summaries import SUMMARIZE
+from condense_cli.passes.receipts import SUMMARIZE
 
 
 def hidden_stays(result: Condensation, after: Source) -> None:

@@ -11,14 +11,14 @@ from condense_cli.core.transcript import Block, BlockKey, Message, Transcript
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.reconcile import REFER
+from condense_cli.passes.decisions import REFER
 from condense_cli.report.inspection.savings import references_after
 from condense_cli.report.run.contents import savings_of
 
 
 def references_are_those_of_restore(result: Condensation, data: bytes, count: Counter) -> None:
     """The report counts the references that `restore` puts back in the file, and the tokens that this adds."""
-    shown = references_after(replace(result, factor=AS_COUNTED), count)
+    shown = references_after(replace(result, decisions=replace(result.decisions, factor=AS_COUNTED)), count)
     restored = api.restore(parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed)))
     assert (shown.resolved, shown.unresolved) == (restored.resolved, restored.unresolved)
     assert shown.saved == count.transcript(restored.transcript) - count.transcript(result.transcript)
@@ -35,7 +35,7 @@ def savings_add_up(result: Condensation, count: Counter) -> None:
     saved = result.tokens_before - result.tokens_after
     shown = result.factor.shown(result.tokens_before) - result.factor.shown(result.tokens_after)
     assert sum(entry.tokens for entry in savings_of(result, shown)) == shown
-    savings = savings_of(replace(result, factor=AS_COUNTED), saved)
+    savings = savings_of(replace(result, decisions=replace(result.decisions, factor=AS_COUNTED)), saved)
     assert sum(entry.tokens for entry in savings) == saved
     assert sum(entry.tokens for entry in savings if entry.operation == REFER) == result.lossless_saved
     assert result.lossless_saved == sum(_by_references(result, count))

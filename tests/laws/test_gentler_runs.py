@@ -98,7 +98,7 @@ def test_a_proof_is_of_this_very_result(condensed: Condensation, monkeypatch: py
     proof = replace(condensed, proof=Proof(condensed.transcript, b"proven"))
     assert checked(proof) == b"proven"
     faults(monkeypatch)
-    other = replace(proof, transcript=replace(condensed.transcript, model="another"))
+    other = proof.with_transcript(replace(condensed.transcript, model="another"))
     assert checked(other) == formats.serialize(condensed.transcript)
 
 
@@ -168,7 +168,7 @@ def test_what_would_be_missing_or_would_follow() -> None:
 
 def test_a_rule_that_the_input_kept_is_named_before_anything_else(condensed: Condensation) -> None:
     messages = [message for message in condensed.before.messages if not message.answers_calls]
-    broken = replace(condensed, transcript=replace(condensed.before, messages=tuple(messages)))
+    broken = condensed.with_transcript(replace(condensed.before, messages=tuple(messages)))
     fault = fault_of(broken, b"")
     assert fault is not None
     assert (fault.first, fault.last, fault.line) == (1, 1, 1)
@@ -177,7 +177,7 @@ def test_a_rule_that_the_input_kept_is_named_before_anything_else(condensed: Con
 
 def test_the_line_is_that_of_the_message_that_breaks_the_rule() -> None:
     done = replace(api.condense(read(), {}), proof=None)
-    broken = replace(done, transcript=replace(read(), messages=(*read().messages[:2], read().messages[3])))
+    broken = done.with_transcript(replace(read(), messages=(*read().messages[:2], read().messages[3])))
     fault = fault_of(broken, b"")
     assert fault is not None
     assert (fault.first, fault.last, fault.line) == (1, 1, 2)
@@ -188,12 +188,10 @@ def test_a_message_without_blocks_is_named_by_the_first_line() -> None:
     done = replace(api.condense(read(), {}), proof=None)
     messages = [*read().messages]
     messages[2] = replace(messages[2], blocks=())
-    fault = fault_of(replace(done, transcript=replace(read(), messages=tuple(messages))), b"")
+    fault = fault_of(done.with_transcript(replace(read(), messages=tuple(messages))), b"")
     assert fault is not None
     assert fault.line == 2
     blank = replace(messages[1], blocks=())
-    fault = fault_of(
-        replace(done, transcript=replace(read(), messages=(messages[0], blank, *read().messages[3:]))), b""
-    )
+    fault = fault_of(done.with_transcript(replace(read(), messages=(messages[0], blank, *read().messages[3:]))), b"")
     assert fault is not None
     assert (fault.first, fault.line) == (1, 1)

@@ -61,7 +61,7 @@ def test_a_result_that_the_api_would_refuse_is_not_given(monkeypatch: pytest.Mon
     monkeypatch.setattr(proven, "differences", lambda data, transcript: None)  # The rules alone are left.
     good = result()
     with pytest.raises(BrokenOutputError, match=r"at line 1: it would be refused: .*were found without `tool_result`"):
-        api.dump(replace(good, transcript=without_results(good.before)))
+        api.dump(good.with_transcript(without_results(good.before)))
 
 
 def test_what_the_input_broke_already_is_no_reason() -> None:

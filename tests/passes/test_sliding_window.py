@@ -21,17 +21,17 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.formats import parse, serialize
 from condense_cli.formats.rereading import reads_back
-from condense_cli.passes import pipeline
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
 from condense_cli.passes.modes.sliding_window import dropped, sliding
 from condense_cli.passes.offline import Offline
+from condense_cli.passes.walk import condense
 from condense_cli.rules.validity import validate
 
 
 def slid(transcript: Transcript, configuration: Configuration = Configuration()) -> Condensation:  # noqa: B008
     count = Counter()
-    return pipeline.condense(transcript, sliding(configuration), Context(count, Offline(count)))
+    return condense(transcript, sliding(configuration), Context(count, Offline(count)))
 
 
 def check(transcript: Transcript, configuration: Configuration) -> Condensation:

@@ -110,14 +110,14 @@ def grown(run: Run[Limits]) -> Condensation:
     found = run.pipeline(cut(3))
     (first, *rest) = found.transcript.messages
     block = replace(first.blocks[0], content="more " * 5_000, changed=True)
-    return replace(found, transcript=replace(found.transcript, messages=(replace(first, blocks=(block,)), *rest)))
+    return found.with_transcript(replace(found.transcript, messages=(replace(first, blocks=(block,)), *rest)))
 
 
 def unpaired(run: Run[Limits]) -> Condensation:
     """A result whose calls went and whose results stayed."""
     found = run.pipeline(cut(3))
     messages = tuple(m for m in found.transcript.messages if not m.has_calls)
-    return replace(found, transcript=replace(found.transcript, messages=messages))
+    return found.with_transcript(replace(found.transcript, messages=messages))
 
 
 def test_a_result_that_grew_is_not_taken() -> None:

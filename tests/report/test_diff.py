@@ -240,11 +240,11 @@ def test_what_a_summary_has_is_not_gone(rounds: int) -> None:
 def test_a_block_that_was_dropped_beside_a_summary_is_removed() -> None:
     result, diff = summarized()
     place = next((block.message, 0) for block in diff.blocks if block.has_moved)
-    receipts = tuple(
-        replace(receipt, operation="drop") if (receipt.message, receipt.block) == place else receipt
-        for receipt in result.receipts
+    rows = tuple(
+        replace(row, steps=tuple(replace(step, operation="drop") for step in row.steps)) if row.place == place else row
+        for row in result.decisions.rows
     )
-    told = with_reasons(diff, replace(result, receipts=receipts))
+    told = with_reasons(diff, replace(result, decisions=replace(result.decisions, rows=rows)))
     whats = {(block.message, block.what) for block in told.blocks if not block.new}
     assert (place[0], What.REMOVED) in whats
     assert What.SUMMARIZED in {what for _, what in whats}

@@ -199,8 +199,7 @@ def unit_of(report: facts.Report) -> str:
 
 def _better(result: Condensation) -> Iterator[str]:
     """What keeps more in as many tokens: passes that pick lines for a target, where there was none."""
-    from ...passes.modes.shortening import EXTRACT
-    from ...passes.receipts import NO_TARGET
+    from ...passes.receipts import EXTRACT, NO_TARGET
     from ...report.text.shares import percent
 
     share = round(percent(result.tokens_after, result.tokens_before))

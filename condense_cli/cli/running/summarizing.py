@@ -14,7 +14,8 @@ from msgspec import Struct
 from ... import calling
 from ...calling import Calls, OnDemand
 from ...errors import ExitStatus
-from ...passes.summaries import OFFLINE, SUMMARIZE
+from ...passes.receipts import SUMMARIZE
+from ...passes.summaries import OFFLINE
 
 if TYPE_CHECKING:
     from ...llm.calls import Progress

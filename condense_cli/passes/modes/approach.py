@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..receipts import Receipt
-from ..step import Bench
+from ..step import Step
 
 _ROUNDS: Final = 8
 _CLOSE: Final = 200
@@ -43,17 +43,16 @@ def approach(target: int, attempt: Callable[[int], int], budget: int, most: int)
     return left if tried == best else attempt(best)
 
 
-def fitted(bench: Bench, target: int, run: Callable[[int], list[Receipt]]) -> list[Receipt]:
-    """Run something on the draft with as much room as fits into the target, and give its receipts."""
-    draft = bench.draft
-    before = draft.saved()
+def fitted(step: Step, target: int, run: Callable[[int], list[Receipt]]) -> list[Receipt]:
+    """Run something on the sheet with as much room as fits into the target, and give its receipts."""
+    sheet = step.sheet
+    before = sheet.saved()
     receipts: list[Receipt] = []
 
     def left_with(room: int) -> int:
-        draft.restore(before)
+        sheet.restore(before)
         receipts[:] = run(room)
-        draft.write()
-        return bench.free(target)
+        return step.sheet.free(target)
 
-    approach(target, left_with, target, draft.tokens)
+    approach(target, left_with, target, sheet.measured())
     return receipts

@@ -20,11 +20,11 @@ from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import STANDING_ROLES, Block, BlockKind, Message, Place, Role
 from ...formats import format_named
 from ...formats.engine.own_summaries import request_before
-from ..draft import Draft
 from ..limits import is_offline
-from ..receipts import Kept, Receipt, all_kept, changed, tokens_in
-from ..step import Bench, Step
-from ..summaries import SUMMARIZE, BatchTask, Refused, Written, written_by
+from ..receipts import SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
+from ..sheet import Sheet
+from ..step import Step
+from ..summaries import BatchTask, Refused, Written, written_by
 from .approach import fitted
 from .chosen import choose
 from .stretch import FRAME, SummarizedStretch, SummaryLimits
@@ -33,37 +33,37 @@ _RENEWED: Final = 16
 """Tokens that a summary of an earlier one alone has to save: that its figures are shorter is no reason for another."""
 
 
-def run_batch(bench: Bench, step: Step) -> list[Receipt]:
+def run_batch(step: Step) -> list[Receipt]:
     """Summarize what the pass selects, and give a receipt for every block.
 
     A summary that costs nothing is tried in several lengths, until the target is met as closely as can be.
     """
-    if step.target is None or not is_offline(step.config, bench.summarizer):
-        return _summarize(bench, step)
-    return fitted(bench, step.target, partial(_summarize, bench, step))
+    if step.target is None or not is_offline(step.config, step.summarizer):
+        return _summarize(step)
+    return fitted(step, step.target, partial(_summarize, step))
 
 
-def _summarize(bench: Bench, step: Step, room: int | None = None) -> list[Receipt]:
+def _summarize(step: Step, room: int | None = None) -> list[Receipt]:
     """Summaries that may have so much `room`, or what is left of the target where nobody says it."""
-    draft, count = bench.draft, bench.draft.count
-    messages = draft.messages
+    sheet, count = step.sheet, step.sheet.count
+    messages = sheet.messages
     wanted = (step.config.batch_config and step.config.batch_config.summarization_config) or SummarizationConfig()
-    chosen = choose(draft, wanted, step.selected)
+    chosen = choose(sheet, wanted, step.selected)
     kept = all_kept(step.config.id, messages, chosen.stay, count)
     stretches = [SummarizedStretch.of([messages[position] for position in run], count, run) for run in chosen.runs]
     worth_it = [stretch for stretch in stretches if stretch.new and stretch.costs > FRAME + MESSAGE_TOKENS]
     costs = sum(stretch.costs for stretch in worth_it)
     if room is None and step.target is not None:
         # What references save is mostly saved on what is summarized.
-        room = step.target - (draft.plain_tokens - costs)
+        room = step.target - (sheet.plain_tokens - costs)
     limits = [SummaryLimits(wanted.max_tokens, room).share(stretch.costs, costs) for stretch in worth_it]
     listed = [stretch.listed(limit, count) for stretch, limit in zip(worth_it, limits, strict=True)]
     tasks = [
         _task(stretch, wanted, limit, text, count(text) + FRAME)
         for stretch, limit, text in zip(worth_it, limits, listed, strict=True)
     ]
-    draft.forget({position for stretch in worth_it for position in stretch.positions}, step.before)
-    outcomes = bench.summarizer.summarize(tasks, messages) if tasks else ()
+    sheet.forget({position for stretch in worth_it for position in stretch.positions})
+    outcomes = step.summarizer.summarize(tasks, messages) if tasks else ()
     summaries: list[RunSummary] = []
     reasons = {stretch.positions[0]: (Kept.NOTHING_NEW, "") for stretch in stretches if not stretch.new}
     for stretch, limit, text, outcome in zip(worth_it, limits, listed, outcomes, strict=True):
@@ -73,7 +73,7 @@ def _summarize(bench: Bench, step: Step, room: int | None = None) -> list[Receip
         if outcome.lacks:
             text = stretch.listed(limit, count, outcome.lacks)
         summaries.append(RunSummary(stretch, outcome, text))
-    receipts = put_summaries(draft, step, summaries)
+    receipts = put_summaries(sheet, step, summaries)
     changed_messages = {receipt.message for receipt in receipts}
     for stretch in stretches:
         if stretch.messages[0].index not in changed_messages:
@@ -114,19 +114,19 @@ class RunSummary(Struct, frozen=True):
         return f"{self.written.text}\n\n{self.listed}" if self.listed else self.written.text
 
 
-def put_summaries(draft: Draft, step: Step, summaries: Sequence[RunSummary]) -> list[Receipt]:
+def put_summaries(sheet: Sheet, step: Step, summaries: Sequence[RunSummary]) -> list[Receipt]:
     """Put summaries, in order, in place of what they stand for, each unless it is no smaller.
 
     Gives the receipts of what changed.
     """
-    count, pass_id, tokens = draft.count, step.config.id, tokens_in(step.before, draft.count)
+    count, pass_id, tokens = sheet.count, step.config.id, tokens_in(sheet.messages, sheet.count)
     receipts: list[Receipt] = []
     gone: list[int] = []
     placed: dict[int, Message] = {}
     for summary in reversed(summaries):
         stretch = summary.stretch
-        behind = len(draft.messages) - len(gone) + len(placed)
-        new = _messages(summary.text, draft, stretch.positions, behind)
+        behind = len(sheet.messages) - len(gone) + len(placed)
+        new = _messages(summary.text, sheet, stretch.positions, behind)
         if sum(map(count.message, new)) + (0 if stretch.new else _RENEWED) >= stretch.costs:
             continue
         gone += stretch.positions
@@ -144,26 +144,26 @@ def put_summaries(draft: Draft, step: Step, summaries: Sequence[RunSummary]) -> 
             for message in new
         ]  # fmt: skip
         receipts[:0] = own
-    return receipts + draft.summarize(gone, placed, pass_id) if gone else []
+    return receipts + sheet.summarize(gone, placed, pass_id) if gone else []
 
 
-def _messages(text: str, draft: Draft, positions: Sequence[int], behind: int) -> list[Message]:
+def _messages(text: str, sheet: Sheet, positions: Sequence[int], behind: int) -> list[Message]:
     """The summary as a message and, where roles would not alternate otherwise, a line that leads on.
 
     `behind` are all messages of the conversation to be, with those that the summary stands for.
     """
-    messages, gone = draft.messages, set(positions)
+    messages, gone = sheet.messages, set(positions)
     old = [messages[position] for position in positions]
     earlier = (messages[position] for position in range(positions[0] - 1, -1, -1))
     before = next((message for message in earlier if message.role not in STANDING_ROLES), None)
     after = next((messages[p] for p in range(positions[0] + 1, len(messages)) if p not in gone), None)
-    role = format_named(draft.format).summary_role
+    role = format_named(sheet.format).summary_role
     needs_bridge = False
     if role is None:
         role = Role.ASSISTANT if before and before.role is Role.USER else Role.USER
         needs_bridge = after is not None and after.role is role and len(positions) > 1
     following = behind - len(positions) - positions[0] + needs_bridge
-    digest = stretch_hash(draft.as_read(positions[0], 0).hash, draft.as_read(positions[-1], -1).hash)
+    digest = stretch_hash(sheet.as_read(positions[0], 0).hash, sheet.as_read(positions[-1], -1).hash)
     request = request_before(messages[: positions[0]])
     mark = SummaryMark(sum(message.turns for message in old), following, digest, request)
     texts = [(role, f"{mark}\n{text}")]

@@ -13,9 +13,9 @@ from msgspec import Struct
 from ...config.models import SummarizationConfig
 from ...core.transcript import BlockKind, Message
 from ...formats import format_named
-from ..draft import Draft
 from ..receipts import REQUEST, Kept
 from ..selection import Selected
+from ..sheet import Sheet
 
 
 class Chosen(Struct, frozen=True):
@@ -29,9 +29,9 @@ class Chosen(Struct, frozen=True):
         return [position for run in self.runs for position in run]
 
 
-def choose(draft: Draft, config: SummarizationConfig, selected: Selected) -> Chosen:
-    """The messages of a draft that a pass would summarize, and those that stay."""
-    messages, protection = draft.messages, draft.protection
+def choose(sheet: Sheet, config: SummarizationConfig, selected: Selected) -> Chosen:
+    """The messages of a sheet that a pass would summarize, and those that stay."""
+    messages, protection = sheet.messages, sheet.protection
     # Each position by whether there is a summary at it.
     window = {
         position: message.is_summary
@@ -61,7 +61,7 @@ def choose(draft: Draft, config: SummarizationConfig, selected: Selected) -> Cho
             chosen.add(position)
         else:
             stay[position] = reason
-    answers_calls = format_named(draft.format).answers_calls
+    answers_calls = format_named(sheet.format).answers_calls
     while parts := _with_halves(messages, chosen) or (_behind_open_call(messages, chosen) if answers_calls else set()):
         chosen -= parts
         stay |= dict.fromkeys(parts, Kept.EXCHANGE)

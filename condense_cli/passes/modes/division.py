@@ -12,7 +12,7 @@ from ...core.exchanges import cut_before
 from ...extractive.remembered import priced_of
 from ...extractive.shared_budget import SharedBudget
 from ...extractive.summary import Sections
-from ..draft import Draft
+from ..sheet import Sheet
 from .head_summary import HeadSummary
 from .shortening import Shortening
 
@@ -37,17 +37,17 @@ class Division(Struct, frozen=True):
     room: int = 0
 
 
-def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSummary | None = None) -> Iterator[Division]:
-    """Ways to divide a draft that is to have `target` tokens, as long as the one before misses it.
+def divisions(sheet: Sheet, shortening: Shortening, target: int, head: HeadSummary | None = None) -> Iterator[Division]:
+    """Ways to divide a sheet that is to have `target` tokens, as long as the one before misses it.
 
     The first leaves most of what later work is expected to need, the last summarizes most. Without a `head` nothing is
     summarized.
     """
     keys = shortening.keys
-    priced = priced_of(head.read(draft.messages) if head else draft.messages, draft.count)
+    priced = priced_of(head.read(sheet.messages) if head else sheet.messages, sheet.count)
     survey = priced.survey
     whole = SharedBudget(priced, [key for placed in keys.values() for key in placed], fixed=shortening.fixed)
-    in_place = Division(0, whole, whole.tokens - (draft.plain_tokens - target))
+    in_place = Division(0, whole, whole.tokens - (sheet.plain_tokens - target))
     if head is None:
         yield in_place
         return
@@ -55,17 +55,17 @@ def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSumma
 
     def divided(share: float) -> Division | None:
         """Where this share of the messages is summarized; None where that is nothing."""
-        end = cut_before(draft.messages, first + round(share * (head.step.selected.end - first)))
-        runs = head.runs(draft, end)
+        end = cut_before(sheet.messages, first + round(share * (head.step.selected.end - first)))
+        runs = head.runs(sheet, end)
         if not runs:
             return None
         gone = set(chain(*runs))
         placed = [key for (position, _), found in keys.items() if position not in gone for key in found]
-        free = sum(draft.count.message(draft.messages[position]) for position in gone)
-        free += sum(draft.count(survey.parts[key].content) for key in placed)
-        room = target - (draft.plain_tokens - free)
+        free = sum(sheet.count.message(sheet.messages[position]) for position in gone)
+        free += sum(sheet.count(survey.parts[key].content) for key in placed)
+        room = target - (sheet.plain_tokens - free)
         shared = SharedBudget(priced, placed, Sections(survey, runs), shortening.fixed)
-        return Division(end, shared, room - head.frame(draft, runs, room), room)
+        return Division(end, shared, room - head.frame(sheet, runs, room), room)
 
     if head.gives_up_words and (all_of_it := divided(_SHARES[-1])):
         # More of the user's words fit into one ledger than into many messages, each of which has a frame and a marker.

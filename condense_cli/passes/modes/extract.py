@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from ...config.models import ExtractConfig
 from ...core.transcript import Text
 from ..blocks.cutting import LEAST_SAVED
-from ..draft import Draft
 from ..predicates import compile_predicates
 from ..receipts import Kept, Receipt
-from ..step import Bench, Step
+from ..sheet import Sheet
+from ..step import Step
 from .approach import approach
 from .shortening import Shortening
 
@@ -44,76 +44,70 @@ _MOST_RECENT: Final = 1 / 3
 """Where the newest turns take more of the target, little of all that was before them would be left. One turn may."""
 
 
-def run_extract(bench: Bench, step: Step) -> list[Receipt]:
+def run_extract(step: Step) -> list[Receipt]:
     """Shorten what the pass selects, and give a receipt for every block.
 
     Without a target only what the pass's `min_worth` says goes; with both, no more than the target asks for. A summary
     that is up to date is renewed only where all else but the user's words is not enough.
     """
-    draft, target = bench.draft, step.target
+    sheet, target = step.sheet, step.target
     extraction = step.config.extract_config or ExtractConfig()
-    shortening = Shortening(draft, step)
-    if target is not None and shortening.has_left_out:
-        draft.write()
-        if bench.free(target) >= 0:
-            return shortening.receipts(Kept.TARGET_REACHED)
+    shortening = Shortening(sheet, step)
+    if target is not None and shortening.has_left_out and sheet.free(target) >= 0:
+        return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
-        _leave_out_the_rest(draft, shortening, _worths(draft, extraction), settles=bench.settles)
+        _leave_out_the_rest(sheet, shortening, _worths(sheet, extraction), settles=step.settles)
         if target is None:
             return shortening.receipts(Kept.NEEDED)
-        draft.write()
-        if bench.free(target) < 0:
+        if step.sheet.free(target) < 0:
             return shortening.receipts(Kept.NEEDED)
         shortening.undo()
-        draft.write()
     elif target is None:
         shortening.leave()
         return shortening.receipts(Kept.NEEDED)
-    head = _head_summary(bench, step) if extraction.may_summarize else None
+    head = _head_summary(step) if extraction.may_summarize else None
     is_left = _is_left(extraction)
-    if is_left and not _is_in_reach(draft, shortening, target, head):
+    if is_left and not _is_in_reach(sheet, shortening, target, head):
         shortening.leave()
-        draft.write()
         return shortening.receipts(Kept.OUT_OF_REACH)
-    is_met, summarized = _to_target(bench, shortening, target, None if bench.is_up_to_date else head)
-    if not is_met and head and bench.is_up_to_date:
-        is_met, summarized = _to_target(bench, shortening, target, head)
+    is_met, summarized = _to_target(step, shortening, target, None if step.sheet.is_up_to_date else head)
+    if not is_met and head and step.sheet.is_up_to_date:
+        is_met, summarized = _to_target(step, shortening, target, head)
     for most_words in (_SHORT, 0):
         if is_met:
             break
         shortening.leave()
-        draft.write()
         if is_left:
             return shortening.receipts(Kept.OUT_OF_REACH)
-        shortening = Shortening(draft, step, most_words=most_words)
+        shortening = Shortening(sheet, step, most_words=most_words)
         head = head and replace(head, gives_up_words=not most_words)
-        is_met, summarized = _to_target(bench, shortening, target, head)
+        is_met, summarized = _to_target(step, shortening, target, head)
     gone = {(receipt.message, receipt.block) for receipt in summarized}
     receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
 
 
-def _worths(draft: Draft, extraction: ExtractConfig) -> Worths:
+def _worths(sheet: Sheet, extraction: ExtractConfig) -> Worths:
     tests = [
-        (compile_predicates(override, draft.messages, draft.count), override.min_worth)
+        (compile_predicates(override, sheet.messages, sheet.count), override.min_worth)
         for override in extraction.overrides
     ]
     usual = extraction.min_worth or 0.0
 
     def worth(key: Key) -> float:
-        message = draft.messages[key[0]]
+        message = sheet.messages[key[0]]
         return next((least for test, least in tests if test(message, message.blocks[key[1]])), usual)
 
     return worth
 
 
-def _head_summary(bench: Bench, step: Step) -> HeadSummary:
+def _head_summary(step: Step) -> HeadSummary:
     from .head_summary import HeadSummary  # With the ledger: most runs have no target.
 
-    return HeadSummary(step, renews=bench.is_up_to_date)
+    return HeadSummary(step, renews=step.sheet.is_up_to_date)
 
 
-def _leave_out_the_rest(draft: Draft, shortening: Shortening, worths: Worths, *, settles: bool) -> None:
+def _leave_out_the_rest(sheet: Sheet, shortening: Shortening, worths: Worths, *, settles: bool) -> None:
     """Cut the lines that are worth less, until no more are where it `settles`; texts that were cut already stay.
 
     `worths` tells what 1,000 tokens have to be worth, in facts and lines that later work is expected to need.
@@ -124,7 +118,7 @@ def _leave_out_the_rest(draft: Draft, shortening: Shortening, worths: Worths, *,
     goes_on = True
     # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
     while goes_on:
-        survey = Survey(draft.messages, draft.count)
+        survey = Survey(sheet.messages, sheet.count)
         goes_on = shortening.put(_texts_worth_it(survey, shortening, worths)) and settles
         del survey  # All that is held of it, before the next takes as much.
 
@@ -160,13 +154,11 @@ def _is_left(extraction: ExtractConfig) -> bool:
             assert_never(other)
 
 
-def _to_target(
-    bench: Bench, shortening: Shortening, target: int, head: HeadSummary | None
-) -> tuple[bool, list[Receipt]]:
-    """Bring the draft to the target, or as close as can be; whether it is met, and receipts of what is summarized."""
+def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummary | None) -> tuple[bool, list[Receipt]]:
+    """Bring the sheet to the target, or as close as can be; whether it is met, and receipts of what is summarized."""
     from .division import divisions  # With the extraction.
 
-    draft = bench.draft
+    sheet = step.sheet
     summarized: list[Receipt] = []
 
     def left_with(division: Division, budget: int) -> int:
@@ -175,13 +167,12 @@ def _to_target(
         shortened = division.shared.within(budget)
         shortening.put(shortened.texts)
         summarized[:] = (
-            head.write(draft, division.end, division.room, shortened.summaries) if head and division.end else []
+            head.write(sheet, division.end, division.room, shortened.summaries) if head and division.end else []
         )
-        draft.write()
-        return bench.free(target)
+        return step.sheet.free(target)
 
     closest: tuple[int, Division] | None = None
-    for division in divisions(draft, shortening, target, head):
+    for division in divisions(sheet, shortening, target, head):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
         left = approach(target, partial(left_with, division), division.budget, division.shared.tokens)
         if left < 0 and head and division.end:
@@ -198,23 +189,23 @@ def _to_target(
             closest = left, division
         if left >= 0:
             return True, summarized
-        shortening.undo()  # The next division is worked out on the draft as it was.
+        shortening.undo()  # The next division is worked out on the sheet as it was.
     if closest is not None:
         left_with(closest[1], 0)
     return False, summarized
 
 
-def _is_in_reach(draft: Draft, shortening: Shortening, target: int, head: HeadSummary | None) -> bool:
+def _is_in_reach(sheet: Sheet, shortening: Shortening, target: int, head: HeadSummary | None) -> bool:
     """Whether a target can be met that leaves enough room beside the newest turns."""
     if shortening.recent_turns > 1 and shortening.recent_tokens > _MOST_RECENT * target:
         return False
-    return draft.tokens - _most_saved(draft, shortening, head) <= target
+    return sheet.measured() - _most_saved(sheet, shortening, head) <= target
 
 
-def _most_saved(draft: Draft, shortening: Shortening, head: HeadSummary | None) -> int:
+def _most_saved(sheet: Sheet, shortening: Shortening, head: HeadSummary | None) -> int:
     """No fewer tokens than shortening can save: every text is a marker, or all that may go is summarized."""
-    summarized = set(chain(*head.runs(draft, len(draft.messages)))) if head else set[int]()
+    summarized = set(chain(*head.runs(sheet, len(sheet.messages)))) if head else set[int]()
     places = (place for place in shortening.keys if place[0] not in summarized)
-    blocks = (draft.messages[position].blocks[number] for position, number in places)
-    saved = sum(max(0, draft.count.block(block) - _LEAST) for block in blocks)
-    return saved + sum(draft.count.message(draft.messages[position]) for position in summarized)
+    blocks = (sheet.messages[position].blocks[number] for position, number in places)
+    saved = sum(max(0, sheet.count.block(block) - _LEAST) for block in blocks)
+    return saved + sum(sheet.count.message(sheet.messages[position]) for position in summarized)

@@ -12,8 +12,8 @@ from ...config.models import SummarizationConfig
 from ...core.exchanges import cut_before
 from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Message
-from ..draft import Draft
 from ..receipts import Receipt
+from ..sheet import Sheet
 from ..step import Step
 from ..summaries import OFFLINE, Written
 from .batch import RunSummary, put_summaries
@@ -34,31 +34,31 @@ class HeadSummary(Struct, frozen=True):
     gives_up_words: bool = False
     renews: bool = False
 
-    def runs(self, draft: Draft, end: int) -> list[list[int]]:
+    def runs(self, sheet: Sheet, end: int) -> list[list[int]]:
         """The messages before `end` that summaries would take the place of, by summary."""
-        newest = cut_before(draft.messages, len(draft.messages) - 1)
+        newest = cut_before(sheet.messages, len(sheet.messages) - 1)
         selected = replace(self.step.selected, end=min(end, newest, self.step.selected.end))
-        runs = choose(draft, _ALL, selected).runs
-        return [run for run in runs if self.renews or any(not draft.messages[position].is_summary for position in run)]
+        runs = choose(sheet, _ALL, selected).runs
+        return [run for run in runs if self.renews or any(not sheet.messages[position].is_summary for position in run)]
 
-    def frame(self, draft: Draft, runs: Sequence[Sequence[int]], room: int) -> int:
+    def frame(self, sheet: Sheet, runs: Sequence[Sequence[int]], room: int) -> int:
         """Tokens of summaries of these runs besides their lines, where they have so much room."""
-        return sum(MESSAGE_TOKENS + FRAME + draft.count(listed) for _, listed in self._stretches(draft, runs, room))
+        return sum(MESSAGE_TOKENS + FRAME + sheet.count(listed) for _, listed in self._stretches(sheet, runs, room))
 
-    def write(self, draft: Draft, end: int, room: int, texts: Sequence[str]) -> list[Receipt]:
+    def write(self, sheet: Sheet, end: int, room: int, texts: Sequence[str]) -> list[Receipt]:
         """Put texts, with their ledgers, in place of the runs before `end`; receipts of what changed."""
-        runs = self.runs(draft, end)
-        draft.forget({position for run in runs for position in run}, self.step.before)
-        stretches = self._stretches(draft, runs, room)
+        runs = self.runs(sheet, end)
+        sheet.forget({position for run in runs for position in run})
+        stretches = self._stretches(sheet, runs, room)
         summaries = [
             RunSummary(stretch, Written(text, OFFLINE), listed)
             for (stretch, listed), text in zip(stretches, texts, strict=True)
         ]
-        return put_summaries(draft, self.step, summaries)
+        return put_summaries(sheet, self.step, summaries)
 
-    def _stretches(self, draft: Draft, runs: Sequence[Sequence[int]], room: int) -> list[tuple[SummarizedStretch, str]]:
+    def _stretches(self, sheet: Sheet, runs: Sequence[Sequence[int]], room: int) -> list[tuple[SummarizedStretch, str]]:
         """Return each run with what of its ledger is listed."""
-        count, messages = draft.count, draft.messages
+        count, messages = sheet.count, sheet.messages
         stretches = [SummarizedStretch.of([messages[position] for position in run], count, run) for run in runs]
         limits, costs = (
             SummaryLimits(room=room, gives_up_words=self.gives_up_words),

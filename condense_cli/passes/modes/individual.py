@@ -19,17 +19,17 @@ from ...core.transcript import Block, BlockKind, ContentType, Message, Role
 from ...extractive.answers import words_in
 from ..blocks import operations
 from ..blocks.state import REPLACED
-from ..draft import Address, Draft
 from ..receipts import Kept, Receipt, changed, kept
 from ..selection import why_untouched
-from ..step import Bench, Step
+from ..sheet import Address, Sheet
+from ..step import Step
 from ..summaries import Outcome, Refused, TextTask
 
 
 class Candidate(Struct, frozen=True):
     """A block that the pass may touch, and what it does to it. `names` are what it is called, the closest first.
 
-    `place` is where it stands in the draft, `message` the message there as the step found it.
+    `place` is where it stands in the sheet, `message` the message there as the step found it.
     """
 
     place: Address
@@ -43,39 +43,37 @@ class Candidate(Struct, frozen=True):
         return self.message.blocks[self.place[1]]
 
 
-def run_individual(bench: Bench, step: Step) -> list[Receipt]:
-    """Work through the draft and give a receipt for every block of it.
+def run_individual(step: Step) -> list[Receipt]:
+    """Work through the sheet and give a receipt for every block of it.
 
     With a target the candidates are taken in the order of the pass (content types, then the oldest
     and in one message the largest first), and only until the target is reached, as it is written: what others refer to
     costs tokens again once it is cut.
     """
-    draft, target = bench.draft, step.target
+    sheet, target = step.sheet, step.target
     receipts: list[Receipt] = []
     candidates: list[Candidate] = []
-    for found in _candidates(draft, step):
+    for found in _candidates(sheet, step):
         if isinstance(found, Candidate):
             candidates.append(found)
         else:
             receipts.append(found)
     if target is not None:
         candidates = _in_order(candidates, step.config.order)
-    summaries = _Summaries(bench, step, candidates)
+    summaries = _Summaries(step, candidates)
     is_reached, misses, slack = False, 0, 0
     for number, candidate in enumerate(candidates):
-        if target is not None and not is_reached and draft.tokens <= target - slack:
-            draft.write()
-            is_reached = draft.tokens <= target
-            # Each further miss lets more be cut before it is written again.
-            slack = misses * (draft.tokens - target)
-            misses += 1
+        if target is not None and not is_reached and sheet.tokens <= target - slack:
+            free = sheet.free(target)
+            # Each further miss lets more be cut before it is measured again.
+            is_reached, slack, misses = free >= 0, misses * -free, misses + 1
         if is_reached:
             outcome: Block | Kept | Refused = Kept.TARGET_REACHED
         else:
-            outcome = _apply(draft, candidate, step.strictness, summaries.up_to(number))
-        receipts.append(_receipt(draft, step, candidate, outcome))
+            outcome = _apply(sheet, candidate, step.strictness, summaries.up_to(number))
+        receipts.append(_receipt(sheet, step, candidate, outcome))
         if isinstance(outcome, Block):
-            draft.put(*candidate.place, outcome)
+            sheet.put(*candidate.place, outcome)
     return receipts
 
 
@@ -90,7 +88,7 @@ def _in_order(candidates: Sequence[Candidate], order: Sequence[str]) -> list[Can
     return sorted(candidates, key=key)
 
 
-def _receipt(draft: Draft, step: Step, candidate: Candidate, outcome: Block | Kept | Refused) -> Receipt:
+def _receipt(sheet: Sheet, step: Step, candidate: Candidate, outcome: Block | Kept | Refused) -> Receipt:
     pass_id = step.config.id
     message, number, before = candidate.message, candidate.place[1], candidate.tokens
     if isinstance(outcome, Refused):
@@ -98,59 +96,59 @@ def _receipt(draft: Draft, step: Step, candidate: Candidate, outcome: Block | Ke
     if isinstance(outcome, Kept):
         return kept(pass_id, message, number, before, outcome)
     reason = step.why(operations.limits_text(candidate.operation, step.strictness))
-    state = draft.state_of(candidate.block)
+    state = sheet.state_of(candidate.block)
     if state and state.is_left_out_of(outcome) and not state.is_left_out_of(candidate.block):
         reason = REPLACED
-    return changed(pass_id, message, number, candidate.operation.operation, before, draft.count.block(outcome), reason)
+    return changed(pass_id, message, number, candidate.operation.operation, before, sheet.count.block(outcome), reason)
 
 
 class _Summaries:
     """The summaries of candidates, asked for together: all at once, or as many as the target seems to need."""
 
-    def __init__(self, bench: Bench, step: Step, candidates: Sequence[Candidate]) -> None:
-        self.draft, self.summarizer, self.step, self.candidates = bench.draft, bench.summarizer, step, candidates
-        self._messages = bench.draft.messages
+    def __init__(self, step: Step, candidates: Sequence[Candidate]) -> None:
+        self.sheet, self.summarizer, self.step, self.candidates = step.sheet, step.summarizer, step, candidates
+        self._messages = step.sheet.messages
         self._asked = 0
+        self._outcomes: dict[TextTask, Outcome] = {}
 
     def up_to(self, position: int) -> dict[TextTask, Outcome]:
         """What came of the tasks of at least the candidates up to this one."""
         if position >= self._asked:
-            outcomes = self.step.outcomes
-            tasks = [task for task in dict.fromkeys(self._next()) if task not in outcomes]
+            tasks = [task for task in dict.fromkeys(self._next()) if task not in self._outcomes]
             if tasks:
-                outcomes.update(zip(tasks, self.summarizer.summarize(tasks, self._messages), strict=True))
-        return self.step.outcomes
+                self._outcomes.update(zip(tasks, self.summarizer.summarize(tasks, self._messages), strict=True))
+        return self._outcomes
 
     def _next(self) -> Iterator[TextTask]:
-        expected, target = self.draft.tokens, self.step.target
+        expected, target = self.sheet.tokens, self.step.target
         while self._asked < len(self.candidates) and (target is None or expected > target):
             candidate = self.candidates[self._asked]
             self._asked += 1
             if isinstance(candidate.operation, ContentOperation):
-                for task in _tasks(self.draft, candidate, self.step.strictness):
-                    expected -= self.draft.count(task.text) - task.max_tokens
+                for task in _tasks(self.sheet, candidate, self.step.strictness):
+                    expected -= self.sheet.count(task.text) - task.max_tokens
                     yield task
 
 
-def _tasks(draft: Draft, candidate: Candidate, strictness: float) -> Iterator[TextTask]:
+def _tasks(sheet: Sheet, candidate: Candidate, strictness: float) -> Iterator[TextTask]:
     """The summaries that a candidate needs."""
     if isinstance(candidate.operation, ContentOperation):
-        state = draft.state_of(candidate.block)
-        yield from operations.summary_tasks(candidate.block, candidate.operation, draft.count, strictness, state)
+        state = sheet.state_of(candidate.block)
+        yield from operations.summary_tasks(candidate.block, candidate.operation, sheet.count, strictness, state)
 
 
 def _apply(
-    draft: Draft, candidate: Candidate, strictness: float, summaries: operations.Summaries
+    sheet: Sheet, candidate: Candidate, strictness: float, summaries: operations.Summaries
 ) -> Block | Kept | Refused:
     block, operation = candidate.block, candidate.operation
     if isinstance(operation, ContentOperation):
         if operation.operation == "summarize":
-            written = {task: summaries[task] for task in _tasks(draft, candidate, strictness)}
-            return operations.summarize(block, operation, draft.count, strictness, written, draft.state_of(block))
-        return operations.apply(block, operation, draft.count, strictness, draft.state_of(block))
+            written = {task: summaries[task] for task in _tasks(sheet, candidate, strictness)}
+            return operations.summarize(block, operation, sheet.count, strictness, written, sheet.state_of(block))
+        return operations.apply(block, operation, sheet.count, strictness, sheet.state_of(block))
     is_result = block.call_id is not None or candidate.message.role is Role.TOOL
     kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
-    return operations.leave_out_image(block, kind, operation, draft.count, strictness)
+    return operations.leave_out_image(block, kind, operation, sheet.count, strictness)
 
 
 def override_warnings(configuration: Configuration, messages: int) -> list[str]:
@@ -163,9 +161,9 @@ def override_warnings(configuration: Configuration, messages: int) -> list[str]:
     ]
 
 
-def _candidates(draft: Draft, step: Step) -> Iterator[Candidate | Receipt]:
+def _candidates(sheet: Sheet, step: Step) -> Iterator[Candidate | Receipt]:
     individual = step.config.individual_config or IndividualConfig()
-    messages = draft.messages
+    messages = sheet.messages
     length = messages[-1].index + 1 if messages else 0
     overrides = {
         override.message_index + (length if override.message_index < 0 else 0): override.operations
@@ -174,8 +172,8 @@ def _candidates(draft: Draft, step: Step) -> Iterator[Candidate | Receipt]:
     for position, message in enumerate(messages):
         override, own_name = overrides.get(message.index), _own_name(message)
         for number, block in enumerate(message.blocks):
-            tokens, names = draft.count.block(block), _names(own_name, block.content_type)
-            why = why_untouched(position, message, block, step.selected, draft.protection)
+            tokens, names = sheet.count.block(block), _names(own_name, block.content_type)
+            why = why_untouched(position, message, block, step.selected, sheet.protection)
             if why is None and not names:
                 why = Kept.NO_CONTENT_TYPE
             if why is None and words_in(block):  # Whoever wants results cut does not mean these.

@@ -15,65 +15,63 @@ from ...core.transcript import Block, BlockKind, ContentType, JsonPath, Text
 from ...toolcalls.tools import arguments_of, string_values, with_values
 from ..blocks.operations import long_values
 from ..blocks.state import REPLACED, TodoList, leave_out
-from ..draft import Address, Draft
-from ..receipts import Kept, Receipt, changed, kept
+from ..receipts import EXTRACT, Kept, Receipt, changed, kept
 from ..selection import why_untouched
+from ..sheet import Address, Sheet
 from ..step import Step
 
 if TYPE_CHECKING:
     from ...extractive.parts import Key
 
-EXTRACT: Final = "extract"
-
 
 class Shortening:
-    """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow.
+    """The texts of a sheet that a pass may shorten, by block; all other blocks stay anyhow.
 
     `fixed` are units of such texts that stay: the user's own words, or where `most_words` is given, those of texts in
     which they have at most so many tokens.
     """
 
-    def __init__(self, draft: Draft, step: Step, *, most_words: int | None = None) -> None:
+    def __init__(self, sheet: Sheet, step: Step, *, most_words: int | None = None) -> None:
         # With the extraction: only where something may be shortened.
         from ...extractive.known_lines import known_to
         from ...extractive.pasted import own_units
 
-        self._draft, self._id, self._why, self._selected = draft, step.config.id, step.why(), step.selected
-        self._untouched = draft.saved()
+        self._sheet, self._id, self._why, self._selected = sheet, step.config.id, step.why(), step.selected
+        self._untouched = sheet.saved()
         self._put: dict[Address, Block] = {}
         self._over: dict[Address, Block] = {}
         """Calls without their lists of todos, which later calls replaced: those are worth nothing, and go first."""
         self._stay: list[Receipt] = []
         self.keys: dict[Address, list[Key]] = {}
         self.fixed: dict[Key, tuple[int, ...]] = {}
-        own = {} if most_words == 0 else own_units(draft.messages, known_to(draft.count).without)
+        own = {} if most_words == 0 else own_units(sheet.messages, known_to(sheet.count).without)
         extraction = step.config.extract_config or ExtractConfig()
-        for position, message in enumerate(draft.messages):
+        for position, message in enumerate(sheet.messages):
             for number, block in enumerate(message.blocks):
-                why = why_untouched(position, message, block, step.selected, draft.protection)
+                why = why_untouched(position, message, block, step.selected, sheet.protection)
                 paths = why or self._paths((position, number), block, extraction)
                 words = own.get((position, number), ())
-                if most_words is not None and _own_tokens(block, words, draft.count) > most_words:
+                if most_words is not None and _own_tokens(block, words, sheet.count) > most_words:
                     words = ()
                 if words is None and not isinstance(paths, Kept):
                     paths = Kept.WORDS
                 elif words:
                     self.fixed[position, number, ()] = words
                 if isinstance(paths, Kept):
-                    self._stay.append(kept(self._id, message, number, draft.count.block(block), paths))
+                    self._stay.append(kept(self._id, message, number, sheet.count.block(block), paths))
                 else:
                     self.keys[position, number] = [(position, number, path) for path in paths]
         for place, block in self._over.items():
-            draft.put(*place, block)
-        self._before = draft.saved()
+            sheet.put(*place, block)
+        self._before = sheet.saved()
 
     def _paths(self, place: Address, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
         """Where texts of the block stand that the pass may shorten, or why the block stays."""
-        state = self._draft.state_of(block)
-        paths = _paths(block, extraction, self._draft.count, state)
+        state = self._sheet.state_of(block)
+        paths = _paths(block, extraction, self._sheet.count, state)
         if state is None or paths in _NOT_FOR_IT:
             return paths
-        left = leave_out(block, state, self._draft.count) if state.is_over else Kept.NEWEST_STATE
+        left = leave_out(block, state, self._sheet.count) if state.is_over else Kept.NEWEST_STATE
         if isinstance(left, Block):
             self._over[place] = left
             return [] if isinstance(paths, Kept) else paths
@@ -93,44 +91,44 @@ class Shortening:
     def recent_tokens(self) -> int:
         """Tokens of the turns that stay because they are new, without what stays only because they answer it."""
         turns = [message for message in self._before.messages if not message.is_only_thinking]
-        return sum(map(self._draft.count.message, turns[max(0, len(turns) - self.recent_turns) :]))
+        return sum(map(self._sheet.count.message, turns[max(0, len(turns) - self.recent_turns) :]))
 
     def put(self, texts: Mapping[Key, Text]) -> bool:
-        """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere."""
-        draft, messages, has_put = self._draft, self._draft.messages, False
+        """Put texts into the sheet, where that makes their blocks smaller; whether it did so anywhere."""
+        sheet, messages, has_put = self._sheet, self._sheet.messages, False
         for (position, number), keys in self.keys.items():
             block = messages[position].blocks[number]
             new = _rewritten(block, {key[2]: texts[key] for key in keys if key in texts})
-            tokens = draft.count.block(new)
-            if tokens < draft.count.block(block):
-                draft.put(position, number, new)
+            tokens = sheet.count.block(new)
+            if tokens < sheet.count.block(block):
+                sheet.put(position, number, new)
                 self._put[position, number] = new
                 has_put = True
         return has_put
 
     def undo(self) -> None:
-        """The draft as it was before any `put`, but for what is written, which its next `write` works out."""
-        self._draft.restore(self._before)
+        """The sheet as it was before any `put`, but for what is written, which its next `write` works out."""
+        self._sheet.restore(self._before)
         self._put.clear()
 
     def leave(self) -> None:
-        """The draft as it was before the pass, as `undo` has it."""
+        """The sheet as it was before the pass, as `undo` has it."""
         self.undo()
         self._over.clear()
-        self._draft.restore(self._untouched)
+        self._sheet.restore(self._untouched)
 
     def receipts(self, why: Kept) -> list[Receipt]:
         """Receipts for all blocks; `why` those stay whose texts were not put."""
         receipts = self._stay.copy()
         for position, number in self.keys:
             message = self._untouched.messages[position]
-            tokens = self._draft.count.block(message.blocks[number])
+            tokens = self._sheet.count.block(message.blocks[number])
             over = self._over.get((position, number))
             new = self._put.get((position, number), over)
             if new is None:
                 receipts.append(kept(self._id, message, number, tokens, why))
             else:
-                after = self._draft.count.block(new)
+                after = self._sheet.count.block(new)
                 reason = REPLACED if over else self._why
                 receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
         return receipts

@@ -14,7 +14,7 @@ from ...core.exchanges import stretches
 from ...core.transcript import Message
 from ..receipts import Kept, Receipt, all_kept, changed, tokens_in
 from ..selection import Protection, Selected
-from ..step import Bench, Step
+from ..step import Step
 
 PASS: Final = "sliding-window"
 NAME: Final = "Sliding window: the older half of the exchanges is dropped"
@@ -24,15 +24,17 @@ _KEEP_RECENT: Final = 3
 """Newest turns that count as none of the older ones."""
 
 
+WINDOW: Final = PassConfig(
+    id=PASS,
+    name=NAME,
+    mode="batch",
+    selection=Selection(type="preserve_recent", keep_recent_count=_KEEP_RECENT),
+    batch_config=BatchConfig(operation="drop_older_half"),
+)
+
+
 def sliding(configuration: Configuration) -> Configuration:
     """The configuration with the sliding window in place of all that it does, except references: these lose nothing."""
-    window = PassConfig(
-        id=PASS,
-        name=NAME,
-        mode="batch",
-        selection=Selection(type="preserve_recent", keep_recent_count=_KEEP_RECENT),
-        batch_config=BatchConfig(operation="drop_older_half"),
-    )
     return Configuration(
         name=configuration.name,
         keep_first=max(1, configuration.keep_first),
@@ -40,18 +42,18 @@ def sliding(configuration: Configuration) -> Configuration:
         keep=configuration.keep,
         pins=configuration.pins,
         lossless_prelude=configuration.lossless_prelude,
-        passes=(window,),
+        passes=(WINDOW,),
     )
 
 
-def drop_older_half(bench: Bench, step: Step) -> list[Receipt]:
+def drop_older_half(step: Step) -> list[Receipt]:
     """Drop the older half of the exchanges that may go, and give a receipt for every block."""
-    draft, pass_id, messages = bench.draft, step.config.id, bench.draft.messages
+    sheet, pass_id, messages = step.sheet, step.config.id, step.sheet.messages
     stay: dict[int, Kept] = {}
     older: list[range] = []
     for stretch in stretches(messages):
         reasons = {
-            position: _reason(messages[position], position, step.selected, draft.protection) for position in stretch
+            position: _reason(messages[position], position, step.selected, sheet.protection) for position in stretch
         }
         if any(reasons.values()):
             stay |= {position: reason or Kept.EXCHANGE for position, reason in reasons.items()}
@@ -60,14 +62,14 @@ def drop_older_half(bench: Bench, step: Step) -> list[Receipt]:
     half = (len(older) + 1) // 2
     gone = [position for stretch in older[:half] for position in stretch]
     stay |= {position: Kept.NEWER_HALF for stretch in older[half:] for position in stretch}
-    tokens = tokens_in(step.before, draft.count)
-    receipts = all_kept(pass_id, messages, stay, draft.count)
+    tokens = tokens_in(messages, sheet.count)
+    receipts = all_kept(pass_id, messages, stay, sheet.count)
     places = [(position, number) for position in gone for number in range(len(messages[position].blocks))]
     for position, number in places:
         message = messages[position]
         cost = tokens[message.index, number]
         receipts.append(changed(pass_id, message, number, OPERATION, cost, 0, "in the older half of the exchanges"))
-    return receipts + draft.remove(places, pass_id)
+    return receipts + sheet.remove(places, pass_id)
 
 
 def _reason(message: Message, position: int, selected: Selected, protection: Protection) -> Kept | None:

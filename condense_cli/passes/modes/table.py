@@ -1,6 +1,6 @@
-"""The modes of passes: each is one function, which changes the draft and gives a receipt for every block.
+"""The modes of passes: each is one function, which changes the sheet and gives a receipt for every block.
 
-So a reader of `course` need know of a mode nothing but its signature, and one of a mode nothing but `Bench` and `Step`.
+A reader of `walk` need know of a mode nothing but its signature, and a reader of a mode nothing but `Step`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import assert_never
 
 from ...config.models import BatchConfig, PassConfig
 from ..receipts import Receipt
-from ..step import Bench, Step
+from ..step import Step
 
-Work = Callable[[Bench, Step], list[Receipt]]
+Work = Callable[[Step], list[Receipt]]
 
 
 def work_of(config: PassConfig) -> Work:
@@ -43,6 +43,6 @@ def _of_batch(config: BatchConfig) -> Work:
 
             return drop_older_half
         case "keep":
-            return lambda bench, step: []
+            return lambda step: []
         case other:
             assert_never(other)

@@ -13,7 +13,7 @@ from ...core.tokens import Counter
 from ...core.transcript import Block, Transcript
 from ...passes.condensation import Condensation
 from ...passes.explained import Address, Lines, lines_between
-from ...passes.summaries import SUMMARIZE
+from ...passes.receipts import SUMMARIZE
 from ...toolcalls import todos
 from .facts import BlockDiff, Diff, What, changed_texts
 

@@ -17,8 +17,8 @@ from ...core.version import __version__
 from ...money.prices import Price
 from ...money.windows import signs_of, window_size
 from ...passes.condensation import Condensation
+from ...passes.decisions import REFER
 from ...passes.receipts import Status
-from ...passes.reconcile import REFER
 from ...quality.expected import expected_of
 from ...quality.kept import KeptShare
 from ..costs.facts import PriceSource, as_money, assumptions, cost_of, rewrite_of

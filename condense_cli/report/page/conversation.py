@@ -11,9 +11,8 @@ from ...core.exchanges import calls_by_id
 from ...core.tokens import MESSAGE_TOKENS, Counter
 from ...extractive.reasons.reason import ReasonedLine
 from ...passes.condensation import Condensation
-from ...passes.receipts import Receipt
-from ...passes.reconcile import REFER
-from ...passes.summaries import SUMMARIZE
+from ...passes.decisions import REFER
+from ...passes.receipts import SUMMARIZE, Receipt
 from ..difference.facts import line_hunks, lines_of_summaries, moved_hunks
 from ..text.labels import call_label, operation_label, readable
 from ..text.reasons import lines_text, receipt_text

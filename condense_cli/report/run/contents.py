@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from ...passes.condensation import Condensation
-from ...passes.receipts import Receipt
-from ...passes.reconcile import REFER
-from ...passes.summaries import SUMMARIZE
+from ...passes.decisions import REFER
+from ...passes.receipts import SUMMARIZE, Receipt
 
 
 class Saving(Struct, frozen=True):

@@ -14,8 +14,7 @@ from ...core.transcript import BlockKind
 from ...formats import format_named
 from ...lossless.decode import count_gaps, decode
 from ...passes.condensation import Condensation
-from ...passes.receipts import NO_TARGET, SWITCHED_OFF, Kept
-from ...passes.summaries import SUMMARIZE
+from ...passes.receipts import NO_TARGET, SUMMARIZE, SWITCHED_OFF, Kept
 from ..costs.usage import RECORDED, in_use
 
 

@@ -14,8 +14,8 @@ from rich.text import Text
 from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...passes.condensation import Condensation
+from ...passes.decisions import REFER
 from ...passes.receipts import PRELUDE, SWITCHED_OFF
-from ...passes.reconcile import REFER
 from ..costs.text import cost_figures, unknown_price
 from ..difference.facts import BlockDiff, Diff, What, compare
 from ..difference.reasons import with_reasons

@@ -7,8 +7,7 @@ from typing import Final
 
 from ...core.plurals import plural
 from ...extractive.reasons.reason import LineReason, Reason, tally
-from ...passes.receipts import Receipt
-from ...passes.summaries import SUMMARIZE
+from ...passes.receipts import SUMMARIZE, Receipt
 
 _WORDS: Final = {
     Reason.SEEN_AGAIN: "read again in {}",

@@ -1,4 +1,4 @@
-"""The one mutable thing: messages on their way through the passes, with their token total kept up to date."""
+"""The sheet: the one mutable thing of a run, messages on their way through the passes, with their tokens."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, BlockKey, Message, Text, Transcript
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
+from . import thinking
 from .blocks.state import States, TodoList, states_of
 from .joining import Joining
 from .prelude import ReferenceWriter
 from .receipts import Receipt, places
 from .selection import Protection
+from .summaries import is_up_to_date
+from .thinking import Mode
 
 Address = tuple[int, int]
-"""Where a block stands: the position of its message in the draft, and its own in that."""
+"""Where a block is: the position of its message in the sheet, and its own in that."""
 
 
 class Saved(Struct, frozen=True):
-    """A draft at one moment: its messages, what went, their tokens without references, and what they said before."""
+    """A sheet at one moment: its messages, what went, their tokens without references, and what they said before."""
 
     messages: list[Message]
     removed: list[Block]
@@ -33,22 +36,25 @@ class Saved(Struct, frozen=True):
     originals: dict[BlockKey, Text]
 
 
-class Draft:
-    """A transcript's messages, to be changed block by block. The transcript itself stays as it is.
+class Sheet:
+    """A transcript's messages without references, to be changed block by block. The transcript itself stays as it is.
 
-    `messages` are what passes see, without references; `tokens` is what they cost as they are written. That is known
-    after a `write`. Until then a block that was put is taken to cost what its reference cost, or what was put,
-    whichever is less; after messages went, or came back, no reference counts. `has_moved`: some block may have another
-    place than in the input.
+    `tokens` is what they cost as written, which is exact after a `write`. Until then a block that was put is taken to
+    cost what its reference cost, or what was put, whichever is less; after messages went, or came back, no reference
+    counts.
     """
 
-    def __init__(self, transcript: Transcript, count: Counter, writer: ReferenceWriter, protection: Protection) -> None:
+    def __init__(
+        self, transcript: Transcript, count: Counter, writer: ReferenceWriter, protection: Protection, mode: Mode
+    ) -> None:
         self.count = count
         self.protection = protection
         self.format = transcript.format
         self.removed: list[Block] = []
-        self.has_moved = False
+        self.read = writer.messages
+        """The messages of the input without references."""
         self._writer = writer
+        self._mode: Mode = mode
         self._before = transcript.messages
         self._messages = list(writer.messages)
         self._put: dict[int, dict[int, Block]] = {}
@@ -57,6 +63,7 @@ class Draft:
         self._saved: dict[Positions, int] = {}
         self._all_saved = 0
         self._plain = sum(map(count.message, self._messages))
+        self._is_measured = False
         self._transcript = transcript
 
     @property
@@ -81,13 +88,32 @@ class Draft:
         """What the messages cost without references."""
         return self._plain
 
+    def measured(self) -> int:
+        """What the messages cost as written: references are written, only to be counted, where anything changed."""
+        if not self._is_measured:
+            self.write()
+        return self.tokens
+
+    def free(self, target: int) -> int:
+        """Tokens that the sheet as written, without thinking that became invalid, leaves free; below 0 if it misses."""
+        tokens = self.measured()
+        return target - tokens + thinking.tokens_to_drop(self.written(), self._mode, self._transcript, self.count)
+
+    def is_within(self, target: int) -> bool:
+        return self._plain <= target or self.free(target) >= 0
+
+    @cached_property
+    def is_up_to_date(self) -> bool:
+        """Whether the conversation did not go on since its last summary."""
+        return is_up_to_date(self.read)
+
     def state_of(self, block: Block) -> TodoList | None:
         """The list of todos that a call held in the input."""
         return self._states.get(block.key)
 
     @cached_property
     def _states(self) -> States:
-        return states_of(self._writer.messages)
+        return states_of(self.read)
 
     def as_read(self, position: int, number: int) -> Message:
         """The message of the input, without references, that a block stands in; a summary of this run is its own."""
@@ -97,7 +123,7 @@ class Draft:
     @cached_property
     def _read(self) -> dict[BlockKey, Message]:
         """The messages of the input, without references, by their blocks."""
-        return {block.key: message for message in self._writer.messages for block in message.blocks}
+        return {block.key: message for message in self.read for block in message.blocks}
 
     def put(self, position: int, number: int, block: Block) -> None:
         """Exchange one block. It is in the messages when they are asked for: many in one message cost no more."""
@@ -107,6 +133,7 @@ class Draft:
             self._originals.setdefault(old.key, old.content)
             self._save(position, number, self._saved.get((position, number), 0) - (before - after))
         self._plain += after - before
+        self._is_measured = False
         self._put.setdefault(position, {})[number] = block
 
     def _block(self, position: int, number: int) -> Block:
@@ -124,10 +151,11 @@ class Draft:
         self._forget_written()
 
     def _forget_written(self) -> None:
-        self._written, self._saved, self._all_saved = Encoded({}), {}, 0
+        self._written, self._saved, self._all_saved, self._is_measured = Encoded({}), {}, 0, False
 
     def write(self, *, proves: bool = False) -> None:
         """Work out anew which blocks are written with references; only to count them, unless it `proves` them."""
+        self._is_measured = True
         if not self._writer.is_active:
             return
         self._written = self._writer.write(self.messages, self.protection, self._originals, proves=proves)
@@ -148,10 +176,6 @@ class Draft:
             return self.messages
         return with_blocks(self.messages, self._written.blocks)
 
-    def written_blocks(self) -> list[tuple[Positions, Block]]:
-        """The blocks that are written otherwise than they stand here, in order."""
-        return sorted(self._written.blocks.items(), key=lambda found: found[0])
-
     def is_reference(self, position: int, number: int) -> bool:
         """Whether the block is written with references and says all that it said before the passes."""
         place = (position, number)
@@ -160,22 +184,19 @@ class Draft:
         key = self.messages[position].blocks[number].key
         return place in self._written.restored or key not in self._originals
 
-    def forget(self, going: Collection[int], written: Iterable[Message]) -> None:
-        """Forget what was read of messages at the positions of those that go, and counts of texts that went already.
-
-        `written` are the messages as they were written last.
-        """
+    def forget(self, going: Collection[int]) -> None:
+        """Forget what was read of messages at the positions of those that go, and counts of texts that went already."""
         stay = [
             block for position, message in enumerate(self.messages) if position not in going for block in message.blocks
         ]
         originals = (self._originals.get(block.key) for block in stay)
         self._writer.forget(chain((block.content for block in stay), filter(None, originals)))
-        standing = chain(self._before, self.messages, written)
+        standing = chain(self._before, self.messages, self.written())
         self.count.forget(block.content for message in standing for block in message.blocks)
 
     def references(self) -> dict[tuple[int, int], int]:
         """Tokens that references save on each block of the input, less those that they saved there before."""
-        in_input = {block.key: block for message in self._writer.messages for block in message.blocks}
+        in_input = {block.key: block for message in self.read for block in message.blocks}
         saved = Tally({key: -self._less(in_input[key], block) for key, block in self._writer.read_with_references})
         for (position, number), block in self._written.blocks.items():
             plain = self.messages[position].blocks[number]
@@ -213,14 +234,12 @@ class Draft:
             self.removed += lost
             self._plain -= sum(map(self.count.block, lost))
             stay = tuple(block for number, block in enumerate(message.blocks) if number not in numbers)
-            self.has_moved |= bool(stay)
             messages[position] = replace(message, blocks=stay)
         for position, message in new.items():
             messages[position] = message
             self._plain += sum(map(self.count.block, message.blocks))
         joined = Joining.of(self._transcript).joined(messages, had_blocks, pass_id)
         self._messages = joined.messages
-        self.has_moved |= joined.has_moved
         self._plain -= MESSAGE_TOKENS * len(joined.receipts)
         # Positions moved: what is written is worked out again when it is known what stays.
         self._forget_written()
