@@ -220,7 +220,7 @@ class Repeat(_Base, frozen=True, kw_only=True):
 class PassConfig(_Base, frozen=True, kw_only=True):
     """One pass. Where it is not `enabled`, it is as if it were not there.
 
-    A pass in mode `target` does nothing without a target; with one it is the chooser of `overrides.to_target`.
+    A pass in mode `target` does nothing without a target; with one it runs as the steps of `passes.limits.in_steps`.
     """
 
     id: str

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
 from typing import Final, assert_never
 
 from msgspec import Struct, structs
@@ -142,14 +141,13 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if overrides.lossless_only:
         configuration = without_passes(configuration)
     prelude = configuration.lossless_prelude
-    enabled = (config for config in configuration.passes if config.enabled)
-    passes, pins = tuple(chain.from_iterable(map(to_target, enabled))), list(configuration.pins)
+    passes, pins = tuple(config for config in configuration.passes if config.enabled), list(configuration.pins)
     keep, recent = _without_last((*configuration.keep, *overrides.keep))
     cut = dict.fromkeys((*configuration.cut, *overrides.cut))
     count = recent if overrides.keep_recent is None else overrides.keep_recent
     if count is not None:
         prelude = structs.replace(prelude, keep_recent=count)
-        passes = _with_selections(passes, partial(_preserving, count=count))
+        passes = _with_selections(tuple(map(_in_one_step, passes)), partial(_preserving, count=count))
     if overrides.only_tools:
         # Results and calls of other tools; a pass with globs of its own leaves text alone already.
         if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
@@ -178,32 +176,12 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     )
 
 
-_CHOOSER: Final = (
-    ("", "Lines that later work needs", 6, ExtractConfig(may_summarize=True, out_of_reach="leave")),
-    ("-newer", "Lines of newer turns", 1, ExtractConfig(may_summarize=True, out_of_reach="leave")),
-    ("-all", "Lines of all turns", 0, ExtractConfig(may_summarize=True)),
-)
-"""How a target is met: the lines that later work needs least go first, and the oldest messages become one summary where
-more stays that way. The six newest turns stay while they take no more than a third of the target, then one, then none.
-What the user said goes last. Each step: the end of its id, its name, the newest turns that stay, and how it works."""
-
-
-def to_target(config: PassConfig) -> list[PassConfig]:
-    """The passes that run for one of a configuration: several for one in mode target, itself for any other."""
+def _in_one_step(config: PassConfig) -> PassConfig:
+    """A pass in mode target as one extraction: how many turns stay is said by a flag."""
     if config.mode != "target":
-        return [config]
-    return [
-        structs.replace(
-            config,
-            id=f"{config.id}{end}",
-            name=name,
-            selection=_preserving(config.selection, turns),
-            mode="extract",
-            extract_config=extraction,
-            execution=Execution(type="target"),
-        )
-        for end, name, turns, extraction in _CHOOSER
-    ]
+        return config
+    extraction = ExtractConfig(may_summarize=True)
+    return structs.replace(config, mode="extract", extract_config=extraction, execution=Execution(type="target"))
 
 
 def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None]:

@@ -43,7 +43,7 @@ class Fate(StrEnum):
     FRAME = "frame"
 
 
-class Row(Struct, frozen=True):
+class DecisionRow(Struct, frozen=True):
     """What became of one block.
 
     `place` is where the input has it, or where the message was that an inserted block took the place of; `at` where the
@@ -111,7 +111,7 @@ class Decisions(Struct, frozen=True, dict=True):
 
     before: Transcript
     after: Transcript
-    rows: tuple[Row, ...]
+    rows: tuple[DecisionRow, ...]
     passes: tuple[PassReceipt, ...]
     tokens_before: int
     tokens_after: int
@@ -134,7 +134,7 @@ class Decisions(Struct, frozen=True, dict=True):
         return {row.place: row.restores for row in self.rows if row.restores}
 
 
-def _receipts(rows: Iterable[Row], passes: Iterable[PassReceipt]) -> tuple[Receipt, ...]:
+def _receipts(rows: Iterable[DecisionRow], passes: Iterable[PassReceipt]) -> tuple[Receipt, ...]:
     order = {receipt.id: number for number, receipt in enumerate(passes)}
     found = [receipt for row in rows for receipt in row.receipts()]
     return tuple(sorted(found, key=lambda receipt: order.get(receipt.pass_id, -1)))
@@ -164,7 +164,9 @@ def decided(
     )
 
 
-def _rows(before: Sequence[Message], after: Sequence[Message], sheet: Sheet, log: Sequence[Receipt]) -> Iterator[Row]:
+def _rows(
+    before: Sequence[Message], after: Sequence[Message], sheet: Sheet, log: Sequence[Receipt]
+) -> Iterator[DecisionRow]:
     count = sheet.count
     steps, put = _by_block(log)
     now = {
@@ -184,26 +186,30 @@ def _rows(before: Sequence[Message], after: Sequence[Message], sheet: Sheet, log
             place, own = (message.index, number), tuple(steps.get((message.index, number), ()))
             tokens, where = count.block(old), now.get(old.key)
             if where is None or after[where[0]].blocks[where[1]].is_inserted:
-                yield Row(place, None, old, None, Fate.REMOVED, own, tokens, 0, 0, restores.get(place, 0))
+                yield DecisionRow(place, None, old, None, Fate.REMOVED, own, tokens, 0, 0, restores.get(place, 0))
                 continue
             position, at = where
             new, plain = after[position].blocks[at], sheet.messages[position].blocks[at]
             fate = _fate(old, new, is_reference=sheet.is_reference(position, at))
             left = tokens if new is old else count.block(new)
             index = after[position].index
-            yield Row(place, (index, at), old, new, fate, own, tokens, count.block(plain), left, restores.get(place, 0))
+            yield DecisionRow(
+                place, (index, at), old, new, fate, own, tokens, count.block(plain), left, restores.get(place, 0)
+            )
         frame = message.index, -1
         for receipt in steps.get(frame, ()):
-            yield Row(frame, None, None, None, Fate.FRAME, (receipt,), receipt.tokens_before, 0, 0)
+            yield DecisionRow(frame, None, None, None, Fate.FRAME, (receipt,), receipt.tokens_before, 0, 0)
         own_summaries = put.get(message.index, [])
         for summary in own_summaries:
             if summary is not own_summaries[-1] or message.index not in inserted:
-                yield Row(frame, None, None, None, Fate.INSERTED, tuple(summary), 0, 0, 0)
+                yield DecisionRow(frame, None, None, None, Fate.INSERTED, tuple(summary), 0, 0, 0)
                 continue
             now_at, own_number = inserted[message.index]
             block, plain = after[now_at].blocks[own_number], sheet.messages[now_at].blocks[own_number]
             to = message.index, own_number
-            yield Row(frame, to, None, block, Fate.INSERTED, tuple(summary), 0, count.block(plain), count.block(block))
+            yield DecisionRow(
+                frame, to, None, block, Fate.INSERTED, tuple(summary), 0, count.block(plain), count.block(block)
+            )
 
 
 def _by_block(log: Iterable[Receipt]) -> tuple[dict[Place, list[Receipt]], dict[int, list[list[Receipt]]]]:

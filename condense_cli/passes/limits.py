@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from ..config.models import BatchConfig, Configuration, ContentOperation, ImageOperation, PassConfig
+from msgspec.structs import replace
+
+from ..config.models import (
+    BatchConfig,
+    Configuration,
+    ContentOperation,
+    Execution,
+    ExtractConfig,
+    ImageOperation,
+    PassConfig,
+)  # fmt: skip
 from ..core.factor import Factor
 from ..core.markers import is_marked
 from ..core.numbers import percent_in
@@ -19,6 +29,34 @@ def target_of(configuration: Configuration, tokens: int) -> int | None:
     if configuration.target_reduction_percent is not None:
         return int(tokens * (100 - configuration.target_reduction_percent) / 100)
     return None
+
+
+_CHOOSER: Final = (
+    ("", "Lines that later work needs", 6, ExtractConfig(may_summarize=True, out_of_reach="leave")),
+    ("-newer", "Lines of newer turns", 1, ExtractConfig(may_summarize=True, out_of_reach="leave")),
+    ("-all", "Lines of all turns", 0, ExtractConfig(may_summarize=True)),
+)
+"""How a target is met: the lines that later work needs least go first, and the oldest messages become one summary where
+more stays that way. The six newest turns stay while they take no more than a third of the target, then one, then none.
+What the user said goes last. Each step: the end of its id, its name, the newest turns that stay, and how it works."""
+
+
+def in_steps(config: PassConfig) -> list[PassConfig]:
+    """The passes that run for one of a configuration: three for one in mode target, itself for any other."""
+    if config.mode != "target":
+        return [config]
+    return [
+        replace(
+            config,
+            id=f"{config.id}{end}",
+            name=name,
+            selection=replace(config.selection, type="preserve_recent", keep_recent_count=turns),
+            mode="extract",
+            extract_config=extraction,
+            execution=Execution(type="target"),
+        )
+        for end, name, turns, extraction in _CHOOSER
+    ]
 
 
 def strictnesses(config: PassConfig, target: int | None) -> list[float]:
@@ -66,7 +104,7 @@ def needs_target(config: PassConfig) -> bool:
         case "target":
             return True
         case "always" | "conditional":
-            return config.mode == "extract" and not _has_worth(config)
+            return config.mode == "target" or (config.mode == "extract" and not _has_worth(config))
         case other:
             assert_never(other)
 
@@ -107,7 +145,9 @@ def picks_lines(config: PassConfig) -> bool:
 def chooses_lines(configuration: Configuration) -> bool:
     """Whether any of its passes may pick lines of blocks; one without a worth of its own does so for a target."""
     has_target = target_of(configuration, 0) is not None
-    return any(picks_lines(config) or (has_target and config.mode == "extract") for config in configuration.passes)
+    return any(
+        picks_lines(config) or (has_target and config.mode in ("extract", "target")) for config in configuration.passes
+    )
 
 
 _LEAST_AGAIN: Final = 100

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from .decisions import Decisions, decided, unchanged
 from .limits import (
     asks_for_summaries,
     chooses_lines,
+    in_steps,
     keeps_all,
     least_saving,
     needs_target,
@@ -117,7 +119,7 @@ class _Walk:
         is_within = self.target is not None and self.tokens_before <= self.target
         if is_within:
             self.writer.switch_off()
-        for config in configuration.passes:
+        for config in chain.from_iterable(map(in_steps, configuration.passes)):
             self._pass(config, self._reason_to_skip(config))
         if resort := self._last_resort():
             self._pass(resort)

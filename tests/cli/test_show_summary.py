@@ -60,7 +60,7 @@ def test_the_original_has_all_messages_that_a_summary_stands_for(original: Path,
     """As they were, even where a pass had cut the last of them before."""
     configuration = tmp_path / "passes.yaml"
     configuration.write_text(CUT_THEN_SUMMARIZED)
-    for last, *flags in ((7, "--config", configuration), (6, "--preset", "max")):
+    for last, *flags in ((7, "--config", configuration), (7, "--preset", "max")):
         _, name = condensed(original, *flags)
         done = condense("show", original, name)
         assert (done.status, done.stderr) == (ExitStatus.DONE, "")
@@ -81,7 +81,7 @@ def test_a_condensed_file_without_them_says_which_to_ask(original: Path) -> None
     small, name = condensed(original, "--preset", "max")
     done = condense("show", small, name)
     assert (done.status, done.stdout) == (ExitStatus.FAILED, b"")
-    assert "The 10 messages of this summary are not in the file." in done.message
+    assert "The 12 messages of this summary are not in the file." in done.message
     assert f"condense show ORIGINAL {name}" in done.message
 
 

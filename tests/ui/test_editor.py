@@ -42,14 +42,14 @@ def move_to(pilot: Pilot[None], name: str) -> None:
 
 
 def test_the_form_is_made_of_the_schema() -> None:
-    found = edited(BALANCED).form(edited(BALANCED).parts()[4])
-    assert field_of(found, "passes", 3, "selection", "keep_recent_count").value == 5
-    mode = field_of(found, "passes", 3, "mode")
-    assert (mode.kind, mode.choices) == ("choice", ("batch", "extract", "individual"))
-    assert "may shorten" in field_of(found, "passes", 3, "extract_config").expects
-    worth = field_of(found, "passes", 3, "extract_config", "min_worth")
+    found = edited(BALANCED).form(edited(BALANCED).parts()[2])
+    assert field_of(found, "passes", 1, "selection", "keep_recent_count").value == 5
+    mode = field_of(found, "passes", 1, "mode")
+    assert (mode.kind, mode.choices) == ("choice", ("batch", "extract", "individual", "target"))
+    assert "may shorten" in field_of(found, "passes", 1, "extract_config").expects
+    worth = field_of(found, "passes", 1, "extract_config", "min_worth")
     assert (worth.kind, worth.value, worth.depth) == ("number", 0.18, 1)
-    assert field_of(found, "passes", 3, "batch_config").shown == "(none)"
+    assert field_of(found, "passes", 1, "batch_config").shown == "(none)"
     whole = {field.name: field.kind for field in fields((), {})}
     assert whole["thinking"] == "choice"
     assert whole["auto_condense_context_percent"] == "number"
@@ -61,10 +61,7 @@ def test_the_form_is_made_of_the_schema() -> None:
 # Every key of every part: what the form shows as the default is what the loader takes for it.
 def test_every_part_has_a_form() -> None:
     one = edited(BALANCED)
-    assert [part.title for part in one.parts()[:5]] == [
-        "Configuration", "to-target", "to-target-newer", "to-target-all",
-        "worth",
-    ]  # fmt: skip
+    assert [part.title for part in one.parts()[:3]] == ["Configuration", "to-target", "worth"]
     for part in one.parts():
         assert one.form(part), part
 
@@ -90,16 +87,16 @@ def test_a_pass_that_is_off_does_nothing(file: Path) -> None:
 
 
 def test_faults_are_told_where_they_are() -> None:
-    one = edited(BALANCED).with_value(("passes", 3, "mode"), "batch")
+    one = edited(BALANCED).with_value(("passes", 1, "mode"), "batch")
     assert one.fault is not None
-    assert one.fault.path == ("passes", 3)
+    assert one.fault.path == ("passes", 1)
     assert "a batch pass needs batch_config" in one.fault.said
-    form = one.form(one.parts()[4])
-    assert fault_at(FieldFault(("passes", 3, "selection", "regex"), ""), form) == form.index(
-        field_of(form, "passes", 3, "selection", "regex")
+    form = one.form(one.parts()[2])
+    assert fault_at(FieldFault(("passes", 1, "selection", "regex"), ""), form) == form.index(
+        field_of(form, "passes", 1, "selection", "regex")
     )
     assert fault_at(one.fault, form) is None
-    assert one.with_value(("passes", 3, "batch_config"), {"operation": "keep"}).fault is None
+    assert one.with_value(("passes", 1, "batch_config"), {"operation": "keep"}).fault is None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +192,7 @@ def test_settings_are_changed_in_the_form() -> None:
         await enter(pilot, "x")
         assert "expected a whole number" in said(pilot, "fault")
         await enter(pilot, "7")
-        assert editor.edited.passes[3]["selection"]["keep_recent_count"] == 7
+        assert editor.edited.passes[1]["selection"]["keep_recent_count"] == 7
         move_to(pilot, "mode")
         await press(pilot, "enter", "home", "enter")
         assert "needs batch_config" in said(pilot, "fault")
@@ -211,7 +208,7 @@ def test_settings_are_changed_in_the_form() -> None:
         await press(pilot, "u", "u", "u")
         move_to(pilot, "stop_at_target")
         await press(pilot, "space")
-        assert editor.edited.passes[3]["stop_at_target"] is True
+        assert editor.edited.passes[1]["stop_at_target"] is True
 
     run(app_of(editor=EditorScreen(UserChoice("balanced"), DESK.configurations, None)), steps)
 
