@@ -18,7 +18,7 @@ from known_configurations import LOSSLESS, NATIVE, PHASES, TRUNCATION
 from condense_cli import api
 from condense_cli.config.effective import Effective, effective, spelled
 from condense_cli.config.loading import parse_configuration, parse_with_positions
-from condense_cli.config.overrides import Overrides, overrides_from
+from condense_cli.config.overrides import Overrides, apply, overrides_from
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import ExitStatus
