@@ -235,7 +235,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
         say_error(result)
         told = summary_use(summaries)
         found.append((name, result, told.used))
-        warnings |= dict.fromkeys(told.warnings)
+        warnings |= dict.fromkeys(told.notes)
     kept = None
     if measuring.quality:
         from ...measuring.evaluating import kept_here
