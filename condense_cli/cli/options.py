@@ -76,6 +76,21 @@ def complete_format(incomplete: str) -> list[str]:
     return [name for name in (*FORMAT_NAMES, "rows") if name.startswith(incomplete)]
 
 
+def list_formats(name: str | None) -> str | None:
+    """Print all formats where the name of one is to be `list`."""
+    if name != "list":
+        return name
+    from ..formats import known_formats
+
+    listed = [
+        ("rows", "Sets of conversations, one on a line"),
+        *((each.name, each.description) for each in known_formats()),
+    ]
+    for each, what in listed:
+        typer.echo(f"{each:<18}  {what}")
+    raise typer.Exit
+
+
 def complete_session(incomplete: str) -> list[tuple[str, str]]:
     """Ids of sessions that begin so, the newest first, each with its client."""
     from ..sessions.choosing import LATEST
@@ -235,7 +250,13 @@ AllowCount = Annotated[bool, typer.Option("--allow-calls", help="Permit --count 
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", "-f", metavar="NAME", autocompletion=complete_format, help="Format of FILE.  [default: recognized]"
+        "--format",
+        "-f",
+        metavar="NAME",
+        autocompletion=complete_format,
+        callback=list_formats,
+        is_eager=True,
+        help="Format of FILE; `list` prints all.  [default: recognized]",
     ),
 ]
 Model = Annotated[
