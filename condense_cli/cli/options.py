@@ -11,6 +11,7 @@ import typer
 from ..core.brief import quoted
 from ..core.numbers import count_in, percent_in
 from ..errors import CondenseError
+from .reading import list_formats
 
 FORMAT_NAMES: Final = (
     "anthropic",
@@ -74,21 +75,6 @@ def complete_profile(incomplete: str) -> list[str]:
 def complete_format(incomplete: str) -> list[str]:
     """Names of formats that begin so."""
     return [name for name in (*FORMAT_NAMES, "rows") if name.startswith(incomplete)]
-
-
-def list_formats(name: str | None) -> str | None:
-    """Print all formats where the name of one is to be `list`."""
-    if name != "list":
-        return name
-    from ..formats import known_formats
-
-    listed = [
-        ("rows", "Sets of conversations, one on a line"),
-        *((each.name, each.description) for each in known_formats()),
-    ]
-    for each, what in listed:
-        typer.echo(f"{each:<18}  {what}")
-    raise typer.Exit
 
 
 def complete_session(incomplete: str) -> list[tuple[str, str]]:

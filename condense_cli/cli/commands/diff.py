@@ -16,10 +16,9 @@ from ..options import (
     Session,
     complete_format,
     complete_provider,
-    list_formats,
     preset_option,
 )
-from ..reading import input_file, read_transcript
+from ..reading import input_file, list_formats, read_transcript
 from ..running.counting import CountOptions
 from ..running.providing import checked, provider_with, registry_of_user, say_error
 
