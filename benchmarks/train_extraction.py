@@ -292,10 +292,6 @@ def written(model: Model, times: float, sessions: int, held: dict[str, Held]) ->
         f"OVERSTATED: Final = {times:.3g}",
         '"""So many facts are expected to be needed for each that is: what is needed soon counts more."""',
     ]
-    tables += ["KEPT: Final = {", *(f"    {worth:g}: {_row(held[_worth_name(worth)])}," for worth in WORTHS), "}"]
-    tables.append(
-        '"""By `min_worth` percent of facts, of the worst project, number of projects; the same of edits; cuts."""'
-    )
     today = datetime.now(UTC).date()
     head = f'''"""Weights of the features of facts and of lines. Written by benchmarks/train_extraction.py; do not edit.
 
@@ -314,13 +310,6 @@ def lines_of(held: dict[str, Held]) -> list[str]:
         *(f"{name} {found}" for name, found in held.items()),
         f"means over {cuts}, and of the worst project, with preset {PRESET}",
     ]
-
-
-def _row(held: Held) -> tuple[float, ...]:
-    facts, edits = (
-        (round(100 * one.mean, 1), round(100 * one.worst, 1), one.projects) for one in (held.facts, held.edits)
-    )
-    return *facts, *edits, held.cuts
 
 
 def main(arguments: list[str] | None = None) -> None:

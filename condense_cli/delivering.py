@@ -26,6 +26,11 @@ class Where(Enum):
     IN_PLACE = auto()
 
 
+def replaced_at(output: str | None) -> str:
+    """What a line on a written file says besides, where a file was at that place before it."""
+    return ", in place of the file that was there" if output is not None and os.path.isfile(output) else ""
+
+
 class Delivery(Struct, frozen=True):
     """What was written: the file, its backup, the session; what the report warns of, and what is said after it."""
 
@@ -63,6 +68,11 @@ class Destination(Struct, frozen=True):
     def reports_to_terminal(self) -> bool:
         """Whether somebody is there to read the long report."""
         return sys.stdout.isatty() and not self.writes_stdout
+
+    @property
+    def replaced(self) -> str:
+        """Words on the file that is there before the output is written, empty where there is none."""
+        return replaced_at(self.output) if self.where is Where.FILE else ""
 
     def check(self, transcript: Transcript) -> None:
         """Raises UsageError when the transcript cannot go there, before any work is done."""
@@ -107,8 +117,9 @@ class Destination(Struct, frozen=True):
 
         output = str(self.output)
         written = packed(data, output)
+        replaced = self.replaced
         write_bytes(Path(output), written)
-        return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes)",))
+        return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes){replaced}",))
 
     def _replace(self, data: bytes, before: Transcript) -> Delivery:
         from datetime import UTC, datetime

@@ -218,10 +218,10 @@ _HEAD = """# Formats
 
 This page is made by `docs/make_formats.py` from the table of formats (`make docs`).
 
-The format is recognised from the content (`--format NAME` overrides). What nothing changed is written back byte for
-byte; in a changed record only the strings that changed are exchanged. `condense run FILE --to anthropic`,
-`openai-chat` or `openai-responses` writes any of these as messages of that API. Many conversations in one file are
-[rows](rows.md).
+The format is recognised from the content (`--format NAME` overrides; `--format list` prints all). What nothing changed
+is written back byte for byte; in a changed record only the strings that changed are exchanged. `condense run FILE --to`
+with `anthropic`, `openai-chat` or `openai-responses` writes any of these as messages of that API. Many conversations in
+one file are [rows](rows.md).
 
 A file in which most of the calls, the results or the text is of kinds that condense does not know is refused; single
 parts of such kinds stay as they are, and every report says so. Where a client stops reading at a parent that is

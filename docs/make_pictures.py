@@ -21,6 +21,7 @@ from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.report.costs.facts import PriceSource, cost_of
 from condense_cli.report.costs.usage import overhead_of
 from condense_cli.report.run import facts, terminal
+from condense_cli.report.run.expected import expected_by_name
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"
@@ -50,6 +51,7 @@ def main() -> None:
         configuration=DEFAULT_PRESET,
         explain=False,
         cost=cost_of(result, count, overhead, prices),
+        expected=expected_by_name([("", result, ())], count).get(""),
     )
     prompt = Text.assemble(("$ ", "green"), (f"condense run {SAMPLE.name}", "bold"))
     next_step = Text(proposal(SAMPLE.name, report.format, is_writable=True, is_more=True), style="dim")

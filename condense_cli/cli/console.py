@@ -6,8 +6,10 @@ import errno
 import io
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import typer
@@ -37,6 +39,24 @@ def print_lines(lines: Iterable[str], style: str = "") -> None:
     screen = console()
     for line in lines:
         screen.print(visible(line), style=style, soft_wrap=True)
+
+
+def print_parts(parts: Iterable[RenderableType]) -> None:
+    """Print the parts of a report. In a pipe, sentences break between words, so that no path is broken."""
+    from rich.text import Text
+
+    screen = console()
+    for part in parts:
+        if isinstance(part, Text) and not screen.is_terminal:
+            screen.print(between_words(part.plain, screen.width), soft_wrap=True)
+        else:
+            screen.print(part)
+
+
+def between_words(text: str, width: int) -> str:
+    """The text in lines of at most this width, but for single words that are longer."""
+    fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(fill, text.split("\n")))
 
 
 def print_paged(parts: Iterable[RenderableType], *, stderr: bool = False) -> None:

@@ -11,6 +11,7 @@ import typer
 from ..core.brief import quoted
 from ..core.numbers import count_in, percent_in
 from ..errors import CondenseError
+from .reading import list_formats
 
 FORMAT_NAMES: Final = (
     "anthropic",
@@ -235,7 +236,13 @@ AllowCount = Annotated[bool, typer.Option("--allow-calls", help="Permit --count 
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", "-f", metavar="NAME", autocompletion=complete_format, help="Format of FILE.  [default: recognized]"
+        "--format",
+        "-f",
+        metavar="NAME",
+        autocompletion=complete_format,
+        callback=list_formats,
+        is_eager=True,
+        help="Format of FILE; `list` prints all.  [default: recognized]",
     ),
 ]
 Model = Annotated[

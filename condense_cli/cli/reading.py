@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import typer
+
 from ..core.lazy_pattern import lazy_pattern
 from ..errors import UnreadableError, UsageError
 from .console import say
@@ -116,3 +118,18 @@ def input_files(transcripts: list[str] | None, session: str | None) -> list[str]
             check_piped(name)
             names.append(name)
     return list(dict.fromkeys(names))
+
+
+def list_formats(name: str | None) -> str | None:
+    """Print all formats where the name of one is to be `list`."""
+    if name != "list":
+        return name
+    from ..formats import known_formats
+
+    listed = [
+        ("rows", "Sets of conversations, one on a line"),
+        *((each.name, each.description) for each in known_formats()),
+    ]
+    for each, what in listed:
+        typer.echo(f"{each:<18}  {what}")
+    raise typer.Exit

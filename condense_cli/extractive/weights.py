@@ -79,9 +79,3 @@ LINES: Final = {
 }
 OVERSTATED: Final = 3.62
 """So many facts are expected to be needed for each that is: what is needed soon counts more."""
-KEPT: Final = {
-    0.14: (99.8, 98.1, 15, 99.1, 91.4, 11, 87),
-    0.18: (99.6, 97.5, 15, 98.9, 91.4, 11, 87),
-    0.22: (99.4, 96.3, 15, 98.8, 91.4, 11, 87),
-}
-"""By `min_worth` percent of facts, of the worst project, number of projects; the same of edits; cuts."""

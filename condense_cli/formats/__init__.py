@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from ..core.nearest import nearest
 from ..core.transcript import Message, Transcript
 from ..errors import CondenseError, UnknownFormatError, UsageError
 from .engine.base import Evidence, Format
@@ -50,8 +52,28 @@ def format_named(name: str) -> Format:
     for row in _all():
         if row.name == name:
             return row.format
-    known = ", ".join(row.name for row in _all())
-    raise UsageError(f"There is no format named {name!r}.", f"Formats: {known}.")
+    meant = nearest(name, (row.name for row in _all()))
+    hint = f"Did you mean {meant}? " if meant else ""
+    raise UsageError(f"There is no format named {name!r}.", f"{hint}{_LISTED} lists all.")
+
+
+def known_formats() -> Iterator[Format]:
+    """All formats, those that were added last."""
+    return (row.format for row in _all())
+
+
+_LISTED: Final = "condense run --format list"
+_NAMED: Final = 3
+"""Formats that a refusal names."""
+
+
+def _likest(values: Iterable[Any]) -> list[str]:
+    """The formats whose records have keys of these. A key that fewer formats have tells more."""
+    keys = frozenset[str]().union(*map(keys_of, values))
+    shared = {row.name: row.proof & keys for row in TABLE}
+    having = Counter(chain.from_iterable(shared.values()))
+    told = {name: sum(1 / having[key] for key in found) for name, found in shared.items() if found}
+    return sorted(told, key=lambda name: -told[name])[:_NAMED]
 
 
 OtherFormats = Callable[[], tuple[list[Format], list[str]]]
@@ -191,7 +213,6 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         return likeliest.row.format, chain(taken, document.values)
     from .foreign import foreign
 
-    known = ", ".join(row.name for row in _all())
     first = taken[0] if taken else None
     kind = foreign(first)
     if kind:
@@ -204,7 +225,9 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, one per record.", hint
         )
+    likest = ", ".join(_likest(seen))
+    similar = f"Similar formats: {likest}. " if likest else ""
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",
-        f"Formats: {known}. If it is one of these, name it with --format.",
+        f"{similar}Name one with --format; {_LISTED} lists all.",
     )

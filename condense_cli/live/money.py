@@ -8,13 +8,10 @@ from functools import cache
 from typing import Final
 
 from ..money.economics import Rates
-from ..money.prices import bare_name, context_window, price_of
+from ..money.prices import ANTHROPIC_WRITE_1H, ANTHROPIC_WRITE_5M, bare_name, context_window, price_of
 
-_USUAL: Final = Rates(Decimal("1.25"), Decimal("0.1"))
-"""What Anthropic takes for writing and reading, for one of input: for models without a price."""
-
-_AN_HOUR: Final = 2
-"""What Anthropic takes for writing what lives for an hour, for one of input."""
+_READ: Final = Decimal("0.1")
+"""What Anthropic takes for reading, for one of input: for models without a price, as for writing."""
 
 
 @cache
@@ -33,14 +30,8 @@ def rates_of(model: str | None, now: float, *, is_long_lived: bool = False) -> R
 
 @cache
 def _rates_on(model: str | None, day: str, is_long_lived: bool) -> Rates:
-    price = price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC))
+    price = price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC), lives_hour=is_long_lived)
     found = None if price is None else Rates.of(price)
-    if price is None or found is None or found.write is None:
-        return for_an_hour(_USUAL, Decimal(1)) if is_long_lived else _USUAL
-    return for_an_hour(found, price.input) if is_long_lived else found
-
-
-def for_an_hour(rates: Rates, paid: Decimal) -> Rates:
-    """The rates of entries that live for an hour, where a token of input costs so much."""
-    is_dearer = rates.write is not None and rates.write > paid  # Whoever writes for nothing has one life alone.
-    return Rates(_AN_HOUR * paid, rates.read) if is_dearer else rates
+    if found is None or found.write is None:
+        return Rates(Decimal(ANTHROPIC_WRITE_1H) if is_long_lived else ANTHROPIC_WRITE_5M, _READ)
+    return found

@@ -37,7 +37,7 @@ class Budget:
         self.max_tokens = max_tokens
         self.accounts = accounts
         self.needed = Decimal(0)
-        """Return the least limit of money with which the calls that were planned are made."""
+        """The most that the calls that were planned may cost, made or not."""
         self._cost = Decimal(0)
         self._tokens = 0
 
@@ -69,9 +69,13 @@ class Budget:
             return f"(The next call may cost {as_limit(cost)}, and {rest} of {as_limit(self.max_cost)} is left.)"
         return f"(The next call may cost {as_limit(cost)}, and less is left for the day or the conversation.)"
 
+    def may_need(self, worst: Worst) -> None:
+        """Note a call that may follow those that were planned."""
+        self.needed += worst.cost or 0
+
     def plan(self, worst: Worst, tokens: int, cost: Decimal) -> bool:
         """Whether a call with that worst case would be made; then it counts as having used so much."""
-        self.needed = max(self.needed, self._cost + (worst.cost or 0))
+        self.may_need(worst)
         if not self.covers(worst):
             return False
         self._tokens += tokens

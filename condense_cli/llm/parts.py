@@ -17,7 +17,10 @@ Count = Callable[[str], int]
 FOREIGN: Final = 2.0
 """Tokens that a vocabulary of another vendor may need for one of ours: Claude's newer one, 1.5 as a rule, up to 1.9."""
 
-PART_LIMIT: Final = 600
+HEADING: Final = 10
+"""Tokens that the heading of a part takes at most, where summaries of parts are joined."""
+
+PART_LIMIT: Final = 600 - HEADING
 """Tokens that the summary of a part may have at least, however short the whole is to be."""
 
 _MARGIN: Final = 64
@@ -49,7 +52,7 @@ def requests_for(
     room = window - around - max_output(profile, limit)
     if not exact:
         room = int(room / FOREIGN)
-    if room < 2 * limit:  # Else joining summaries of parts would never come to an end.
+    if room < 2 * (limit + HEADING):  # Else joining summaries of parts would never come to an end.
         raise TooLargeError
     texts = divide(task.pieces, room, count)
     return tuple(

@@ -15,7 +15,7 @@ from .client import ModelRequest
 from .prompts import PromptTask
 from .reasons import Failure
 from .spending import Spent, spent_on
-from .summaries import plan, window_of
+from .summaries import joining, plan, window_of
 
 
 def planned(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
@@ -29,6 +29,7 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     requests = plan(task, caller)
     if isinstance(requests, Failure):
         return CallOutcome(None, requests)
+    is_first = True
     if len(requests) == 1:
         first = _remembered(requests[0], caller)
         if first is not None:
@@ -36,19 +37,43 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
             second = _remembered(asked, caller) if asked is not None else None
             if asked is None or second is not None:
                 return replace(judged(task, first, second, caller), is_cached=True)
-            requests = (asked,)
+            requests, is_first = (asked,), False
     length = task.limit if task.replaced is None else max(1, min(task.limit, task.replaced // 2))
-    spent = Spent()
-    for request in requests:
-        read = caller.count(request.system) + caller.count(request.prompt)
-        used = _spent(read, min(length, request.limit), caller)
-        worst = worst_of(request, caller)
-        if caller.budget is not None and not caller.budget.plan(worst, used.tokens, used.cost):
-            return CallOutcome(None, not_covered(caller.budget, worst, caller.access), spent=spent)
-        spent += used
-    if len(requests) > 1:  # Joining the parts reads them all once more.
-        spent += _spent(sum(request.limit for request in requests), length, caller)
-    return CallOutcome(_stand_in(caller.access.name, length, task), spent=spent)
+    spent, refused = Spent(), None
+    while True:
+        for request in requests:
+            read = caller.count(request.system) + caller.count(request.prompt)
+            used = _spent(read, min(length, request.limit), caller)
+            worst = worst_of(request, caller)
+            if caller.budget is None or caller.budget.plan(worst, used.tokens, used.cost):
+                spent += used
+            else:
+                refused = refused or not_covered(caller.budget, worst, caller.access)
+        if len(requests) == 1:
+            break
+        joined = joining(task, [_longest(request) for request in requests], caller)
+        if isinstance(joined, Failure):
+            return CallOutcome(None, refused or joined, spent=spent)
+        requests = joined
+    if is_first:
+        _may_ask_again(task, requests[0], caller)
+    text = _stand_in(caller.access.name, length, task) if refused is None else None
+    return CallOutcome(text, refused, spent=spent)
+
+
+def _longest(request: ModelRequest) -> str:
+    """An answer of as many tokens as a request allows."""
+    return " ·" * request.limit
+
+
+def _may_ask_again(task: PromptTask, request: ModelRequest, caller: Caller) -> None:
+    """Let the budget know what it would cost if an answer at its longest lacked all that it must hold."""
+    if caller.budget is None:
+        return
+    unmasked = replace(caller, redactor=None)
+    asked = again(task, request, CallOutcome(_longest(request)), window_of(caller.access), unmasked)
+    if asked is not None:
+        caller.budget.may_need(worst_of(asked, caller))
 
 
 def _remembered(request: ModelRequest, caller: Caller) -> CallOutcome | None:

@@ -6,7 +6,6 @@ What that one lacks is asked for once more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count as numbers
 from typing import Final
 
 from msgspec import Struct
@@ -46,6 +45,12 @@ class _State(Struct):
 def plan(task: PromptTask, caller: Caller) -> tuple[ModelRequest, ...] | Failure:
     """The first requests for a task, which a dry run can price; TOO_LARGE if no window is large enough."""
     return _plan(task, caller, joins=False)
+
+
+def joining(task: PromptTask, texts: Sequence[str], caller: Caller) -> tuple[ModelRequest, ...] | Failure:
+    """The requests that join the summaries of a task's parts; TOO_LARGE if no window is large enough."""
+    pieces = tuple(f"Part {number}:\n{text}\n\n" for number, text in enumerate(texts, start=1))
+    return _plan(replace(task, pieces=pieces), caller, joins=True)
 
 
 def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
@@ -124,8 +129,7 @@ def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
         else:
             state.first, state.requests = answer, (asked,)
         return
-    texts = tuple(f"Part {number}:\n{outcome.text}\n\n" for number, outcome in zip(numbers(1), outcomes, strict=False))
-    planned = _plan(replace(state.task, pieces=texts), caller, joins=True)
+    planned = joining(state.task, [outcome.text or "" for outcome in outcomes], caller)
     if isinstance(planned, Failure):
         state.outcome = CallOutcome(None, planned, state.spent)
         return

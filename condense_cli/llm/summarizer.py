@@ -20,7 +20,6 @@ from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .access import AccessChoice
 from .accounts import Accounts, conversation_of
-from .budget import as_limit
 from .calls import Caller
 from .flatten import flattened
 from .planning import planned
@@ -123,14 +122,10 @@ class Summaries:
         return list(self._used.values())
 
     @property
-    def needed(self) -> str:
-        """Name the least limit of money for the calls that were planned; empty where none were, or none is needed."""
-        planned = sum((used.spent.cost for used in self._used.values()), Decimal(0))
+    def worst(self) -> Decimal:
+        """The most that the calls that were planned may cost; 0 where the limit is enough for it."""
         budget = next((caller.budget for caller in self._callers.values() if caller.budget is not None), None)
-        if not self.is_planned or budget is None or budget.needed <= planned or budget.has_enough:
-            return ""
-        least = as_limit(budget.needed)
-        return f"A --max-cost has to be {least} or more for these calls, each of which it must cover at its longest."
+        return Decimal(0) if budget is None or budget.has_enough else budget.needed
 
     @property
     def notes(self) -> list[str]:

@@ -53,6 +53,8 @@ class Proxy:
     def __init__(self, settings: ProxySettings, state: State, record: Record) -> None:
         self.settings = settings
         self.record = record
+        self.is_reached = threading.Event()
+        """Set once any request has come."""
         self.conversations = Conversations(SharedState(state), partial(_live, settings))
         self._fits = Fits()
         self._upstream = Upstream()
@@ -62,6 +64,7 @@ class Proxy:
         await self._upstream.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.is_reached.set()
         request = Request(scope, receive)
         try:
             answer = await self._answer(request)

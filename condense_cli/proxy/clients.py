@@ -32,12 +32,15 @@ _AS_FIRST_PARTY: Final = (
     "shared cache and its features. --no-first-party leaves that out."
 )
 
+_GEMINI: Final = "Gemini CLI sends to Google's API, past this proxy, which condenses requests to Anthropic and OpenAI."
+
 
 class Started(Struct, frozen=True):
     """A client's command and environment, and the API that it would have gone to, None where it decides that itself;
     `vendors` are addresses that its environment names in place of those of Anthropic and OpenAI.
 
-    `notes` are sentences for its user: how its settings lead past the proxy, and what else was set.
+    `notes` are sentences for its user: how its settings lead past the proxy, and what else was set. It `is_led` where
+    what was set goes before all settings of its own.
     """
 
     command: list[str]
@@ -45,6 +48,7 @@ class Started(Struct, frozen=True):
     upstream: str | None = None
     vendors: dict[str, str] = {}
     notes: tuple[str, ...] = ()
+    is_led: bool = False
 
 
 def started(
@@ -71,6 +75,11 @@ def started(
     notes: tuple[str, ...] = ()
     if name == "pi":
         notes = _past_pi(command[1:], proxy, Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent"))
+    elif name == "opencode":
+        own = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode" / "opencode.json"
+        notes = _past_opencode(command[1:], proxy, Path(environment.get("OPENCODE_CONFIG") or own))
+    elif name == "gemini":
+        notes = (_GEMINI,)
     return Started([*command], env | addresses, None, {vendor: url.rstrip("/") for vendor, url in named if url}, notes)
 
 
@@ -93,7 +102,7 @@ def _claude(
     if is_file:
         given = str(_written(folder / "settings.json", given))
     notes = (_AS_FIRST_PARTY,) if is_vendor else ()
-    return Started([command[0], _SETTINGS, given, *rest], env, set_to, notes=notes)
+    return Started([command[0], _SETTINGS, given, *rest], env, set_to, notes=notes, is_led=True)
 
 
 def _codex(command: Sequence[str], proxy: str, env: dict[str, str], home: Path) -> Started:
@@ -102,7 +111,7 @@ def _codex(command: Sequence[str], proxy: str, env: dict[str, str], home: Path) 
     set_to = named or _text(_toml(folder / "config.toml"), _CODEX_URL) or env.get(_OPENAI_URL)
     # TOML and JSON spell a plain string alike.
     new = [command[0], "-c", f"{_CODEX_URL}={json.dumps(proxy + _VERSION)}", *rest]
-    return Started(new, env, set_to, notes=_past_codex(rest, proxy, folder))
+    return Started(new, env, set_to, notes=_past_codex(rest, proxy, folder), is_led=True)
 
 
 def _past_codex(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, ...]:
@@ -145,7 +154,7 @@ def _copilot(command: Sequence[str], proxy: str, env: dict[str, str]) -> Started
     set_to = env.get(_COPILOT_URL)
     if set_to:
         version = _VERSION if set_to.rstrip("/").endswith(_VERSION) else ""
-        return Started([*command], {**env, _COPILOT_URL: proxy + version}, set_to.rstrip("/"))
+        return Started([*command], {**env, _COPILOT_URL: proxy + version}, set_to.rstrip("/"), is_led=True)
     note = (
         f"Copilot sends to GitHub, past this proxy, unless it has a provider of your own: set {_COPILOT_URL}, "
         "COPILOT_MODEL and a key (copilot help providers)."
@@ -167,6 +176,23 @@ def _past_pi(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, .
         f"pi sends to {url or provider}, past this proxy. Set {setting} in {folder / 'models.json'}, and start it as: "
         f"condense proxy --port {_FIXED_PORT} --upstream {url or 'URL'} -- pi",
     )
+
+
+def _past_opencode(arguments: Sequence[str], proxy: str, path: Path) -> tuple[str, ...]:
+    """Say what to set for opencode where its file has an address, which goes before that of the environment."""
+    config = _json(path)
+    providers = _inner(config, "provider")
+    model = next((value for flag, value in pairwise(arguments) if flag in ("-m", "--model")), None)
+    named = (model or _text(config, "model") or "").partition("/")[0]
+    for provider in [named] if named else [*(providers if isinstance(providers, dict) else ())]:
+        url = _text(providers, provider, "options", "baseURL")
+        if url is not None and not url.startswith(proxy):
+            setting = json.dumps({"provider": {provider: {"options": {"baseURL": _on_fixed_port(proxy, url)}}}})
+            return (
+                f"opencode sends to {url}, past this proxy. Set {setting} in {path}, and start it as: "
+                f"condense proxy --port {_FIXED_PORT} --upstream {url} -- opencode",
+            )
+    return ()
 
 
 def _on_fixed_port(proxy: str, url: str | None) -> str:

@@ -14,7 +14,6 @@ from typing import Final
 from msgspec import Struct
 
 from ..live.decisions import CacheGuess
-from ..live.money import for_an_hour
 from ..money.economics import Accounting, CallUsage, Rates
 from ..money.prices import Price, bare_name, price_of
 
@@ -126,7 +125,7 @@ def _cost(billed: _Billed, model: str | None, now: float) -> Decimal | None:
         (billed.total - billed.read - billed.written) * price.input
         + billed.read * rates.read
         + (billed.written - hour) * rates.write
-        + hour * (for_an_hour(rates, price.input).write or rates.write)
+        + hour * (rates.write if price.cache_write_1h is None else price.cache_write_1h)
     )
 
 

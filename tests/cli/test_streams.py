@@ -61,6 +61,8 @@ def test_a_script_that_writes_a_file_gets_one_line(file: Path, tmp_path: Path) -
     done = condense("run", file, "-p", "speed", "-o", small)
     assert done.text == f"Written: {small} ({len(SMALLER):,} bytes)\n"
     assert re.fullmatch(r"condense: [\d,]+ → [\d,]+ tokens .*, speed\n", done.stderr)
+    again = condense("run", file, "-p", "speed", "-o", small)
+    assert again.text == done.text.replace("bytes)", "bytes), in place of the file that was there")
     assert MARKER.search(condense("run", file, "-p", "speed", "-o", small, "-v").text)
     assert MARKER.search(condense_on_terminal("run", file, "-p", "speed", "--diff", "-o", small).plain)
 

@@ -21,6 +21,7 @@ from build import (
     thinking,
     user,
 )
+from helpers import condense
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Container, Role
@@ -146,7 +147,31 @@ def test_unknown_shapes_are_refused_by_what_was_seen(value: Any) -> None:
     with pytest.raises(UnknownFormatError) as error:
         parse(json.dumps(value).encode(), name="file.json")
     assert "file.json" in error.value.message
-    assert "claude-code" in error.value.hint
+    assert "--format list lists all" in error.value.hint
+    assert len(error.value.hint) < 150
+
+
+@pytest.mark.parametrize(
+    ("value", "similar"),
+    [
+        ({"type": "of_the_future", "payload": {}, "timestamp": ""}, "codex, "),
+        ({"trajectory": 1, "x": 2}, "swe-agent."),
+        ({"role": "narrator", "content": "x", "data": 1, "kwargs": 2}, "langchain, openai-chat, anthropic."),
+    ],
+)
+def test_the_formats_that_have_its_keys_are_named(value: Any, similar: str) -> None:
+    with pytest.raises(UnknownFormatError) as error:
+        parse(json.dumps(value).encode(), name="file.json")
+    assert error.value.hint.startswith(f"Similar formats: {similar}")
+    with pytest.raises(UsageError) as named:
+        parse(b"[]", format="claud-code")
+    assert named.value.hint.startswith("Did you mean claude-code? ")
+
+
+def test_all_formats_are_listed() -> None:
+    listed = [line.split(" ")[0] for line in condense("run", "--format", "list").text.splitlines()]
+    assert listed == ["rows", *(form.name for form in FORMATS)]
+    assert condense("diff", "-f", "list").text == condense("check", "--format", "list").text != ""
 
 
 # Where a word is expected there may be anything: it is unknown then, and no defect.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from condense_cli.live import ahead, steps
 from condense_cli.live.decisions import DecisionKind
 from condense_cli.live.money import rates_of
 from condense_cli.live.state import StateFile
+from condense_cli.money.prices import price_of
 
 
 class Held:
@@ -201,4 +203,9 @@ def test_a_cache_that_lives_for_an_hour_is_dearer_to_write() -> None:
     assert short.write is not None
     assert long.write == short.write * 8 / 5
     assert long.read == short.read
-    assert rates_of("gpt-5", 1.8e9, is_long_lived=True) == rates_of("gpt-5", 1.8e9)
+    listed = price_of("claude-opus-4-6", datetime.fromtimestamp(1.8e9, UTC))
+    assert listed is not None
+    assert long.write == listed.cache_write_1h
+    assert rates_of(None, 1.8e9, is_long_lived=True).write == 2
+    for name in ("gpt-5", "gpt-5.6"):  # One life alone, whether writing costs more than input or not.
+        assert rates_of(name, 1.8e9, is_long_lived=True) == rates_of(name, 1.8e9)

@@ -198,6 +198,25 @@ def test_a_window_that_is_too_small_for_any_part() -> None:
         requests_for(task(Subject.TOOL_RESULT, *LINES), PROFILE, 1_200, words, exact=True)
 
 
+# Of any window that is large enough: at least two summaries fit into a request, however long they are.
+@pytest.mark.parametrize("exact", [True, False])
+def test_joining_parts_comes_to_an_end(exact: bool) -> None:
+    summaries = [f"Part {number}:\n{'word ' * PART_LIMIT}\n\n" for number in range(1, 9)]
+    ended = 0
+    for window in range(1_000, 6_000, 2):
+        try:
+            joined = requests_for(
+                task(Subject.TOOL_RESULT, *summaries), PROFILE, window, words, exact=exact, joins=True
+            )
+        except TooLargeError:
+            continue
+        assert len(joined) <= len(summaries) // 2, window
+        ended += 1
+        if ended == 10:
+            break
+    assert ended == 10
+
+
 class Fake:
     def __init__(self, reply: Callable[[ModelRequest], Answer]) -> None:
         self.reply = reply

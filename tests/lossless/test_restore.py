@@ -44,6 +44,8 @@ def test_a_lossless_run_is_undone(session: Path, tmp_path: Path) -> None:
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
     assert done.text == f"1 reference restored.\nWritten: {tmp_path / 'whole.jsonl'}\n"
     assert (tmp_path / "whole.jsonl").read_bytes() == session.read_bytes()
+    again = condense("restore", tmp_path / "small.jsonl", "-o", tmp_path / "whole.jsonl")
+    assert again.text == done.text.replace("whole.jsonl", "whole.jsonl, in place of the file that was there")
 
 
 # In a pipe the restored transcript goes to standard output and the counts to standard error.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import tty
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import COMMAND, LONG, condense, condense_process, environment
 
+from condense_cli.cli.commands import proxy as command
 from condense_cli.errors import UsageError
 from condense_cli.proxy.apis import ANTHROPIC, CHATGPT, OPENAI, target, usual_upstream
 from condense_cli.proxy.clients import Started, started
@@ -153,6 +157,38 @@ def test_pi(tmp_path: Path) -> None:
     assert len(start("pi", "--provider", "openai", home=tmp_path).notes) == 1
 
 
+# What opencode's own file says goes before the environment.
+def test_opencode(tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "opencode" / "opencode.json"
+    assert start("opencode", home=tmp_path).notes == ()
+    own.parent.mkdir(parents=True)
+
+    def told(url: str, *arguments: str, **more: str) -> tuple[str, ...]:
+        own.write_text(json.dumps({"provider": {"mine": {"options": {"baseURL": url}}, "other": {}}, **more}))
+        return start("opencode", *arguments, home=tmp_path).notes
+
+    (note,) = told("https://mine/v1")
+    assert '{"mine": {"options": {"baseURL": "http://127.0.0.1:8788/v1"}}}' in note
+    assert f"in {own}, " in note
+    assert "--upstream https://mine/v1 -- opencode" in note
+    assert told(f"{PROXY}/v1") == told("https://mine", model="other/x") == told("https://mine", "-m", "other/x") == ()
+    assert len(told("https://mine", "run", "-m", "mine/x", "hi", model="other/x")) == 1
+    told("https://mine")
+    assert len(start("opencode", OPENCODE_CONFIG=str(own)).notes) == 1
+
+
+def test_gemini_speaks_another_api() -> None:
+    (note,) = start("gemini").notes
+    assert "past this proxy" in note
+
+
+# Whether its settings can still lead elsewhere.
+def test_which_clients_are_led_here() -> None:
+    known = [start(name).is_led for name in ("claude", "codex", "pi", "opencode", "python")]
+    assert known == [True, True, False, False, False]
+    assert start("copilot", COPILOT_PROVIDER_BASE_URL="https://mine").is_led
+
+
 # What an environment names in place of the vendors is kept, for each of them.
 def test_addresses_of_the_environment(tmp_path: Path) -> None:
     found = start("opencode", ANTHROPIC_BASE_URL="https://a/v1/", OPENAI_BASE_URL="https://b/v1")
@@ -170,7 +206,67 @@ def test_addresses_of_the_environment(tmp_path: Path) -> None:
 def test_a_client_that_goes_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("condense_cli.proxy.app._warm", lambda _: None)
     ran = condense("proxy", "--", "true", env={"XDG_CACHE_HOME": str(tmp_path)})
-    assert (ran.status, "went past this proxy" in ran.stderr) == (0, True)
+    assert (ran.status, ran.stderr.count("went past this proxy")) == (0, 1)
+
+
+# It is said while such a client runs, on which it ends here, and not again.
+def test_a_client_that_goes_past_hears_it_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condense_cli.proxy.app._warm", lambda _: None)
+    monkeypatch.setattr(command, "_WITHOUT_REQUEST", 0)
+    monkeypatch.setattr(command, "is_full_screen", lambda: False)
+    said: list[str] = []
+    os.mkfifo(tmp_path / "heard")
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "went past" in line:
+            (tmp_path / "heard").write_text("yes")
+
+    monkeypatch.setattr(command, "say", say)
+    waiting = f"open({str(tmp_path / 'heard')!r}).read()"
+    ran = condense("proxy", "--", sys.executable, "-c", waiting, env={"XDG_CACHE_HOME": str(tmp_path)})
+    first, last = said
+    assert (ran.status, "went past" in first, "no request" in last) == (0, True, True)
+
+
+# Not where a request came in time, nor into what a client draws on a terminal; the last line says it then.
+@pytest.mark.parametrize(("comes", "draws"), [(True, False), (False, True)])
+def test_what_a_client_is_not_told_while_it_runs(comes: bool, draws: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_WITHOUT_REQUEST", LONG if comes else 0)
+    monkeypatch.setattr(command, "is_full_screen", lambda: draws)
+    said: list[str] = []
+    monkeypatch.setattr(command, "say", said.append)
+    is_settled = threading.Event()
+    doubt = command.Doubt("x", is_settled)
+    doubt.begin()
+    if comes:
+        is_settled.set()
+    doubt.end()
+    assert said == []
+    doubt.tell()
+    doubt.tell()
+    assert len(said) == 1
+
+
+def test_a_terminal_on_which_a_client_draws() -> None:
+    ours, theirs = os.openpty()
+    try:
+        assert not command.is_full_screen(theirs)
+        tty.setraw(theirs)
+        assert command.is_full_screen(theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    with open(os.devnull, "wb") as nothing:
+        assert not command.is_full_screen(nothing.fileno())
+
+
+# The first request settles it.
+def test_any_request_is_noticed() -> None:
+    with api() as model, proxied(model.url) as running:
+        assert not running.proxy.is_reached.is_set()
+        get(f"{running.url}/v1/models")
+        assert running.proxy.is_reached.is_set()
 
 
 def test_anything_else_gets_variables() -> None:

@@ -1,52 +1,52 @@
-"""A run says how much it is expected to keep, and how sure that is, where that was measured."""
+"""A run says how much of what later work on its own transcript needs it is expected to keep."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import Any
 
+import model_server as played
 import pytest
+from desk import BY_MODEL, KEYS, Desk
 from helpers import condense
+from model_server import model_server
 from real import PROJECT
 
 SAMPLE = str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
+CHAT = str(PROJECT / "sample_transcripts" / "bugfix-chat.jsonl")
 
 
-def _report(*arguments: str) -> dict[str, object]:
-    report: dict[str, object] = condense("run", SAMPLE, "--json", "--dry-run", *arguments).json
-    return report
+def _expected(*arguments: str) -> Any:
+    return condense("run", CHAT, "--json", "--dry-run", *arguments).json["expected"]
 
 
-def test_a_threshold_that_was_measured_says_what_it_keeps() -> None:
-    expected = _report("--preset", "balanced")["expected"]
-    assert isinstance(expected, dict)
-    assert expected["worst_facts"] < expected["facts"] <= 100
-    assert expected["worst_edits"] < expected["edits"] <= 100
-    assert expected["with_edits"] <= expected["projects"] <= expected["cuts"]
+def test_what_is_expected_is_that_of_an_estimate_and_falls_with_the_size() -> None:
+    (estimated,) = condense("estimate", CHAT, "balanced", "--json").json["presets"]
+    whole, half = (_expected("--preset", "balanced", *more) for more in ((), ("--target-percent", "30")))
+    assert whole == estimated["kept"]
+    assert half["percent"] < whole["percent"] <= 100
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    "arguments", [("--preset", "cost"), ("--preset", "balanced", "--target-percent", "50"), ("--preset", "lossless")]
-)
-def test_nothing_is_expected_where_nothing_was_measured(arguments: tuple[str, ...]) -> None:
-    assert _report(*arguments)["expected"] is None
+def test_nothing_is_said_where_references_restore_all() -> None:
+    assert _expected("--preset", "lossless") is None
 
 
-def test_another_threshold_was_not_measured(tmp_path: Path) -> None:
-    balanced = condense("presets", "show", "balanced").text
-    other = tmp_path / "other.yaml"
-    other.write_text(balanced.replace("min_worth: 0.18", "min_worth: 0.37"))
-    assert _report("--config", str(other))["expected"] is None
-    fewer = tmp_path / "fewer.yaml"
-    fewer.write_text(balanced.replace("keep_recent_count: 5", "keep_recent_count: 2"))
-    assert _report("--config", str(fewer))["expected"] is None
+# A model says it in its own words, or has not said it yet.
+def test_nothing_is_expected_of_what_a_model_summarizes(desk: Desk) -> None:
+    def found(*flags: str) -> tuple[Any, Any]:
+        run = ["run", str(desk.input), "-c", str(desk.configuration("batch")), "-n", "--json", *flags]
+        (preset,) = condense("estimate", desk.input, "quality", "--json", *flags, env=KEYS).json["presets"]
+        return condense(*run, env=KEYS).json["expected"], preset["kept"]
+
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        assert None not in found()
+        assert found("--profile", "openai") == (None, None)
 
 
 @pytest.mark.slow
 def test_people_read_it_in_one_line() -> None:
-    shown = " ".join(condense("run", SAMPLE, "--dry-run", "--preset", "balanced").plain.split())
-    assert re.search(r"Usually keeps \d+% of needed facts and \d+% of edit lines \(worst: \d+% and \d+%\)\. ", shown)
-    assert "in the worst of 15 projects)." in " ".join(condense("run", SAMPLE, "--dry-run", "--cost").plain.split())
-    chat = PROJECT / "sample_transcripts" / "bugfix-pi.jsonl"
-    assert "%), measured on Claude Code." in " ".join(condense("run", chat, "--dry-run").plain.split())
+    said = r"Expected to keep \d+% of what later work needs \(in 8 of 10 cases \d+–\d+%\)"
+    assert re.search(f"{said}\\. ", " ".join(condense("run", SAMPLE, "--dry-run").plain.split()))
+    more = " ".join(condense("run", SAMPLE, "--dry-run", "--cost").plain.split())
+    assert re.search(f"{said}: \\d+% of the facts and \\d+% of the edit lines\\. ", more)

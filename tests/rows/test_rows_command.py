@@ -27,6 +27,9 @@ def test_each_row_is_condensed_and_the_rest_stays(rows_file: Path, tmp_path: Pat
     assert (tmp_path / "small.jsonl").read_bytes() == expected(DATA) != DATA
     assert done.text.startswith("3 rows, 2 changed: ")
     assert f"Written: {tmp_path}" in done.text
+    said = "small.jsonl, in place of the file that was there\n"
+    assert said not in done.text
+    assert said in condense("run", rows_file, *SPEED, "-o", tmp_path / "small.jsonl").text
     assert rows_file.read_bytes() == DATA
 
 

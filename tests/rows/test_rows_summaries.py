@@ -79,6 +79,28 @@ def test_the_budget_holds_for_all_rows_together(folder: Path) -> None:
     assert any("Not summarized" in warning for warning in done.json["warnings"])
 
 
+# In several processes or one, and with a limit that is too small as well.
+@pytest.mark.parametrize("files", [("rows.jsonl", "-o", "small.jsonl"), ("in", "--out-dir", "out")])
+def test_a_dry_run_names_a_limit_that_is_enough_for_all(folder: Path, files: tuple[str, ...]) -> None:
+    (folder / "rows.jsonl").write_bytes(as_lines(rows(*[LONG] * 9)))
+    (folder / "in").mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        (folder / "in" / name).write_bytes(as_lines(session()).replace(b"listing", name[:1].encode() * 7))
+
+    def named(*flags: str) -> str:
+        warnings = run(folder, server, *files, "--no-cache", *flags).json["warnings"]
+        (said,) = (each for each in warnings if "is enough for all of them" in each)
+        return str(said).partition("--max-cost ")[2].partition(" ")[0]
+
+    with model_server(played.good(BY_MODEL)) as server:
+        enough = named("-n")
+        assert named("-n", "--max-cost", "0.001") == enough
+        assert server.calls == 0
+        done = run(folder, server, *files, "--no-cache", "--max-cost", enough)
+        assert server.calls > 1
+    assert (done.status, done.json["warnings"]) == (ExitStatus.DONE, [])
+
+
 def test_many_files_share_budget_and_summarizer(folder: Path) -> None:
     (folder / "session.jsonl").write_bytes(as_lines(session()))
     files = ("session.jsonl", "rows.jsonl", "--out-dir", "out")

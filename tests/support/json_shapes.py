@@ -66,7 +66,14 @@ SHAPE: dict[str, Any] = {
     "references": {"resolved": int, "unresolved": int, "saved": int},
     "summaries": [],
     "warnings": [str],
-    "expected": type(None),
+    "expected": {
+        "percent": float,
+        "low": float,
+        "high": float,
+        "cuts": int,
+        "facts": (float, type(None)),
+        "edits": (float, type(None)),
+    },
     "slim": type(None),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
@@ -9,7 +10,7 @@ import typer
 
 from ...errors import ExitStatus, UsageError
 from ...report.text.visible import visible
-from ..console import console, exits, write_text
+from ..console import between_words, console, exits, write_text
 from ..grouped import grouped
 from ..help_pages import InGroups
 from ..options import (
@@ -164,9 +165,11 @@ def check(
 
 
 def _show(lines: list[str]) -> None:
-    """The lines; on a terminal they break between words."""
-    if not sys.stdout.isatty():
-        typer.echo("\n".join(lines))
+    """The lines, which break between words. Rich, which takes 20 ms, is for a terminal."""
+    if sys.stdout.isatty():
+        for line in lines:
+            console().print(line)
         return
+    width = shutil.get_terminal_size().columns
     for line in lines:
-        console().print(line)
+        typer.echo(between_words(line, width))

@@ -10,8 +10,15 @@ from ...errors import UsageError
 from ..console import console, exits, write_text
 from ..grouped import grouped
 from ..help_pages import InGroups
-from ..options import Assignments, LenientReading, Session, complete_format, complete_provider, preset_option
-from ..reading import input_file, read_transcript
+from ..options import (
+    Assignments,
+    LenientReading,
+    Session,
+    complete_format,
+    complete_provider,
+    preset_option,
+)
+from ..reading import input_file, list_formats, read_transcript
 from ..running.counting import CountOptions
 from ..running.providing import checked, provider_with, registry_of_user, say_error
 
@@ -104,6 +111,8 @@ def diff(
             "-f",
             metavar="NAME",
             autocompletion=complete_format,
+            callback=list_formats,
+            is_eager=True,
             help="Format of both.  [default: recognized]",
         ),
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 import typer
 
 from ...errors import UsageError
-from ..console import console, exits, say, write_text
+from ..console import console, exits, print_parts, say, write_text
 from ..grouped import grouped
 from ..help_pages import InGroups
 from ..options import (
@@ -194,13 +194,9 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
         if printing.json:
             write_text(to_json(found))
             return
-        from rich.text import Text
-
         from ...report.estimate.terminal import render_estimate
 
-        screen = console()
-        for part in render_estimate(found, screen.width):
-            screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+        print_parts(render_estimate(found, console().width))
 
 
 def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls: Calls, source: str) -> Estimate:
@@ -235,7 +231,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
         say_error(result)
         told = summary_use(summaries)
         found.append((name, result, told.used))
-        warnings |= dict.fromkeys(told.warnings)
+        warnings |= dict.fromkeys(told.notes)
     kept = None
     if measuring.quality:
         from ...measuring.evaluating import kept_here

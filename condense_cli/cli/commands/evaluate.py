@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple
 import typer
 
 from ...errors import ExitStatus, UsageError
-from ..console import bar, console, exits, write_text
+from ..console import bar, console, exits, print_parts, write_text
 from ..evaluating import recorded as evaluate_recorded
 from ..evaluating.options import AGAINST, BUDGETS, RECALLS, WITNESSES, Calling, Cutting, MeasuredWays, Printing
 from ..evaluating.page import check_page, write_page
@@ -245,10 +245,6 @@ def _shares(option: str, text: str) -> tuple[float, ...]:
 
 
 def _print(found: Evaluation) -> None:
-    from rich.text import Text
-
     from ...report.evaluation.terminal import render_evaluation
 
-    screen = console()
-    for part in render_evaluation(found, screen.width):
-        screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+    print_parts(render_evaluation(found, console().width))

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import typer
 
-from ..console import console, exits, write_text
+from ..console import console, exits, print_parts, write_text
 from ..grouped import grouped
 from ..help_pages import InGroups
 from ..options import (
@@ -121,6 +121,4 @@ def inspect(
         from ...report.inspection.terminal import render, render_answer
 
         is_answer_enough = sys.stdout.isatty() and not shows_all and top is None
-        screen = console()
-        for part in (render_answer if is_answer_enough else render)(found, screen.width):
-            screen.print(part)
+        print_parts((render_answer if is_answer_enough else render)(found, console().width))

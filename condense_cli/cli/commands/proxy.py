@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import subprocess
+import threading
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -37,6 +38,8 @@ EXAMPLES = (
 )
 
 _PORT = 8788
+_WITHOUT_REQUEST = 15.0
+"""Seconds without any request after which a client may go past the proxy."""
 
 
 class Listening(NamedTuple):
@@ -198,16 +201,62 @@ def _with_client(
         proxy = Proxy(replace(settings, upstream=upstream, vendors=found.vendors), memory, Record())
         for note in found.notes:
             say(f"condense: {note}")
+        doubt = Doubt(Path(client[0]).name, proxy.is_reached)
+        if not (found.notes or found.is_led):
+            doubt.begin()
         with served(proxy, listener):
             status = _run(found)
+        doubt.end()
     say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
     if not proxy.record.sums.requests and not found.notes:
+        doubt.tell()
+    return status
+
+
+class Doubt:
+    """Whether a client goes past the proxy: said once, while it runs or in the end."""
+
+    def __init__(self, client: str, is_settled: threading.Event) -> None:
+        self._client, self._is_settled = client, is_settled
+        self._is_told = False
+        self._waiting = threading.Thread(target=self._wait, daemon=True)
+
+    def begin(self) -> None:
+        """Wait beside the client for its first request."""
+        self._waiting.start()
+
+    def end(self) -> None:
+        """Wait no longer: the client has ended."""
+        self._is_settled.set()
+        if self._waiting.is_alive():
+            self._waiting.join()
+
+    def tell(self) -> None:
+        """Say what to check, unless that has been said."""
+        if self._is_told:
+            return
+        self._is_told = True
         fixed = f"http://127.0.0.1:{_PORT}"
         say(
-            f"condense: If {Path(client[0]).name} asked a model, that went past this proxy. Start it with "
-            f"--port {_PORT}, and set its base URL to {fixed} (Anthropic) or {fixed}/v1 (OpenAI)."
+            f"condense: No conversation has come from {self._client}. If it asked a model, that went past this proxy: "
+            f"start it with --port {_PORT}, and set its base URL to {fixed} (Anthropic) or {fixed}/v1 (OpenAI)."
         )
-    return status
+
+    def _wait(self) -> None:
+        if not self._is_settled.wait(_WITHOUT_REQUEST) and not is_full_screen():
+            self.tell()
+
+
+def is_full_screen(terminal: int = 2) -> bool:
+    """Whether messages go to a terminal on which the client draws: it reads single keys there then."""
+    try:
+        import termios
+    except ImportError:
+        return False
+    try:
+        return not termios.tcgetattr(terminal)[3] & termios.ICANON
+    except termios.error:  # No terminal.
+        return False
 
 
 def _run(client: Started) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.plurals import plural
+from ...delivering import replaced_at
 from ...errors import ExitStatus, UsageError
 from ..console import console, exits, say, write_out, write_text
 from ..options import File, FormatOption, Lenient, Session
@@ -59,6 +60,7 @@ def restore(
 
         if output not in (None, "-"):
             check_output(file, Path(str(output)))
+        replaced = replaced_at(output)
         kind = rows_in(file, format_name)
         if kind is not None:
             from ..rows import restore as rows_restore
@@ -68,7 +70,7 @@ def restore(
             if json:
                 write_text(facts.to_json(rows_restore.as_facts(found, name_of(file))))
             elif not quiet:
-                _show(found, writes_stdout, output, rows_restore.said(found, name_of(file)))
+                _show(found, writes_stdout, output, replaced, rows_restore.said(found, name_of(file)))
             if json or quiet:
                 for line in (*bad_rows(found.problems, found.bad, name_of(file)), *_left(found)):
                     say(line)
@@ -84,7 +86,7 @@ def restore(
         if json:
             write_text(_as_json(restored, name_of(file)))
         elif not quiet:
-            _show(restored, writes_stdout, None if output in (None, "-") else output)
+            _show(restored, writes_stdout, None if output in (None, "-") else output, replaced)
         if json or quiet:  # A status that is not 0 needs a reason.
             for line in _left(restored):
                 say(line)
@@ -118,7 +120,9 @@ def _left(found: Restoration | Restored) -> Iterator[str]:
         yield f"{references} outside this conversation (other branches, or before a compaction); left as is."
 
 
-def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None, first: Sequence[str] = ()) -> None:
+def _show(
+    found: Restoration | Restored, writes_stdout: bool, output: str | None, replaced: str, first: Sequence[str] = ()
+) -> None:
     from ...report.text.visible import visible
 
     lines = [*first, f"{plural(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
@@ -131,7 +135,7 @@ def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None
         cuts = plural(found.gaps, "cut remains", "cuts remain")
         lines.append(f"{cuts}: condense show ORIGINAL HASH prints what was cut.")
     if output is not None:
-        lines.append(f"Written: {visible(output)}")
+        lines.append(f"Written: {visible(output)}{replaced}")
     elif not writes_stdout and found.resolved:
         lines.append("Nothing was written; add -o FILE to write the restored transcript.")
     for line in lines:

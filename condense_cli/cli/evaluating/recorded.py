@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import ExitStatus, UnreadableError, UsageError
-from ..console import bar, console, write_text
+from ..console import bar, console, print_parts, write_text
 from .page import write_page
 
 if TYPE_CHECKING:
@@ -61,10 +61,6 @@ def run(names: list[str], plan: Plan, *, jobs: int, printing: Printing) -> ExitS
 
 
 def _print(report: Recorded) -> None:
-    from rich.text import Text
-
     from ...report.evaluation.recorded_terminal import render_recorded
 
-    screen = console()
-    for part in render_recorded(report, screen.width):
-        screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+    print_parts(render_recorded(report, console().width))

@@ -103,8 +103,8 @@ def condense_rows(
     if task.treatment.splits and (is_parquet(task.file) or is_array(task.file)):
         raise UsageError("--split needs rows that are lines of JSON.", "Convert them: one row on a line.")
     calls = task.treatment.calls
-    if may_call(calls) and not calls.is_planned:
-        jobs = 1
+    if may_call(calls) and (calls.settled().is_any or not calls.is_planned):
+        jobs = 1  # A limit is for all rows together.
     tally, told, status = Tally(), SummaryUse(), ExitStatus.DONE
     missed = {*task.treatment.work.overrides.keep}
     with flow(task.file, task.kind, output) as (kind, lines, write):

@@ -20,7 +20,7 @@ from ...rows import facts
 from ...rows.reading import opened
 from ...storage.files import STDIO
 from ...storage.processes import usable_processors
-from ..console import console, print_lines, write_text
+from ..console import console, print_lines, print_parts, write_text
 from ..reading import name_of
 from ..running.work import Treatment, Work
 from .condensing import RowsTask, condense_rows
@@ -83,6 +83,8 @@ def _readable_again(file: str) -> Iterator[str]:
 
 
 def _show(name: str, reports: Sequence[facts.SetReport]) -> None:
+    from rich.text import Text
+
     from ...report.text.fitted_table import fitted_table
 
     screen = console()
@@ -109,8 +111,8 @@ def _show(name: str, reports: Sequence[facts.SetReport]) -> None:
         print_lines([f"Counted with {first.tokens.encoding}, an estimate."], "dim")
     if not _has_prices(reports):
         print_lines(["The cost of reading is unknown; name the model with --model."], "dim")
-    for line in dict.fromkeys(line for each in reports for line in each.warnings):
-        screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=not screen.is_terminal)
+    warnings = dict.fromkeys(line for each in reports for line in each.warnings)
+    print_parts(Text(visible(f"Warning: {line}"), style="yellow") for line in warnings)
 
 
 def _has_prices(reports: Sequence[facts.SetReport]) -> bool:

@@ -42,7 +42,7 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
     check_destination(to)
     showing = options.showing
     task = RowsTask(file, kind, treatment, to.writes_anything)
-    output = output_of(to)
+    output, replaced = output_of(to), to.replaced
     started = time.perf_counter()
     with progress_of(file) as progress:
         outcome = condense_rows(task, output, options.writing.jobs or usable_processors(), progress)
@@ -53,7 +53,7 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
         write_report(showing, report)
         if not (showing.json or showing.quiet):
             lines = lines_of(report, outcome.tally, time.perf_counter() - started, showing)
-            _show(report, lines, bad, to)
+            _show(report, lines, bad, to, replaced)
     status = status_of_rows(outcome, treatment)
     if status and (showing.quiet or showing.json):  # Nothing else tells the reason on standard error.
         for line in _why(status, outcome, bad):
@@ -117,14 +117,14 @@ def lines_of(report: facts.SetReport, tally: Tally, seconds: float, showing: Sho
     return [*lines, *(facts.details(report, tally, seconds) if showing.verbose else ())]
 
 
-def _show(report: facts.SetReport, lines: Sequence[str], bad: Sequence[str], to: Destination) -> None:
+def _show(report: facts.SetReport, lines: Sequence[str], bad: Sequence[str], to: Destination, replaced: str) -> None:
     if to.writes_stdout:
         for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
             say(f"condense: {line}")
         return
     print_set(report, lines, bad)
     if report.output is not None:
-        print_lines([f"Written: {report.output}"], "bold")
+        print_lines([f"Written: {report.output}{replaced}"], "bold")
     elif not to.dry_run:
         print_lines(["Nothing was written; add -o FILE to write the condensed rows."], "dim")
 

@@ -24,6 +24,8 @@ from .work import Output, Treatment
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ...quality.kept import KeptShare
+
 _LEAST: Final = 10
 _MOST: Final = 90
 """Percent of the tokens: below, a target keeps little more than rules do, and above there is little to choose."""
@@ -85,8 +87,7 @@ class Ran(Struct, frozen=True, dict=True):
         showing, result = self.showing, self.result
         is_smaller = result.tokens_after < result.tokens_before
         is_seen = self.to.reports_to_terminal and is_smaller and result.before.model is not None
-        is_wanted = showing.json or showing.report is not None or showing.html is not None
-        if not (is_wanted or self.is_cost_asked or (is_seen and not showing.quiet)):
+        if not (self._is_read or self.is_cost_asked or (is_seen and not showing.quiet)):
             return None
         from datetime import UTC, datetime
 
@@ -97,6 +98,21 @@ class Ran(Struct, frozen=True, dict=True):
         before = result.before
         prices = PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
         return cost_of(result, self.count, overhead, prices, self.told.cost)
+
+    @property
+    def _is_read(self) -> bool:
+        """Whether a program reads the report, or a page is written."""
+        showing = self.showing
+        return showing.json or showing.report is not None or showing.html is not None
+
+    @cached_property
+    def expected(self) -> KeptShare | None:
+        """How much is expected to be kept of what later work needs; None where nothing went, or nobody sees it."""
+        if self.is_brief and not self._is_read:
+            return None
+        from ...report.run.expected import expected_by_name
+
+        return expected_by_name([("", self.result, self.told.used)], self.count).get("")
 
     @cached_property
     def report(self) -> facts.Report:
@@ -110,6 +126,7 @@ class Ran(Struct, frozen=True, dict=True):
             configuration=self.treatment.name,
             explain=self.showing.explain,
             cost=self.cost,
+            expected=self.expected,
             slim=self.treatment.work.slim,
             overhead_tokens=self.treatment.work.overhead_tokens,
             summaries=self.told.used,

@@ -62,7 +62,18 @@ class SummaryUse(Struct, frozen=True):
 
     used: tuple[Summarized, ...] = ()
     cost: Decimal = Decimal(0)
-    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    worst: Decimal = Decimal(0)
+    """The most that calls may cost which were only planned, where no limit covers it."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if not self.worst:
+            return self.notes
+        from ...llm.budget import as_limit
+
+        enough = as_limit(self.worst)
+        return (*self.notes, f"These calls cost at most {enough}: --max-cost {enough[1:]} is enough for all of them.")
 
 
 def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> SummaryUse:
@@ -77,10 +88,8 @@ def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> Summ
         "Summaries were picked from the text without a model; --profile NAME or --allow-calls lets one write them."
     )
     warnings = [*([without_consent] if summaries.is_without_consent and has_any else ()), *summaries.notes]
-    if result is not None and summaries.needed:
-        warnings.append(summaries.needed)
     used = tuple(summarized(summaries))
-    return SummaryUse(used, known_cost(used), tuple(warnings))
+    return SummaryUse(used, known_cost(used), tuple(warnings), summaries.worst)
 
 
 def without_effect(calls: Calls, told: SummaryUse) -> tuple[str, ...]:

@@ -80,7 +80,10 @@ def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
         before = used.get(each.profile)
         used[each.profile] = each if before is None else _added(before, each)
     return SummaryUse(
-        tuple(used.values()), one.cost + other.cost, tuple(dict.fromkeys((*one.warnings, *other.warnings)))
+        tuple(used.values()),
+        one.cost + other.cost,
+        tuple(dict.fromkeys((*one.notes, *other.notes))),
+        one.worst + other.worst,
     )
 
 

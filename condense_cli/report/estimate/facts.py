@@ -17,13 +17,12 @@ from ...core.version import __version__
 from ...money.prices import Price
 from ...money.windows import signs_of, window_size
 from ...passes.condensation import Condensation
-from ...passes.decisions import REFER
 from ...passes.receipts import Status
-from ...quality.expected import expected_of
 from ...quality.kept import KeptShare
 from ..costs.facts import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from ..costs.text import digits
 from ..costs.usage import GIVEN, in_use, remarks_on_usage
+from ..run.expected import Ended, expected_by_name, loses
 from ..run.facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
 from ..run.shortcomings import of_another
 from ..run.summaries import known_cost
@@ -114,7 +113,7 @@ class Estimate(msgspec.Struct, frozen=True, rename={"assumed": "assumptions"}):
 
 def build(
     transcript: Transcript,
-    condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]],
+    condensations: Iterable[Ended],
     *,
     count: Counter,
     factor: Factor,
@@ -142,9 +141,9 @@ def build(
     given = overhead[0] if overhead[1] == GIVEN else None
     used = in_use(transcript, count, factor, given)
     if kept is None:
-        kept = _expected(transcript, condensations, count)
+        kept = KeptFigures(KeptSource(0, is_expected=True), expected_by_name(condensations, count))
     known = dict(kept.presets)
-    known |= {name: _ALL for name, result, _ in condensations if known and not _loses(result)}
+    known |= {name: _ALL for name, result, _ in condensations if known and not loses(result)}
     ranked = in_order([
         Ranked(name, result.shown_after, known[name].percent, known[name].low)
         if name in known
@@ -197,20 +196,7 @@ def build(
     )
 
 
-def _expected(
-    transcript: Transcript, condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]], count: Counter
-) -> KeptFigures:
-    """The share that each is expected to keep of what work on this transcript needs later."""
-    after = {name: result.transcript.messages for name, result, _ in condensations if _loses(result)}
-    return KeptFigures(KeptSource(0, is_expected=True), expected_of(transcript.messages, after, count) if after else {})
-
-
-def _loses(result: Condensation) -> bool:
-    """Whether anything went that references do not bring back."""
-    return any(change.operation != REFER for change in result.changes)
-
-
-def _same(condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]]) -> list[list[str]]:
+def _same(condensations: Iterable[Ended]) -> list[list[str]]:
     """The groups of presets with equal results, where they changed anything."""
     groups: list[tuple[Condensation, list[str]]] = []
     for name, result, _ in condensations:

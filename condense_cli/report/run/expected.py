@@ -1,54 +1,50 @@
-"""How much a run is expected to keep of what later work needs, and how sure that is.
-
-Known where a threshold alone decided what went, and was measured on projects that the weights were not fitted to.
-"""
+"""How much a run is expected to keep of what later work on this transcript needs, and how sure that is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from ...core.tokens import Counter
+from ...passes.condensation import Condensation
+from ...passes.decisions import REFER
+from ...passes.summaries import OFFLINE
+from ...quality.expected import expected_of
+from ...quality.kept import KeptShare
+from .facts import Summarized
 
-from ...extractive.weights import KEPT
-from ...passes.receipts import PRELUDE, THINKING, PassReceipt
-
-_MEASURED: Final = "claude-code"
-"""The format of the sessions that were measured."""
-_TURNS: Final = 5
-"""So many of the newest turns stayed whole where the thresholds were measured."""
+Ended = tuple[str, Condensation, Sequence[Summarized]]
+"""The name of a run, what came of it, and who wrote its summaries."""
 
 
-class Expected(Struct, frozen=True):
-    """Percent of facts and of edit lines kept on so many projects: means over all cuts, and the worst project's.
+def loses(result: Condensation) -> bool:
+    """Whether anything went that references do not bring back."""
+    return any(change.operation != REFER for change in result.changes)
 
-    `with_edits` are the projects where edits had to match lines. Any of n projects that nothing was fitted to may be
-    the worst, and so may the next one: with a chance of 1 in n + 1.
+
+def expected_by_name(runs: Iterable[Ended], count: Counter) -> dict[str, KeptShare]:
+    """Return what each run on one transcript is expected to keep, of those that lose anything.
+
+    What a model says in a summary is in its own words, or not written yet: lines do not tell what is kept of it.
     """
-
-    facts: float
-    worst_facts: float
-    projects: int
-    edits: float
-    worst_edits: float
-    with_edits: int
-    cuts: int
-
-
-def expected_of(passes: Iterable[PassReceipt]) -> Expected | None:
-    """None where anything else than a threshold that was measured decided what went."""
-    cutting = [one for one in passes if one.changes and one.id not in (PRELUDE, THINKING)]
-    if len(cutting) != 1 or (cutting[0].preserved_turns or 0) < _TURNS:
-        return None
-    found = KEPT.get(cutting[0].min_worth or 0.0)
-    return Expected(*found) if found else None
+    lossy = {
+        name: result
+        for name, result, summaries in runs
+        if loses(result) and all(each.profile == OFFLINE or not each.written for each in summaries)
+    }
+    if not lossy:
+        return {}
+    before = next(iter(lossy.values())).before.messages
+    return expected_of(before, {name: result.transcript.messages for name, result in lossy.items()}, count)
 
 
-def expected_line(expected: Expected, format_name: str, *, is_whole: bool) -> str:
-    """Percent rounded down: a promise should not be rounded up. `is_whole` says what was measured, for any format."""
-    worst = f"{int(expected.worst_facts)}% and {int(expected.worst_edits)}%"
-    kept = f"Usually keeps {int(expected.facts)}% of needed facts and {int(expected.edits)}% of edit lines"
-    if is_whole:
-        return f"{kept}, as on sessions of Claude Code ({worst} in the worst of {expected.projects} projects)."
-    measured = "" if format_name == _MEASURED else ", measured on Claude Code"
-    return f"{kept} (worst: {worst}){measured}."
+def expected_line(kept: KeptShare, *, is_whole: bool) -> str:
+    """Say what is expected; `is_whole` tells facts and edit lines apart as well."""
+    low, high = f"{kept.low:.0f}", f"{kept.high:.0f}"
+    within = "" if low == high else f" (in 8 of 10 cases {low}–{high}%)"
+    said = f"Expected to keep {kept.percent:.0f}% of what later work needs{within}"
+    parts = [
+        f"{share:.0f}% of the {what}"
+        for share, what in ((kept.facts, "facts"), (kept.edits, "edit lines"))
+        if share is not None
+    ]
+    return f"{said}: {' and '.join(parts)}." if is_whole and len(parts) == 2 else f"{said}."

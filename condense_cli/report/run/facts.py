@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -19,10 +19,12 @@ from ..inspection.savings import References, references_after
 from ..text.labels import operation_label
 from ..text.shares import percent
 from .contents import Saving, restorable_in, savings_of
-from .expected import Expected, expected_of
 from .explained import Explained, explained
 from .shortcomings import warnings_of
 from .slimming import Slim, slim_of
+
+if TYPE_CHECKING:
+    from ...quality.kept import KeptShare
 
 SHAPE: Final = 2
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
@@ -186,7 +188,7 @@ class Report(msgspec.Struct, frozen=True):
     references: References
     summaries: list[Summarized]
     warnings: list[str]
-    expected: Expected | None = None
+    expected: KeptShare | None = None
     slim: Slim | None = None
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
@@ -211,11 +213,12 @@ def build(
     explain: bool = False,
     slim: bool = False,
     cost: Cost | None = None,
+    expected: KeptShare | None = None,
     overhead_tokens: int | None = None,
     summaries: Sequence[Summarized] = (),
     warnings: Sequence[str] = (),
 ) -> Report:
-    """The report of a run. `cost` is None where nobody asked: prices take longer to load than a small run takes.
+    """The report of a run. `cost` and `expected` are None where nobody asked: they take longer than a small run.
 
     `overhead_tokens` are those that the user names, `warnings` those of the writing. `slim` tells that display-only
     data was to be left out.
@@ -278,7 +281,7 @@ def build(
         references=references_after(condensation, count),
         summaries=list(summaries),
         warnings=[*warnings_of(condensation, encoding), *warnings],
-        expected=expected_of(condensation.passes),
+        expected=expected,
         slim=slim_of(after) if slim else None,
         changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
     )

@@ -78,7 +78,7 @@ def render_run(
     yield ""
     yield from _costs(report, is_cost_asked)
     if report.expected:
-        yield Text(expected_line(report.expected, report.format, is_whole=is_cost_asked), style="dim")
+        yield Text(expected_line(report.expected, is_whole=is_cost_asked), style="dim")
     if report.slim:
         yield ""
         yield Text(slim_line(report, unit), style="dim")

@@ -6,11 +6,13 @@ from decimal import Decimal
 
 import model_server as played
 import pytest
+from build import assistant, read_turn, user
 from desk import APIS, BY_MODEL, CALL, KEYS, WAYS, Desk, cost_of, reasons
 from helpers import as_lines, condense, listing, session
 from model_server import model_server
 
 from condense_cli.core.factor import family_of
+from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
 
 # --- Limits -----------------------------------------------------------------------------------------------------------
@@ -48,6 +50,12 @@ def test_limits_stop_in_time(desk: Desk, name: str) -> None:
         assert used["tokens"] <= 5000
 
 
+def named(warnings: list[str]) -> Decimal:
+    """The limit that a dry run names."""
+    (said,) = (each for each in warnings if "is enough" in each)
+    return Decimal(said.partition("--max-cost ")[2].partition(" ")[0])
+
+
 @pytest.mark.parametrize("name", APIS)
 @pytest.mark.parametrize("way", ["batch", "native"])
 def test_a_limit_that_the_dry_run_names_is_enough_and_less_is_refused(desk: Desk, way: str, name: str) -> None:
@@ -58,20 +66,46 @@ def test_a_limit_that_the_dry_run_names_is_enough_and_less_is_refused(desk: Desk
 
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
-        (needed,) = said("--dry-run")
-        least = Decimal(needed.partition("$")[2].partition(" ")[0])
+        least = named(said("--dry-run"))
         assert said("--dry-run", "--max-cost", str(least)) == []
-        less = ("--max-cost", str(least / 2), "--no-cache")
+        less = ("--max-cost", "0.0010", "--no-cache")
         dry = said("--dry-run", *less, status=ExitStatus.CALLS_FAILED)
-        before = server.calls
+        assert named(dry) == least
         refused = said(*less, status=ExitStatus.CALLS_FAILED)
-        assert len(refused) == 1
+        assert server.calls == 0
+        assert refused == dry[:1]
         assert "The next call may cost $" in refused[0]
-        assert f"of ${least / 2:.4f}" in refused[0]
-        if server.calls == before:  # Otherwise the calls that were made cost less than was planned.
-            assert refused == dry[:1]
+        assert "of $0.0010" in refused[0]
         said("--max-cost", str(least))
-        assert server.calls > before
+        assert server.calls > 0
+
+
+# Each answer is as long as it may get and lacks what it must hold, so that it is asked for again; parts are joined.
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(("way", "window"), [("individual", 100_000), ("batch", 9_000), ("native", 4_096)])
+def test_what_a_dry_run_names_is_enough_for_the_longest_answers(desk: Desk, way: str, window: int) -> None:
+    turns = [each for n in range(12) for each in read_turn(f"toolu_{n}", f"{n}.py", listing(n, 120))]
+    desk.input.write_bytes(as_lines([user("Please look around."), *turns, assistant("Done.")]))
+
+    count = Counter()
+
+    def longest(exchange: played.Exchange) -> None:
+        limit = exchange.body["max_completion_tokens"]
+        read = sum(count(each["content"]) for each in exchange.body["messages"])
+        usage = {"prompt_tokens": read, "completion_tokens": limit, "total_tokens": read + limit}
+        played.good("· " * (500 if limit > 500 else 5), usage=usage)(exchange)
+
+    with model_server(longest) as server:
+        desk.profiles(server, context_window=window)
+        flags = ("--profile", "openai", "--no-cache")
+        (low, free) = (
+            named(desk.report(way, "-n", *flags, *less, status=status)["warnings"])
+            for less, status in ((("--max-cost", "0.001"), ExitStatus.CALLS_FAILED), ((), ExitStatus.DONE))
+        )
+        assert low == free
+        report = desk.run(way, *flags, "--json", "--max-cost", str(free)).json
+        assert server.calls > 2
+    assert not any("budget" in warning or "max-cost" in warning for warning in report["warnings"])
 
 
 def test_a_limit_in_tokens_names_what_is_missing(desk: Desk) -> None:
