@@ -159,15 +159,15 @@ def condense(
     receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
-    the place of both. What would not read back is left alone, with a warning, unless nothing `proves` the result: then
-    `dump` raises. Unless it `settles`, a second run on the result may find more; it takes half the time, at times.
+    the place of both. A result that would not read back is an error, unless nothing `proves` it: then `dump` raises.
+    Unless it `settles`, lines that others made worthless stay; it takes half the time, at times.
     Summaries are those of a `summarizer`, else of the model of a `profile`, or with `allow_calls` of the profiles that
     the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, in all runs at most
     `max_cost_per_conversation` and `max_cost_per_day`, and read and write at most `max_summary_tokens`; `redact` masks
     secrets. Where these say nothing, the user's own configuration does. `selectors` are functions of a message and a
     block, by the names that the configuration selects with; `on_pass` is told the name of each pass when it begins.
-    Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide and is not known; an
-    error inside a provider is the result's `error`.
+    Raises ConfigurationError, UsageError for what cannot be, or where the window would decide and is not known, and
+    BrokenOutputError; an error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
     configuration = configuration_from(configuration, preset)

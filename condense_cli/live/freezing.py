@@ -18,6 +18,7 @@ from ..core.exchanges import cut_before
 from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
 from ..core.transcript import BlockKind, Message, Transcript
+from ..errors import BrokenOutputError
 from ..passes.summaries import Summarizer
 from .files_at_work import blocks_at_work
 
@@ -107,16 +108,19 @@ def freeze(
     begin = sum(_last_record(message) < frozen for message in transcript.messages)
     count = Counter.of(transcript, means.configuration.counter)
     factor = factor_of(transcript, count)
-    result = api.condense(
-        transcript,
-        _within(means, transcript.messages, begin, cut, has_to_fit=target is not None),
-        counter=count,
-        factor=factor,
-        target_tokens=target,
-        summarizer=means.summarizer,
-        overrides=Overrides(keep_recent=len(transcript.messages) - cut),
-        settles=False,  # What is frozen is never run again.
-    )
+    try:
+        result = api.condense(
+            transcript,
+            _within(means, transcript.messages, begin, cut, has_to_fit=target is not None),
+            counter=count,
+            factor=factor,
+            target_tokens=target,
+            summarizer=means.summarizer,
+            overrides=Overrides(keep_recent=len(transcript.messages) - cut),
+            settles=False,  # What is frozen is never run again.
+        )
+    except BrokenOutputError as error:
+        return error.message
     if result.error is not None:
         return result.error.message
     if not result.changes:

@@ -1,21 +1,19 @@
 """A whole run, and its proof: read back, the result says what was meant, and breaks no rule that the input kept.
 
-Where one is not, which is a defect of this program, a gentler run helps whoever has the file: it leaves alone the
-messages where the result goes wrong, then writes no summaries, and in the end leaves all before the fault alone, so
-that nothing is cut in front of thinking.
+What does not read back is a defect of this program, and is not written. The error names the message and what to keep to
+get around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import formats
-from ..config.models import Configuration, IndexRange, Predicates
-from ..config.overrides import without_passes, without_summaries
+from ..config.models import Configuration
+from ..config.overrides import without_passes
 from ..core.transcript import Transcript
 from ..errors import BrokenOutputError
 from ..formats.rereading import differences
@@ -25,28 +23,7 @@ from ..passes.context import Context
 from .manager import Manager, Sizing
 from .registry import Registry
 
-_MOST: Final = 5
-"""Gentler runs. Each is a run of its own, but only a defect needs any."""
-
 REPORT: Final = "Nothing was written. This is a bug in condense; please report it."
-
-
-class Gentler(Struct, frozen=True):
-    """What a run leaves out: messages (by their indices) that stay as they are, and whether it writes no summaries."""
-
-    left_alone: tuple[range, ...] = ()
-    without_summaries: bool = False
-
-    def applied(self, configuration: Configuration) -> Configuration:
-        """A configuration that asks for no more than this."""
-        if self.without_summaries:
-            configuration = without_summaries(configuration)
-        pins = (Predicates(range=IndexRange(start=span.start, end=span.stop)) for span in self.left_alone)
-        return replace(configuration, pins=(*configuration.pins, *pins))
-
-
-Run = Callable[[Gentler], Condensation]
-"""Condenses, but for what it is to leave out."""
 
 
 class RunFault(Struct, frozen=True):
@@ -56,6 +33,13 @@ class RunFault(Struct, frozen=True):
     last: int
     line: int
     said: str
+
+    @property
+    def error(self) -> BrokenOutputError:
+        """The error that refuses the result, with what to keep to get around it."""
+        where = f"line {self.line}, message {self.first}"
+        around = f"--keep {max(0, self.first - 1)}:{self.last + 2} leaves the messages there alone."
+        return BrokenOutputError(f"The result would be wrong at {where}: {self.said}", f"{REPORT} Until then, {around}")
 
 
 def condensed(
@@ -68,22 +52,20 @@ def condensed(
     slim: bool = False,
     proves: bool = True,
 ) -> Condensation:
-    """What the configured provider makes of a transcript, unless `sizing` says that nothing need be done.
+    """Run the configured provider on a transcript, unless `sizing` says that nothing need be done.
 
-    `slim` leaves out of the file, on top, what only a client shows. Raises CondenseError; an error inside the provider
-    is the result's.
+    `slim` leaves out of the file, on top, what only a client shows. Raises CondenseError, and BrokenOutputError for a
+    result that would not read back, unless nothing `proves` it; an error inside the provider is the result's.
     """
     if context.overrides.lossless_only:
         configuration = without_passes(configuration)
-
-    def run(gentler: Gentler) -> Condensation:
-        result = Manager(registry).condense(transcript, gentler.applied(configuration), context, sizing)
-        if slim and result.is_needed:
-            shown = decode(transcript.messages).messages
-            return result.with_transcript(formats.slim(result.transcript, shown))
+    result = Manager(registry).condense(transcript, configuration, context, sizing)
+    if slim and result.is_needed:
+        shown = decode(transcript.messages).messages
+        result = result.with_transcript(formats.slim(result.transcript, shown))
+    if not (proves and result.transcript.is_changed and formats.format_named(result.transcript.format).is_writable):
         return result
-
-    return proven(run) if proves else run(Gentler())
+    return replace(result, proof=Proof(result.transcript, checked(result)))
 
 
 def fault_of(result: Condensation | Transcript, data: bytes) -> RunFault | None:
@@ -107,56 +89,11 @@ def checked(result: Condensation | Transcript) -> bytes:
     data = formats.serialize(transcript)
     fault = fault_of(result, data) if transcript.is_changed else None
     if fault is not None:
-        raise BrokenOutputError(f"The result would be wrong at line {fault.line}: {fault.said}", REPORT)
+        raise fault.error
     return data
-
-
-def proven(run: Run) -> Condensation:
-    """The result of a run, or of a gentler one with a warning; the first result as it is where all of them fail."""
-    gentler = Gentler()
-    first = result = run(gentler)
-    faults: list[RunFault] = []
-    while result.transcript.is_changed and formats.format_named(result.transcript.format).is_writable:
-        data = formats.serialize(result.transcript)
-        fault = fault_of(result, data)
-        if fault is None:
-            warnings = (*result.warnings, *map(_warning, faults[:1]))
-            return replace(result, proof=Proof(result.transcript, data), warnings=warnings)
-        if len(faults) == _MOST:
-            break
-        faults.append(fault)
-        result = run(_gentler(faults))
-    return first
-
-
-def _gentler(faults: Sequence[RunFault]) -> Gentler:
-    """What is left out after these faults were found, one at each attempt."""
-    first, last = min(fault.first for fault in faults), max(fault.last for fault in faults)
-    ends = sorted({end for fault in faults for end in (fault.first, fault.last)})
-    match len(faults):
-        case 1:
-            return Gentler(tuple(_around(end, end, 1) for end in ends))
-        case 2:
-            return Gentler(tuple(_around(end, end, 8) for end in ends))
-        case 3:
-            return Gentler(without_summaries=True)
-        case 4:
-            return Gentler((_around(first, last, 1),), without_summaries=True)
-        case _:
-            return Gentler((_around(0, last, 1),), without_summaries=True)
-
-
-def _around(first: int, last: int, margin: int) -> range:
-    return range(max(0, first - margin), last + margin + 1)
 
 
 def _record_of(transcript: Transcript, index: int) -> int:
     """The record where the message of an index begins."""
     found = (block.place.record for message, block in transcript.blocks() if message.index == index)
     return next(found, 0)
-
-
-def _warning(fault: RunFault) -> str:
-    """What a gentler run says of the fault for which it was made."""
-    said = f"At line {fault.line}, {fault.said.removesuffix('.')}"
-    return f"Condensed less than possible. {said} otherwise. Please report this."

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ..errors import CondenseError
+from ..errors import BrokenOutputError, CondenseError
 from ..live.conversation import Live
 from ..live.decisions import DecisionKind, Fitted
 from ..live.requests import Request as Messages
@@ -207,9 +207,9 @@ class Proxy:
         try:
             order = order_of(data)
             answer = await self._fits.beside(partial(self._compressed, order))
-        except CondenseError as error:
-            return refusal(400, "invalid_request_error", error.message)
         except Exception as error:  # The gateway goes on with what it sent.
+            if isinstance(error, CondenseError) and not isinstance(error, BrokenOutputError):
+                return refusal(400, "invalid_request_error", error.message)
             self.record.failed(time.time(), f"rows are returned unchanged ({type(error).__name__})")
             answer = unchanged(order)
         return Response(msgspec.json.encode(answer), media_type="application/json")

@@ -19,13 +19,10 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
 from condense_cli.measuring import estimating
-from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.providers import manager
-from condense_cli.providers import proven as proving
 from condense_cli.providers.manager import Sizing
-from condense_cli.providers.proven import Gentler
 
 LINES = b'{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n'
 TWICE = Factor(2.0, Known.TABLE, 0.1)
@@ -223,20 +220,9 @@ def test_what_only_a_client_shows_goes_where_that_is_asked_for() -> None:
     assert api.dump(waiting) == transcript.source.data
 
 
-@pytest.mark.parametrize("proves", [True, False])
-def test_a_result_is_proven_unless_that_is_not_wanted(proves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Gentler] = []
-
-    def proven(run: Any) -> Condensation:
-        asked.append(Gentler(without_summaries=True))
-        found: Condensation = run(asked[-1])
-        return found
-
-    monkeypatch.setattr(proving, "proven", proven)
-    assert api.condense(talk(), preset="speed", proves=proves).changes
-    assert len(asked) == proves
-    api.condense(talk(), preset="speed")
-    assert len(asked) == proves + 1
+def test_a_result_is_proven_unless_that_is_not_wanted() -> None:
+    assert api.condense(talk(), preset="speed").proof is not None
+    assert api.condense(talk(), preset="speed", proves=False).proof is None
 
 
 def test_a_configuration_that_holds_itself_is_refused() -> None:

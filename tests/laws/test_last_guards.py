@@ -34,7 +34,7 @@ def wrong_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("wrong_words")
 def test_bytes_that_do_not_say_the_result_are_not_given() -> None:
-    with pytest.raises(BrokenOutputError, match="wrong at line 1: a text of the assistant would read differently"):
+    with pytest.raises(BrokenOutputError, match=r"line 1, message 13: a text of the .* would read differently"):
         api.dump(result())
 
 
@@ -45,7 +45,7 @@ def test_bytes_that_do_not_say_the_result_are_not_written(where: str, file: Path
     output = (tmp_path / "small.jsonl",) if where == "-o" else ()
     done = condense("run", file, "-p", "speed", where, *output)
     assert done.status == ExitStatus.FAILED
-    assert "would be wrong at line 18: a text of the assistant would read differently" in done.stderr
+    assert "would be wrong at line 18, message 17: a text of the assistant would read differently" in done.stderr
     assert (file.read_bytes(), {path.name for path in tmp_path.iterdir()}) == (DATA, before)
 
 
@@ -60,7 +60,7 @@ def without_results(transcript: Transcript) -> Transcript:
 def test_a_result_that_the_api_would_refuse_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proven, "differences", lambda data, transcript: None)  # The rules alone are left.
     good = result()
-    with pytest.raises(BrokenOutputError, match=r"at line 1: it would be refused: .*were found without `tool_result`"):
+    with pytest.raises(BrokenOutputError, match=r"message \d+: it would be refused: .* without `tool_result`"):
         api.dump(good.with_transcript(without_results(good.before)))
 
 

@@ -1,4 +1,4 @@
-"""A result that is wrong: the gentler runs that are tried, in their order, and what is said of them.
+"""A result that is wrong is an error, which says where and what avoids it.
 
 The faults are made up; whether there is one is another test's matter.
 """
@@ -10,12 +10,13 @@ from build import anthropic, assistant, call, conversation, result, text, user
 from msgspec.structs import replace
 
 from condense_cli import api, formats
-from condense_cli.config.loading import parse_configuration
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError
+from condense_cli.live.conversation import Live
+from condense_cli.live.decisions import DecisionKind
 from condense_cli.passes.condensation import Condensation, Proof
 from condense_cli.providers import proven
-from condense_cli.providers.proven import Gentler, RunFault, checked, fault_of
+from condense_cli.providers.proven import RunFault, checked, fault_of
 
 
 @pytest.fixture
@@ -29,69 +30,38 @@ def faults(monkeypatch: pytest.MonkeyPatch, *found: RunFault | None) -> None:
     monkeypatch.setattr(proven, "fault_of", lambda result, data: left.pop(0) if left else None)
 
 
-class Runs:
-    """Runs that all give one result, and what each was asked to leave out."""
-
-    def __init__(self, given: Condensation) -> None:
-        self.given = given
-        self.asked: list[Gentler] = []
-
-    def __call__(self, gentler: Gentler) -> Condensation:
-        self.asked.append(gentler)
-        return self.given
+def test_a_result_without_a_fault_is_proven() -> None:
+    result = api.condense(anthropic(*conversation(9)), preset="speed")
+    assert result.proof == Proof(result.transcript, formats.serialize(result.transcript))
 
 
-def test_a_result_without_a_fault_is_proven(condensed: Condensation, monkeypatch: pytest.MonkeyPatch) -> None:
-    faults(monkeypatch)
-    runs = Runs(condensed)
-    result = proven.proven(runs)
-    assert runs.asked == [Gentler()]
-    assert result.proof == Proof(condensed.transcript, formats.serialize(condensed.transcript))
-    assert result.warnings == condensed.warnings
-
-
-def test_what_is_tried_after_each_fault(condensed: Condensation, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [RunFault(5, 20, 7, "it is wrong."), RunFault(30, 31, 9, "that too"), *[RunFault(12, 12, 1, "again")] * 3]
-    faults(monkeypatch, *found)
-    runs = Runs(condensed)
-    result = proven.proven(runs)
-    assert runs.asked == [
-        Gentler(),
-        Gentler((range(4, 7), range(19, 22))),
-        Gentler((range(14), range(12, 29), range(22, 39), range(23, 40))),
-        Gentler(without_summaries=True),
-        Gentler((range(4, 33),), without_summaries=True),
-        Gentler((range(33),), without_summaries=True),
-    ]
-    assert result.proof is not None
-    assert result.warnings[-1] == (
-        "Condensed less than possible. At line 7, it is wrong otherwise. Please report this."
-    )
-    assert len(result.warnings) == len(condensed.warnings) + 1
-
-
-def test_where_every_run_is_wrong_the_first_result_is_left_and_not_given(
-    condensed: Condensation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    faults(monkeypatch, *[RunFault(0, 0, 3, "it is wrong")] * 7)
-    runs = Runs(condensed)
-    result = proven.proven(runs)
-    assert result is condensed
-    assert len(runs.asked) == 6
+def test_a_fault_names_the_message_and_what_avoids_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    faults(monkeypatch, RunFault(5, 20, 7, "it is wrong."))
     with pytest.raises(BrokenOutputError) as caught:
-        checked(result)
-    assert caught.value.message == "The result would be wrong at line 3: it is wrong"
-    assert caught.value.hint == "Nothing was written. This is a bug in condense; please report it."
+        api.condense(anthropic(*conversation(9)), preset="speed")
+    assert caught.value.message == "The result would be wrong at line 7, message 5: it is wrong."
+    assert caught.value.hint == (
+        "Nothing was written. This is a bug in condense; please report it. Until then, --keep 4:22 leaves the messages "
+        "there alone."
+    )
 
 
 def test_what_did_not_change_needs_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    faults(monkeypatch, RunFault(0, 0, 1, "x"), RunFault(0, 0, 1, "x"))
-    same = replace(api.condense(anthropic(*conversation(1)), preset="lossless"), proof=None)
+    faults(monkeypatch, RunFault(0, 0, 1, "x"))
+    same = api.condense(anthropic(*conversation(1)), preset="lossless")
     assert not same.transcript.is_changed
-    runs = Runs(same)
-    assert proven.proven(runs) is same
-    assert runs.asked == [Gentler()]
+    assert same.proof is None
     assert checked(same) == checked(same.transcript) == same.before.source.data
+
+
+def test_live_passes_the_original_where_a_result_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = conversation(12)
+    live = Live(preset="speed", policy="tokens:300", context_window=30_000, keep_recent=2, format="anthropic")
+    monkeypatch.setattr(proven, "fault_of", lambda result, data: RunFault(1, 1, 1, "it is wrong"))
+    fitted = live.fit(messages, now=0)
+    assert fitted.messages == messages
+    assert fitted.decision.kind is DecisionKind.DECLINED
+    assert "it is wrong" in fitted.decision.reason
 
 
 def test_a_proof_is_of_this_very_result(condensed: Condensation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,17 +70,6 @@ def test_a_proof_is_of_this_very_result(condensed: Condensation, monkeypatch: py
     faults(monkeypatch)
     other = proof.with_transcript(replace(condensed.transcript, model="another"))
     assert checked(other) == formats.serialize(condensed.transcript)
-
-
-def test_what_a_gentler_run_asks_for() -> None:
-    asked = parse_configuration('{"pins": [{"regex": "PIN"}], "passes": []}')
-    pins = Gentler((range(2, 5),)).applied(asked).pins
-    assert [pin.regex for pin in pins] == ["PIN", None]
-    assert pins[1].range is not None
-    assert (pins[1].range.start, pins[1].range.end) == (2, 5)
-    summed = api.condense(anthropic(*conversation(1)), preset="balanced")
-    assert summed is not None
-    assert Gentler().applied(asked) == asked
 
 
 # --- What is wrong ----------------------------------------------------------------------------------------------------
