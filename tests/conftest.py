@@ -15,7 +15,7 @@ import certifi
 import pytest
 import real
 from helpers import DATA
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from desk import Desk
@@ -30,6 +30,10 @@ settings.register_profile(
     max_examples=5,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+# For mutants, of which it is only asked whether anything fails.
+settings.register_profile(
+    "mutants", parent=settings.get_profile("fast"), phases=(Phase.explicit, Phase.reuse, Phase.generate)
 )
 settings.register_profile("all", parent=settings.get_profile("fast"), max_examples=24)
 settings.register_profile("thorough", parent=settings.get_profile("fast"), max_examples=3_000, derandomize=False)
