@@ -5,12 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from fake_client import EACH, caller, profile, reasons, request, run
+from fake_client import EACH, caller, profile, reasons, request, run, words
 
 from condense_cli.core.tokens import Counter
 from condense_cli.llm.access import AccessChoice
 from condense_cli.llm.budget import Budget, Worst
 from condense_cli.llm.client import Answer, ModelRequest
+from condense_cli.llm.planning import planned
+from condense_cli.llm.prompts import PromptTask, Subject, request_for
 from condense_cli.llm.reasons import Cause
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summarizer import ProfileUse, Summaries
@@ -98,17 +100,25 @@ def test_a_limit_as_high_as_what_is_needed_is_enough() -> None:
         assert (budget.needed, budget.has_enough) == (Decimal("0.7"), is_enough)
 
 
+# Only the summaries of parts are read once more, to join them.
+def test_one_call_is_planned_as_it_would_be_made() -> None:
+    text = PromptTask(Subject.TOOL_RESULT, ("some text",), 100)
+    asked = request_for(text, "some text", 100)
+    tokens = words(asked.system) + words(asked.prompt)
+    assert planned([text], caller()).spent == Spent(1, tokens + 100, Decimal(tokens + 1_000) / 1_000_000)
+
+
 @pytest.mark.parametrize(
-    ("planned", "limit", "is_told"), [("0.6999", None, True), ("0.7", None, False), ("0.6", "0.7", False)]
+    ("cost", "limit", "is_told"), [("0.6999", None, True), ("0.7", None, False), ("0.6", "0.7", False)]
 )
 def test_a_limit_is_named_where_what_is_planned_would_not_be_enough(
-    planned: str, limit: str | None, is_told: bool
+    cost: str, limit: str | None, is_told: bool
 ) -> None:
     budget = Budget(None if limit is None else Decimal(limit))
-    budget.plan(worst(100, "0.7"), 10, Decimal(planned))
+    budget.plan(worst(100, "0.7"), 10, Decimal(cost))
     summaries = Summaries(Counter(), lambda name: AccessChoice(None), lambda access: caller(), is_planned=True)
     summaries._callers["main"] = caller(budget=budget)
-    summaries._used["main"] = ProfileUse("main", "some-model", 1, 0, 0, Spent(1, 10, Decimal(planned)))
+    summaries._used["main"] = ProfileUse("main", "some-model", 1, 0, 0, Spent(1, 10, Decimal(cost)))
     assert ("A --max-cost has to be $0.7000 or more" in summaries.needed) is is_told
 
 
