@@ -31,12 +31,11 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-# For mutants, of which it is only asked whether anything fails.
-settings.register_profile(
-    "mutants", parent=settings.get_profile("fast"), phases=(Phase.explicit, Phase.reuse, Phase.generate)
-)
 settings.register_profile("all", parent=settings.get_profile("fast"), max_examples=24)
 settings.register_profile("thorough", parent=settings.get_profile("fast"), max_examples=3_000, derandomize=False)
+settings.register_profile(
+    "unshrunk", parent=settings.get_profile("fast"), phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Hypothesis draws constants of the package's modules that are imported so far: other examples in each choice of tests.
