@@ -83,11 +83,9 @@ class Factor(Struct, frozen=True):
 
     def bare(self, tokens: int) -> int:
         """The most of our tokens that are no more than so many of the model's."""
-        found = int(tokens / self.value)
+        found = math.floor(tokens / self.value)
         if tokens > _COUNTABLE:
             return found
-        while self.shown(found) > tokens:
-            found -= 1
         while self.shown(found + 1) <= tokens:
             found += 1
         return found

@@ -60,8 +60,9 @@ class Choice:
         self.spent = 0
         self.covered = covered
         self._least = least
-        self._left = bytearray(size + 1)
+        self._left = bytearray(size)
         """What is at the left of each unit, and of the end."""
+        self._left.append(_EDGE)
         self._costs = array("i", map(candidates.marker.__add__, candidates.tokens))
         """Tokens of each unit, with a marker more or less for what is beside it."""
         self._stretch_of = array(UNSIGNED)
@@ -99,7 +100,6 @@ class Choice:
         """Note where a stretch begins and ends, and what is missing in it already."""
         start, stop, left, costs, marker = stretch.start, stretch.stop, self._left, self._costs, self.all.marker
         left[start] |= _EDGE
-        left[stop] |= _EDGE
         if start == stop:
             return
         costs[start] -= marker
@@ -149,12 +149,13 @@ class Choice:
                 before, unit = heapq.heappop(again)
                 before, unit = -before, -unit
             else:
-                break
+                return
             is_best = unit >= size
             if is_best:
-                unit = self._best_of(unit - size, before)
-                if unit < 0:
+                best = self._best_of(unit - size, before)
+                if best is None:
                     continue
+                unit = best
             elif kept[unit]:
                 continue
             value = values[unit]
@@ -162,8 +163,12 @@ class Choice:
                 value += gains[key]
             if value <= 0:
                 continue
-            added: Sequence[int] = self._with_ends(unit) if unit in pieces else (unit,)
-            cost = self._cost(added) if len(added) > 1 else costs[added[0]] + first[stretch_of[unit]]
+            added: Sequence[int] = (unit,)
+            if unit in pieces:
+                added = self._with_ends(unit)
+                cost = self._cost(added)
+            else:
+                cost = costs[unit] + first[stretch_of[unit]]
             ratio = value / cost if cost > 1 else value
             if ratio < least and not is_best:
                 continue
@@ -199,23 +204,27 @@ class Choice:
         if share > self._least:
             self._push(share, len(self.kept) + number)
 
-    def _best_of(self, number: int, before: float) -> int:
-        """The unit to begin with of a closed stretch that comes up; -1 where none is chosen now.
+    def _best_of(self, number: int, before: float) -> int | None:
+        """The unit to begin with of a closed stretch that comes up; None where none is chosen now.
 
         Of an open one the next unit begins to wait.
         """
-        if self._texts.is_closed(number):
-            share, unit = self._together(number)
-            if share >= before * _SAME_TEXT:
-                return unit
-            self._push_text(number)
-            return -1
+        if not self._texts.is_closed(number):
+            self._push_next(number)
+            return None
+        share, unit = self._together(number)
+        if share >= before * _SAME_TEXT:
+            return unit
+        self._push_text(number)
+        return None
+
+    def _push_next(self, number: int) -> None:
+        """Let the next unit wait of a stretch that was closed, and behind it the stretch."""
         following, last = self._texts.next(number)
         if following is not None:
             self._push(self._ratios[following], following)
         if last is not None:
             self._push(self._ratios[last], len(self.kept) + number)
-        return -1
 
     def _together(self, number: int) -> tuple[float, int]:
         """What the best units of a closed stretch add for each token, and the one to begin with."""
@@ -270,7 +279,7 @@ class Choice:
         if self._texts.is_closed(number):
             for other in self._texts.open(number):
                 self._push_text(other)
-            self._best_of(number, 0.0)
+            self._push_next(number)
         for unit in added:
             kept[unit] = 1
             if not left[unit]:
@@ -319,11 +328,13 @@ class Choice:
     def _close_gap(self, unit: int, direction: int, most: int) -> None:
         """Choose the few units between a chosen one and the next, or an end, that take at most so many tokens."""
         kept, left, all_tokens, marker = self.kept, self._left, self.all.tokens, self.all.marker
+        behind = max(direction, 0)
+        missing = _MISSING_BEHIND if behind else _MISSING_BEFORE
         found: list[int] = []
         tokens = 0
         while True:
-            between = left[unit if direction < 0 else unit + 1]
-            if between & (_MISSING_BEFORE if direction < 0 else _MISSING_BEHIND):
+            between = left[unit + behind]
+            if between & missing:
                 return
             if between & _EDGE:
                 break

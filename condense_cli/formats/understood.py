@@ -28,7 +28,7 @@ _LONGEST_KIND: Final = 30
 _FEWEST: Final = 8
 """Of so many calls or results one has a text, if any of them should."""
 _UNDER: Final = "If the file has some, they are under a key that is not known."
-_BOOKKEEPING: Final = ("claude-code", "codex", "pi", "qwen-code")
+_BOOKKEEPING: Final = ("claude-code", "claude-stream-json", "codex", "pi", "qwen-code")
 """Formats whose records of unknown kinds are most often no part of the conversation: a few of them mean nothing."""
 _LACKS: Final = " without "
 """In the name of a record of a known kind that lacks what its kind needs."""
@@ -91,13 +91,19 @@ def _said_of_records(transcript: Transcript) -> str:
     """The warning about records, or parts of them, of which no block could be made."""
     unread = sum(number for _, number in transcript.unknown)
     named = ", ".join(name for name, _ in transcript.unknown[:_MOST_NAMED])
-    is_most = unread > len(transcript.messages) and transcript.format not in _BOOKKEEPING
-    if is_most and not SPELLED.search(transcript.source.data):
+    if _is_most(transcript) and not SPELLED.search(transcript.source.data):
         raise UnknownFormatError(
             f"It was read as {transcript.format}, but most of its records cannot be understood: {named}.",
             "If it is of another format, name that with --format.",
         )
     return f"{plural(unread, 'record')} cannot be understood and will not be changed: {named}."
+
+
+def _is_most(transcript: Transcript) -> bool:
+    """Whether more records are not understood than are; in a format with many others, of those that may be messages."""
+    is_any = transcript.format not in _BOOKKEEPING
+    unread = sum(number for name, number in transcript.unknown if is_any or _LACKS in name)
+    return unread > max(len(transcript.messages), len({block.place.record for _, block in transcript.blocks()}))
 
 
 def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:

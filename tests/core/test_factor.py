@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from build import anthropic, call, result, text, user
 from claude_tree import reply, said
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -114,6 +114,12 @@ def test_without_usage_the_table_says_it() -> None:
 @pytest.mark.parametrize("model", ["gpt-5", "gpt-4o", "openai/gpt-5.1-codex"])
 def test_models_of_openai_count_as_we_do(model: str) -> None:
     assert found(grown(2.0, model=model)) == Factor(1.0, Known.EXACT, 0.0)
+
+
+def test_a_counter_without_the_vocabulary_of_a_model_is_not_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condense_cli.core.tiktoken_counter.is_here", lambda encoding: False)
+    transcript = replace(session(10), model="gpt-5", usages=())
+    assert factor_of(transcript, Counter(counter="tiktoken")) == Factor(1.0, Known.UNKNOWN)
 
 
 def test_of_an_unknown_model_nothing_is_known() -> None:
@@ -261,6 +267,8 @@ def test_steps_are_those_between_two_requests() -> None:
     assert steps(*usages[:1]) == []
     # Two requests with nothing between them are none.
     assert steps(usages[0], usages[0], usages[1]) == [(2_000, 2)]
+    # Nothing follows the last message.
+    assert steps(Usage(6, 7_000), Usage(len(TALK) + 5, 9_000)) == [(2_000, 2)]
 
 
 def test_what_another_model_or_an_older_branch_used_is_left_out() -> None:
@@ -306,6 +314,12 @@ def test_so_much_recorded_growth_is_enough(tokens: int, *, is_enough: bool, monk
 
 
 @given(FACTORS, COUNTS)
+@example(0.8, 15)
+@example(1.1, 2_654_279)
+@example(1.1, 10**12)
+@example(1.3, 1)
+@example(2.0, 4)
+@example(2.0, -5)
 def test_bare_is_the_most_that_is_shown_as_no_more(value: float, tokens: int) -> None:
     factor = Factor(value)
     assert factor.shown(factor.bare(tokens)) <= tokens < factor.shown(factor.bare(tokens) + 1)
@@ -350,7 +364,7 @@ def test_whose_tokens_numbers_are() -> None:
     count = Counter.of(transcript)
     assert factor_as("model", transcript, count) == found(transcript) != AS_COUNTED
     assert factor_as("o200k", transcript, count) is AS_COUNTED
-    with pytest.raises(ValueError, match="a provider has to count"):
+    with pytest.raises(ValueError, match=r"^a provider has to count$"):
         factor_as("exact", transcript, count)
     assert [Factor(known=known).is_given for known in Known] == [False, False, False, True, True, False]
 
@@ -360,6 +374,8 @@ def test_the_typical_factor_is_the_one_of_the_table() -> None:
     assert family is not None
     assert (typical_of(MODEL), typical_of("gpt-5"), typical_of(UNLISTED), typical_of(None)) == (family.factor, 1, 1, 1)
     assert (family_of(UNLISTED), family_of(None)) == (None, None)
+    # A model of OpenAI's is its own, whoever hands it on.
+    assert (family_of("my-claude-gateway/gpt-5"), typical_of("my-claude-gateway/gpt-5")) == (family_of("claude-2"), 1)
 
 
 # Beyond 10**12 floats do not tell one token from the next, and no loop may look for it.

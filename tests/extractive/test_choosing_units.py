@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
 from condense_cli.extractive.candidates import UNSIGNED, Candidates, Opening, Stretch
-from condense_cli.extractive.choice import REST, Choice
+from condense_cli.extractive.choice import REST, SHARE, Choice
 from condense_cli.extractive.coverage import AGAIN, Coverage
 from condense_cli.extractive.fitting import fit
 from condense_cli.extractive.known_lines import sharing_lines
@@ -83,18 +83,17 @@ def cost_of(found: Candidates, kept: bytearray) -> int:
     return total + sum(HEADINGS[heading] for heading in headings)
 
 
-def ratio(found: Candidates, choice: Choice, unit: int) -> float:
-    """What a unit adds now for each token, worked out from what is kept alone."""
+def added(found: Candidates, choice: Choice, unit: int) -> tuple[float, int]:
+    """What a unit adds now and what it costs, worked out from what is kept alone."""
     line = found.pieces.get(unit)
-    added = {end for end in ((line[0], unit, line[1] - 1) if line else (unit,)) if not choice.kept[end]}
     kept = choice.kept.copy()
-    for one in added:
+    for one in (line[0], unit, line[1] - 1) if line else (unit,):
         kept[one] = 1
     shares = (1.0, AGAIN, AGAIN**2, 0.0)
     value = found.values[unit] + sum(
         choice.covered.weights[key] * shares[min(choice.covered.said[key], 3)] for key in found.keys[unit]
     )
-    return value / max(1, cost_of(found, kept) - cost_of(found, choice.kept))
+    return value, cost_of(found, kept) - cost_of(found, choice.kept)
 
 
 @given(candidates(), weights, st.integers(0, 200))
@@ -114,8 +113,17 @@ def test_what_is_spent_is_what_is_kept(found: Candidates, weights: list[float], 
 def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: list[float], least: float) -> None:
     choice = Choice(found, Coverage.of(weights), least)
     choice.fill(None)
-    left = [unit for unit in range(len(found.tokens)) if not choice.kept[unit]]
-    assert not [unit for unit in left if ratio(found, choice, unit) >= least * 1.000_001]
+    left = [added(found, choice, unit) for unit, stays in enumerate(choice.kept) if not stays]
+    assert not [(value, cost) for value, cost in left if value / max(1, cost) >= least * 1.000_001]
+
+
+@given(candidates(), weights, st.integers(0, 200))
+def test_nothing_that_fits_is_left(found: Candidates, weights: list[float], budget: int) -> None:
+    choice = Choice(found, Coverage.of(weights))
+    choice.fill(budget)
+    if budget - choice.spent > max(REST, budget // SHARE):
+        left = [added(found, choice, unit) for unit, stays in enumerate(choice.kept) if not stays]
+        assert not [(value, cost) for value, cost in left if value > 1e-9 and choice.spent + cost <= budget]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +133,9 @@ def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: li
         ((10, 9), 200, 0.0, False),
         ((8, 8), 56, 0.0, True),
         ((8, 8), 55, 0.0, False),
+        ((9,), 200, 0.0, True),
+        ((18,), 200, 0.0, True),
+        ((19,), 200, 0.0, False),
         ((4, 4, 4, 4), 200, 0.0, True),
         ((2, 2, 2, 2, 2), 200, 0.0, False),
         ((5, 4), None, 0.01, True),
@@ -133,15 +144,16 @@ def test_nothing_that_is_worth_its_tokens_is_left(found: Candidates, weights: li
     ],
 )
 @pytest.mark.parametrize("are_lines", [False, True])
+@pytest.mark.parametrize("goes_down", [False, True])
 def test_small_gaps_are_closed(
-    between: tuple[int, ...], budget: int | None, least: float, *, closes: bool, are_lines: bool
+    between: tuple[int, ...], budget: int | None, least: float, *, closes: bool, are_lines: bool, goes_down: bool
 ) -> None:
     """Between two things that are needed, where there is room; larger ones between lines. Markers take nine tokens."""
     tokens = array(UNSIGNED, (20, *between, 20))
-    keys = [(0,), *(() for _ in between), (1,)]
+    keys = [(0, 2), *(() for _ in between), (1, 3)]
     nothing = array("d", bytes(8 * len(tokens)))
-    found = Candidates(tokens, nothing, keys, [Stretch(0, len(tokens))], MARKER, lines=0 if are_lines else 2)
-    choice = Choice(found, Coverage.of((1.0, 1.0)), least)
+    found = Candidates(tokens, nothing, keys, [Stretch(0, len(tokens))], MARKER, lines=2 if are_lines else 4)
+    choice = Choice(found, Coverage.of((1.0, 0.5 if goes_down else 2.0, 1.0, 1.0)), least)
     choice.fill(budget)
     assert all(choice.kept) == (closes and (are_lines or sum(between) <= MARKER))
     assert (choice.kept[0], choice.kept[-1]) == (1, 1)
@@ -164,6 +176,20 @@ def test_rows_of_lines_become_whole(row: int, gap: int, behind: int, *, becomes_
     is_closed, has_end = becomes_whole and not goes_down, becomes_whole and goes_down
     assert list(choice.kept) == [1, is_closed, *[1] * row, has_end, 0]
     assert choice.spent == cost_of(found, choice.kept)
+
+
+@pytest.mark.parametrize(("budget", "has_end"), [(51, True), (50, False)])
+def test_the_end_of_a_row_has_to_fit(budget: int, has_end: bool) -> None:
+    """A row of five lines of 5 tokens, a line without words of 3, and the markers for what is before and behind."""
+    tokens = array(UNSIGNED, (5, 4 * MARKER, *[5] * 5, 3, 500))
+    keys = [(0,), (), *((1 + number,) for number in range(5)), (), ()]
+    found = Candidates(tokens, array("d", bytes(8 * len(tokens))), keys, [Stretch(0, len(tokens))], MARKER, lines=0)
+    assert filled(found, budget, weights=[10.0, 5.0, 4.0, 3.0, 2.0, 1.0]) == [1, 0, 1, 1, 1, 1, 1, has_end, 0]
+
+
+def test_what_is_no_line_has_no_end() -> None:
+    found = Candidates(array(UNSIGNED, (20, 3, 500)), array("d", (1.0, 0.0, 0.0)), [()] * 3, [Stretch(0, 3)], MARKER)
+    assert filled(found, 200) == [1, 0, 0]
 
 
 # Texts with lines missing at their ends already: closing a gap there saves no marker.
@@ -200,6 +226,15 @@ def test_gaps_at_the_ends_of_texts(
     choice.fill(200)
     assert tuple(choice.kept) == kept
     assert choice.spent == cost_of(found, choice.kept)
+
+
+def filled(found: Candidates, *budgets: int | None, weights: Sequence[float] = (), least: float = 0.0) -> list[int]:
+    """What is kept in the end."""
+    choice = Choice(found, Coverage.of(weights), least)
+    for budget in budgets:
+        choice.fill(budget)
+    assert choice.spent == cost_of(found, choice.kept)
+    return [*choice.kept]
 
 
 def of_values(tokens: Sequence[int], values: Sequence[float], stretches: Sequence[Stretch], **more: Any) -> Candidates:
@@ -295,6 +330,71 @@ def test_a_text_is_opened_for_more_than_the_least(is_closed: bool) -> None:
     assert bool(choice.kept[0]) is not is_closed
 
 
+# --- What a choice changes ------------------------------------------------------------------------------------------
+
+
+def apart(tokens: Sequence[int], values: Sequence[float], keys: Sequence[tuple[int, ...]]) -> Candidates:
+    """Lines, and around each of them such as are too long for any budget."""
+    long, rows = (5_000, 0.0, ()), zip(tokens, values, keys, strict=True)
+    size, value, key = zip(long, *(each for row in rows for each in (row, long)), strict=True)
+    return Candidates(array(UNSIGNED, size), array("d", value), key, [Stretch(0, len(size))], MARKER)
+
+
+def test_what_was_said_three_times_makes_room() -> None:
+    """The first line adds nothing any more once the others are chosen; the last one a little."""
+    found = apart([20] * 5, [0.0] * 5, [(0,)] * 4 + [(1,)])
+    assert filled(found, 400, weights=(1.0, 0.0001))[1::2] == [0, 1, 1, 1, 1]
+
+
+# The fourth line waits in the queue of all lines, or comes up a second time as well.
+@pytest.mark.parametrize(("value", "key"), [(0.1, ()), (0.0, (1,))])
+def test_what_adds_less_now_waits_for_what_adds_more(value: float, key: tuple[int, ...]) -> None:
+    """The first line says what the second does, which is the shortest, and once more what the third does."""
+    found = apart([20, 1, 20, 20], [0.0, 0.0, 3.0, value], [(0,), (0, 1), (0,), key])
+    assert filled(found, 1 + 20 + 20 + 4 * MARKER, weights=(10.0, 5.0))[1::2] == [0, 1, 1, 1]
+
+
+def test_of_short_lines_what_adds_less_now_waits_as_well() -> None:
+    """The first line takes two tokens, and adds a hundredth for each once the third is chosen; the fifth adds more."""
+    keys = [(0,), (), (0,), (), (), ()]
+    tokens, values = array(UNSIGNED, (2, 500, 1, 500, 20, 500)), array("d", (0.0, 0.0, 50.0, 0.0, 0.435, 0.0))
+    found = Candidates(tokens, values, keys, [Stretch(0, 6)], MARKER)
+    assert filled(found, 1 + 20 + 3 * MARKER, weights=(1.0,)) == [0, 0, 1, 0, 1, 0]
+
+
+def test_what_is_worth_less_than_the_least_now_is_left() -> None:
+    found = apart([20, 1], [0.0, 0.0], [(0,), (0,)])
+    assert filled(found, None, weights=(10.0,), least=0.01)[1::2] == [0, 1]
+    assert filled(found, None, weights=(10.0,), least=0.005)[1::2] == [1, 1]
+
+
+def test_of_two_that_are_worth_the_same_the_later_is_chosen() -> None:
+    """The second line takes 10 tokens beside the third, and the fifth 20."""
+    found = of_values([500, 10, 1, 500, 11, 500], [0.0, 1.0, 50.0, 0.0, 2.0, 0.0], [Stretch(0, 6)])
+    assert filled(found, 1 + 11 + 3 * MARKER + REST) == [0, 0, 1, 0, 1, 0]
+
+
+# Alone neither neighbour is worth the least; beside the line in the middle no marker is needed for it.
+@pytest.mark.parametrize(("values", "kept"), [((0.1, 1.0, 0.0), [1, 1, 0]), ((0.0, 1.0, 0.15), [0, 1, 1])])
+def test_what_costs_less_beside_a_line_is_looked_at_again(values: Sequence[float], kept: list[int]) -> None:
+    found = of_values([11, 20, 11, 500], [*values, 0.0], [Stretch(0, 4)])
+    assert filled(found, None, least=0.01) == [*kept, 0]
+    assert filled(found, None, least=0.06) == [0, 0, 0, 0]
+
+
+def test_a_piece_is_looked_at_again_where_the_ends_of_its_line_are_there() -> None:
+    """With the ends it would not be worth the least, and it is beside nothing that is chosen."""
+    values = [5.0 if unit == 2 else 0.5 if unit == 5 else 0.0 for unit in range(9)]
+    found = of_values([10] * 9, values, [Stretch(0, 9)], pieces=dict.fromkeys(range(9), (0, 9)))
+    assert filled(found, None, least=0.02) == [1, 0, 1, 0, 0, 1, 0, 0, 1]
+
+
+def test_lines_with_something_missing_between_them_need_a_marker() -> None:
+    found = of_values([20, 20, 500], [1.0, 1.0, 0.0], [Stretch(0, 3, (1,))])
+    assert filled(found, 40 + 2 * MARKER) == [1, 1, 0]
+    assert filled(found, 40 + 2 * MARKER - 1) == [1, 0, 0]
+
+
 # --- Texts that leave no marker ---------------------------------------------------------------------------------------
 
 
@@ -328,6 +428,31 @@ def test_a_smaller_line_is_chosen_where_the_best_does_not_fit() -> None:
     choice = Choice(found, Coverage.of(()))
     choice.fill(50)
     assert list(choice.kept) == [0, 1]
+
+
+def test_a_text_is_opened_for_its_title_as_well() -> None:
+    """Neither the title alone nor the lines alone are worth the least for each token of them and the heading."""
+    found = under_headings(3)
+    found.values[0] = 1.0
+    assert filled(found, None, least=0.03) == [1, 1, 1, 1]
+    found.values[0] = 0.5
+    assert filled(found, None, least=0.03) == [0, 0, 0, 0]
+
+
+def test_a_text_is_opened_for_its_best_lines_however_many_longer_ones_it_has() -> None:
+    tokens = array(UNSIGNED, [100] * 33 + [5])
+    values = array("d", [1.0] * 33 + [0.5])
+    opening = Opening(OPENING)
+    found = Candidates(tokens, values, [()] * 34, [Stretch(0, 34, opening=opening)], MARKER)
+    assert filled(found, None, least=0.02) == [0] * 33 + [1]
+
+
+def test_all_lines_of_a_text_come_up_once_it_is_open() -> None:
+    tokens = array(UNSIGNED, [5, *[5, 500] * 5])
+    values = array("d", [0.0, *(each for value in (0.2, 0.3, 0.1, 0.05, 0.4) for each in (value, 0.0))])
+    stretches = [Stretch(0, 1), Stretch(1, 11, opening=Opening(OPENING))]
+    found = Candidates(tokens, values, [()] * 11, stretches, MARKER)
+    assert filled(found, 300) == [0, *[1, 0] * 5]
 
 
 def test_a_heading_is_paid_once_and_has_its_title() -> None:

@@ -18,6 +18,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse
 from condense_cli.formats.convert.converting import TARGETS
+from condense_cli.report.lists.validation import check
 from condense_cli.rules.validity import validate
 
 LONG_WORK = [
@@ -72,6 +73,36 @@ def test_a_log_without_requests_is_refused() -> None:
     lines = agent_logs.READ_ONLY["request-log"](WORK).splitlines(keepends=True)
     with pytest.raises(UnknownFormatError, match="no request with messages"):
         parse(b"".join(lines[1::2]))
+
+
+# A call may fail, and a new version of the client may tell more of its own state: nothing is missing then.
+@pytest.mark.parametrize(
+    ("format", "last"),
+    [
+        ("request-log", {"type": "response", "response": {"error": {"message": "overloaded"}}}),
+        ("request-log", {"type": "response", "response": None, "error": "timed out"}),
+        ("claude-stream-json", {"type": "keep_alive", "session_id": "s"}),
+    ],
+)
+def test_what_is_no_message_is_not_missed(format: str, last: dict[str, Any]) -> None:
+    transcript = parse(agent_logs.READ_ONLY[format](WORK) + json.dumps(last).encode() + b"\n")
+    assert shape(transcript) == shape(parse(agent_logs.READ_ONLY[format](WORK)))
+    assert (transcript.warnings, check(transcript, source="log").faults) == ((), [])
+
+
+@pytest.mark.parametrize(
+    ("format", "last", "said"),
+    [
+        ("request-log", {"type": "request", "request_params": {"input": []}}, "request without messages"),
+        ("request-log", {"type": "response", "response": {"output": []}}, "response without an answer"),
+        ("claude-stream-json", {"type": "user", "session_id": "s"}, "event user without message"),
+        ("claude-stream-json", {"type": "tool", "message": {}, "session_id": "s"}, "event tool without a known type"),
+    ],
+)
+def test_what_may_be_a_message_is_missed(format: str, last: dict[str, Any], said: str) -> None:
+    transcript = parse(agent_logs.READ_ONLY[format](WORK) + json.dumps(last).encode() + b"\n")
+    assert transcript.warnings == (f"1 record cannot be understood and will not be changed: {said}.",)
+    assert [fault.rule for fault in check(transcript, source="log").faults] == ["messages_understood"]
 
 
 @pytest.fixture(params=list(agent_logs.READ_ONLY))

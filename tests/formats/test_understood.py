@@ -285,12 +285,15 @@ def test_records_that_are_not_understood_are_refused_or_said(
     ("old", "new", "said"),
     [
         (b'"message":', b'"msg":', "record assistant without message, record user without message"),
-        (b'"type":"assistant"', b'"type":"answer"', "record answer"),
+        (b'"uuid":', b'"uid":', "record assistant without uuid"),
+        (b'"type":"assistant"', b'"type":"answer"', "record answer without a known type"),
     ],
 )
 def test_records_that_may_be_messages_are_said(old: bytes, new: bytes, said: str) -> None:
     lines = real.SESSION.read_bytes().splitlines(keepends=True)
-    half = [line if number < 120 else line.replace(old, new) for number, line in enumerate(lines)]
-    told = [warning for warning in parse(b"".join(half)).warnings if "cannot be understood" in warning]
+    some = [line.replace(old, new) if 40 <= number < 45 else line for number, line in enumerate(lines)]
+    told = [warning for warning in parse(b"".join(some)).warnings if "cannot be understood" in warning]
     assert [said in warning for warning in told] == [True]
     assert not any("understood" in warning for warning in parse(b"".join([*lines, b'{"type":"new"}\n'])).warnings)
+    with pytest.raises(UnknownFormatError, match=f"most of its records cannot be understood: .*{said}"):
+        parse(b"".join(line.replace(old, new) if number >= 60 else line for number, line in enumerate(lines)))

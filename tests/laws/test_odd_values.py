@@ -11,6 +11,8 @@ from typing import Any
 import odd_values
 import pytest
 from helpers import condense
+from hypothesis import given
+from hypothesis import strategies as st
 
 from condense_cli.asking import answers, figures
 from condense_cli.asking.library import Library
@@ -19,6 +21,7 @@ from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.formats import parse
 from condense_cli.live.conversation import Live
+from condense_cli.report.lists import validation
 from condense_cli.rules.validity import validate
 
 NAMES = list(odd_values.samples())
@@ -126,7 +129,8 @@ def says(transcript: Transcript) -> tuple[int, int]:
 UNDERSTOOD = {
     "anthropic", "openai-chat", "openai-responses", "claude-code", "roo", "cline", "qwen-code", "google-adk",
     "langchain", "inspect", "tau2", "swe-agent", "mini-swe-agent", "session-trace", "pi", "codex", "atif", "copilot",
-    "gemini", "gemini-log", "kimi", "langfuse", "langsmith", "openhands-sdk", "vscode-chat",
+    "gemini", "gemini-log", "kimi", "langfuse", "langsmith", "openhands-sdk", "vscode-chat", "claude-stream-json",
+    "request-log",
 }  # fmt: skip
 """Formats whose readers tell all names that are new to them."""
 
@@ -178,3 +182,52 @@ def test_parents_that_are_missing_are_noticed(name: str) -> None:
             old = odd_values.put(records, path, "nowhere")
             assert is_noticed(name, write(records), before), path
             odd_values.put(records, path, old)
+
+
+def is_called_valid(data: bytes, form: str | None = None) -> bool:
+    try:
+        return validation.check(parse(data, format=form), source="file").valid
+    except CondenseError:
+        return False
+
+
+READ_BY: dict[str, tuple[str, ...]] = {
+    "claude-code": ("uuid", "parentUuid", "message"),
+    "claude-stream-json": ("message",),
+    "request-log": ("request_params", "messages", "response", "choices", "message"),
+}
+"""Keys without which a record is no message, or no answer, to the reader of its format."""
+
+KINDS = ("user", "assistant")
+PARTLY = [name for name in NAMES if format_of(name) in READ_BY]
+
+
+@pytest.mark.parametrize("name", PARTLY)
+@given(st.data())
+def test_a_stretch_of_messages_that_are_not_read_is_in_no_valid_file(name: str, data: st.DataObject) -> None:
+    """Keys and types that a version of the client renamed, from some record on, up to another: refused, or a fault."""
+    whole = odd_values.samples()[name]
+    records, write = odd_values.loaded(whole)
+    first = data.draw(st.integers(0, len(records) - 1))
+    stop = data.draw(st.integers(first + 1, len(records)))
+    keys = READ_BY[format_of(name)]
+    was = data.draw(st.sampled_from(keys if format_of(name) == "request-log" else (*keys, *KINDS)))
+    new = (odd_values.retyped if was in KINDS else odd_values.renamed)(records[first:stop], was)
+    for form in (None, format_of(name)):
+        changed = write([*records[:first], *new, *records[stop:]])
+        if new != records[first:stop] and is_called_valid(changed, form):
+            assert says(parse(changed, format=form)) == says(parse(whole))
+
+
+# The client looks for a record of that name, and there is none.
+@pytest.mark.parametrize("odd", [5, 1.5, True, [1], {"a": 1}])
+@pytest.mark.parametrize("name", [name for name in NAMES if format_of(name) == "claude-code"])
+def test_a_parent_that_is_no_text_is_a_fault(name: str, odd: object) -> None:
+    records, write = odd_values.loaded(odd_values.samples()[name])
+    linked = [number for number, record in enumerate(records) if record.get("parentUuid")]
+    for some in (linked[:1], linked[-1:], linked[::3], linked):
+        new = [record | {"parentUuid": odd} if number in some else record for number, record in enumerate(records)]
+        assert not is_called_valid(write(new))
+        faults = validation.check(parse(write(new)), source="file").faults
+        assert [fault.line for fault in faults if fault.rule == "parents_exist"] == [number + 1 for number in some]
+        assert all("(not a string)" in fault.said for fault in faults if fault.rule == "parents_exist")

@@ -47,9 +47,12 @@ def test_policies_by_name() -> None:
     assert policy_named("economic:20") == Economic(20)
     assert policy_named("tokens:60000") == Tokens(60_000)
     assert policy_named("share:0.6") == Share(0.6)
+    # The least and the most that there is.
+    assert policy_named("economic:0") == Economic(0)
+    assert policy_named("share:1") == Share(1)
 
 
-@pytest.mark.parametrize("name", ["", "cheap", "tokens", "tokens:0", "share:2", "economic:x"])
+@pytest.mark.parametrize("name", ["", "cheap", "tokens", "tokens:0", "share:0", "share:2", "economic:x", "economic:-1"])
 def test_policies_that_are_none(name: str) -> None:
     with pytest.raises(UsageError, match="no policy"):
         Live(policy=name)

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fake_client import EACH, Fake, Reply, caller, profile, reasons
+import pytest
+from fake_client import EACH, Fake, Reply, caller, profile, reasons, words
 from model_server import INPUT, OUTPUT
 
 from condense_cli.ledger.checklist import of_text
 from condense_cli.llm.cache import Cache
-from condense_cli.llm.calls import Fulfilment
-from condense_cli.llm.client import Answer, ModelRequest
-from condense_cli.llm.prompts import PromptTask, Subject
+from condense_cli.llm.calls import CallOutcome, Fulfilment
+from condense_cli.llm.checking import again
+from condense_cli.llm.client import Answer, ModelRequest, max_output
+from condense_cli.llm.parts import worst_input
+from condense_cli.llm.prompts import PromptTask, Subject, request_for
 from condense_cli.llm.reasons import Cause
 from condense_cli.llm.summaries import summarize
 from condense_cli.money.economics import CallUsage
@@ -57,6 +60,16 @@ def test_a_long_path_that_is_missing_is_named_by_its_end() -> None:
     assert "/home/me" not in done.outcomes[0].failure.detail
 
 
+@pytest.mark.parametrize(("length", "is_whole"), [(60, True), (61, False)])
+def test_a_path_of_sixty_characters_is_named_whole(length: int, is_whole: bool) -> None:
+    path = f"/{'d' * (length - len('//name_0.py'))}/name_0.py"
+    checklist = of_text(f"{path}\n" * 3 + " ".join(NAMES), 0.2, 100)
+    done, _ = asked([PromptTask(Subject.TOOL_RESULT, ("text",), 100, checklist=checklist)], saying("no", "no"))
+    assert done.outcomes[0].failure
+    assert (path in done.outcomes[0].failure.detail) is is_whole
+    assert (f"…{path[-59:]}" in done.outcomes[0].failure.detail) is not is_whole
+
+
 def test_the_better_answer_is_taken() -> None:
     for first, second, taken in (
         ("banana", "name_1 name_2", "name_1 name_2"),
@@ -87,6 +100,16 @@ def test_what_does_not_fit_into_the_window_is_not_asked() -> None:
         assert reasons(done) == expected
         assert len(fake.asked) == 1
     assert reasons(asked([whole], saying("name_1", "name_1 and name_2"), window=800)[0]) == [None]
+
+
+def test_what_just_fits_into_the_window_is_asked() -> None:
+    one, user = task(), caller()
+    first = request_for(one, "".join(one.pieces), one.limit)
+    second = again(one, first, CallOutcome("banana"), 50_000, user)
+    assert second is not None
+    most = worst_input(second, words, exact=True) + max_output(user.access.profile, second.limit)
+    assert again(one, first, CallOutcome("banana"), most, user) == second
+    assert again(one, first, CallOutcome("banana"), most - 1, user) is None
 
 
 # A model that cannot give it costs no second request for each of hundreds of blocks, however often it is run.

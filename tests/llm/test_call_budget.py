@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from fake_client import EACH, profile, reasons, request, run
+import pytest
+from fake_client import EACH, caller, profile, reasons, request, run, words
 
+from condense_cli.core.tokens import Counter
+from condense_cli.llm.access import AccessChoice
 from condense_cli.llm.budget import Budget, Worst
 from condense_cli.llm.client import Answer, ModelRequest
+from condense_cli.llm.planning import planned
+from condense_cli.llm.prompts import PromptTask, Subject, request_for
 from condense_cli.llm.reasons import Cause
+from condense_cli.llm.spending import Spent
+from condense_cli.llm.summarizer import ProfileUse, Summaries
 from condense_cli.money.economics import CallUsage
 
 WORST = 64 + 4 + 150
@@ -73,6 +80,46 @@ def test_a_limit_may_be_reached_and_not_crossed() -> None:
     assert not budget.covers(worst(1, "0.51"))
     assert not budget.covers(worst(1, None))
     assert Budget(max_tokens=1).covers(worst(1, None))
+
+
+def test_what_is_not_covered_is_told_by_the_limit_that_it_crosses() -> None:
+    budget = Budget(Decimal("0.5"), 100)
+    assert budget.uncovered(worst(101, "0.6")) == "(The next call may take 101 tokens, and 100 of 100 are left.)"
+    cost = "(The next call may cost $0.6000, and $0.5000 of $0.5000 is left.)"
+    assert budget.uncovered(worst(100, "0.6")) == cost
+    elsewhere = "(The next call may cost $0.5000, and less is left for the day or the conversation.)"
+    assert budget.uncovered(worst(100, "0.5")) == elsewhere
+
+
+# What a plan needs is the longest that any of its calls may get, behind what those before it are expected to cost.
+def test_a_limit_as_high_as_what_is_needed_is_enough() -> None:
+    for limit, is_enough in (("0.7", True), ("0.6999", False), (None, False)):
+        budget = Budget(None if limit is None else Decimal(limit))
+        assert budget.plan(worst(100, "0.5"), 10, Decimal("0.2"))
+        assert budget.plan(worst(100, "0.5"), 10, Decimal("0.2")) is (limit != "0.6999")
+        assert (budget.needed, budget.has_enough) == (Decimal("0.7"), is_enough)
+
+
+# Only the summaries of parts are read once more, to join them.
+def test_one_call_is_planned_as_it_would_be_made() -> None:
+    text = PromptTask(Subject.TOOL_RESULT, ("some text",), 100)
+    asked = request_for(text, "some text", 100)
+    tokens = words(asked.system) + words(asked.prompt)
+    assert planned([text], caller()).spent == Spent(1, tokens + 100, Decimal(tokens + 1_000) / 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("cost", "limit", "is_told"), [("0.6999", None, True), ("0.7", None, False), ("0.6", "0.7", False)]
+)
+def test_a_limit_is_named_where_what_is_planned_would_not_be_enough(
+    cost: str, limit: str | None, is_told: bool
+) -> None:
+    budget = Budget(None if limit is None else Decimal(limit))
+    budget.plan(worst(100, "0.7"), 10, Decimal(cost))
+    summaries = Summaries(Counter(), lambda name: AccessChoice(None), lambda access: caller(), is_planned=True)
+    summaries._callers["main"] = caller(budget=budget)
+    summaries._used["main"] = ProfileUse("main", "some-model", 1, 0, 0, Spent(1, 10, Decimal(cost)))
+    assert ("A --max-cost has to be $0.7000 or more" in summaries.needed) is is_told
 
 
 def test_what_is_reserved_is_gone_and_comes_back_with_what_was_not_used() -> None:

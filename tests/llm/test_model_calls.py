@@ -121,6 +121,13 @@ def test_a_server_that_fails_again_and_again_is_left_alone(reason: Cause) -> Non
     assert len(fake.asked) <= 2 * profile().max_parallel_calls
 
 
+def test_after_five_failures_in_a_row_nothing_is_asked() -> None:
+    one_by_one = profile(max_parallel_calls=1)
+    done, fake = run([request(number) for number in range(9)], failing(Cause.CONNECTION), access_profile=one_by_one)
+    assert set(reasons(done)) == {Cause.CONNECTION}
+    assert len(fake.asked) == 5
+
+
 def test_single_failures_stop_nothing() -> None:
     def now_and_then(request: ModelRequest) -> Answer:
         if request.prompt.endswith(("3", "7")):

@@ -309,6 +309,22 @@ def test_a_text_that_never_fits_is_refused_before_any_call() -> None:
     assert found.reason is Cause.TOO_LARGE
 
 
+def test_the_smallest_window_for_parts_has_room_for_two_summaries_of_them() -> None:
+    long, model = task(Subject.TOOL_RESULT, *LINES), Profile(api="openai", model="m")
+    around = worst_input(request_for(long, "", PART_LIMIT, parts=2), words, exact=True)
+    window = around + max_output(model, PART_LIMIT) + 2 * PART_LIMIT
+    assert len(requests_for(long, model, window, words, exact=True)) > 2
+    with pytest.raises(TooLargeError):
+        requests_for(long, model, window - 1, words, exact=True)
+
+
+def test_a_text_that_just_fits_is_asked_for_at_once() -> None:
+    long, model = task(Subject.TOOL_RESULT, *LINES), Profile(api="openai", model="m")
+    window = worst_input(asked(long), words, exact=True) + max_output(model, long.limit)
+    assert requests_for(long, model, window, words, exact=True) == (asked(long),)
+    assert len(requests_for(long, model, window - 1, words, exact=True)) > 1
+
+
 def test_nothing_to_do_costs_nothing() -> None:
     done, fake = summarized([], keeping_numbers)
     assert done == Fulfilment(())

@@ -105,13 +105,13 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-def mutmut(folder: Path, *arguments: str, profile: str = "fast") -> str:
+def mutmut(folder: Path, *arguments: str, profile: str = "unshrunk") -> str:
     command = [sys.executable, "-m", "mutmut", *arguments]
     environment = {**os.environ, "HYPOTHESIS_PROFILE": profile}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True).stdout
 
 
-def statuses_of(folder: Path, children: int, *mutants: str, profile: str = "fast") -> dict[str, str]:
+def statuses_of(folder: Path, children: int, *mutants: str, profile: str = "unshrunk") -> dict[str, str]:
     """What became of each mutant, or of those that are named; nothing if the run broke off."""
     log = mutmut(folder, "run", "--max-children", str(children), *mutants, profile=profile)
     (folder / "mutmut.log").write_text(log)

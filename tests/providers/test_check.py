@@ -92,6 +92,12 @@ def test_more_tokens_never_turn_a_yes_into_a_no(context: Sizes, more: int) -> No
         (Sizes(30_000, 0, 1_000_000), True),
         (Sizes(30_000, 0, 1_000_000, threshold=95), True),
         (Sizes(30_000, 0, 1_000_000, threshold=60), False),
+        # So many tokens as few conversations reach, and the last that is not so many.
+        (Sizes(30_000, 0, 1_000_000, reserved=400_000), True),
+        (Sizes(30_000, 0, 1_000_000, reserved=400_001), False),
+        # The threshold is as near as the limit, or a little behind it.
+        (Sizes(30_000, 0, 1_000_000, threshold=90, reserved=0), False),
+        (Sizes(30_000, 0, 1_000_000, threshold=90.1, reserved=0), True),
         (Sizes(30_000, 0, 1_000_000, above=150_000), False),
         (Sizes(30_000, 0, 1_000_000, is_automatic=False), False),
         (Sizes(30_000, 0, 200_000), False),

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from condense_cli.live.decisions import CacheGuess
 from condense_cli.live.state import StateFile
 from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.answers import UsageReader
-from condense_cli.proxy.record import summary
+from condense_cli.proxy.record import money_words, summary
 from condense_cli.proxy.savings import Savings, SentRequest
 
 from .talks import EAGER, lines
@@ -192,6 +193,11 @@ def test_what_is_kept_for_an_hour_is_read() -> None:
     reader.feed(json.dumps({"usage": usage}).encode())
     reader.end()
     assert reader.usage(Accounting.ANTHROPIC) == CallUsage(1, 2, 97, 0, hour_write_tokens=90)
+
+
+def test_what_was_saved_in_dollars() -> None:
+    said = [money_words(Decimal(cents) / 100) for cents in (150, 0, -150)]
+    assert said == ["about $1.50", "about $0.00", "so far at an extra $1.50"]
 
 
 # A client that caches nothing would have paid for all of it as input; so would one of a model without a cache.

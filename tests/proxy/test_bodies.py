@@ -97,6 +97,18 @@ def test_the_bodies_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert sum(len(seen.body.data) for seen in recent._seen.values()) == recent._size <= 10_000
 
 
+@pytest.mark.parametrize(("more", "kept"), [(0, 3), (-1, 2)])
+def test_bodies_are_kept_up_to_the_last_byte(monkeypatch: pytest.MonkeyPatch, more: int, kept: int) -> None:
+    bodies = [json.dumps({"messages": [user(f"{number} " + "x" * 900)]}).encode() for number in range(4)]
+    monkeypatch.setattr("condense_cli.proxy.recent.LARGEST_KEPT", 3 * len(bodies[0]) + more)
+    recent = Recent()
+    for data in bodies:
+        read = recent.read(data, "", api(), ())
+        assert read is not None
+        recent.keep(data, (), read[0], ())
+    assert len(recent._seen) == kept
+
+
 def conversation_of(conversations: Conversations, messages: list[Any], **headers: str) -> tuple[Any, Body]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     found = conversations.of(json.dumps({"messages": messages}).encode(), "", api(), named)

@@ -100,6 +100,17 @@ def test_an_answer_that_unpacks_to_too_much_reports_nothing(encoding: str, monke
         assert (usage and usage.input_tokens) == tokens
 
 
+@pytest.mark.parametrize(("more", "tokens"), [(0, 7), (-1, None)])
+def test_the_longest_answer_is_read(more: int, tokens: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = LINE.removeprefix(b"data: ")
+    monkeypatch.setattr(answers, "_LONGEST", len(answer) + more)
+    reader = UsageReader("application/json", "")
+    reader.feed(answer)
+    reader.end()
+    usage = reader.usage(Accounting.ANTHROPIC)
+    assert (usage and usage.input_tokens) == tokens
+
+
 # A page in a browser on this machine may be led here by its own name.
 @pytest.mark.parametrize(
     ("host", "status"), [("evil.example", 403), ("evil.example:1", 403), ("localhost:9", 200), ("[::1]", 200)]

@@ -49,6 +49,8 @@ def test_the_page(running: Running) -> None:
         "a &lt;fault&gt;",
         "1 fault",
         "$",
+        "<th>conversation</th><th class=n>requests</th>",
+        "<th>time</th><th>conversation</th>",
     ):
         assert part in answer.text
     assert "value of item" not in answer.text

@@ -134,6 +134,20 @@ def test_a_bomb_passes(model: Api, running: Running, monkeypatch: pytest.MonkeyP
     assert running.proxy.conversations.number == 0
 
 
+# Up to the last byte that is read a body is looked at.
+@pytest.mark.parametrize(("more", "conversations"), [(0, 1), (-1, 0)])
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_the_largest_body(
+    model: Api, running: Running, monkeypatch: pytest.MonkeyPatch, is_packed: bool, more: int, conversations: int
+) -> None:
+    text = json.dumps({"messages": [{"role": "user", "content": "0" * 20_000}]}).encode()
+    monkeypatch.setattr(f"condense_cli.proxy.{'bodies' if is_packed else 'app'}.LARGEST", len(text) + more)
+    data, headers = (gzip.compress(text), {"content-encoding": "gzip"}) if is_packed else (text, {})
+    ask(f"{running.url}/v1/messages", content=data, headers=headers)
+    assert model.asked[0].body == data
+    assert running.proxy.conversations.number == conversations
+
+
 def test_a_stream_comes_as_it_is_made(model: Api, running: Running) -> None:
     more = threading.Event()
     model.respond = lambda _: Answer(

@@ -85,6 +85,12 @@ def test_settings_that_cannot_be_read(value: str) -> None:
         start("claude", "--settings", value)
 
 
+# Claude Code says itself what is missing, or what it does with the arguments behind a dash.
+@pytest.mark.parametrize("arguments", [["-c", "--settings"], ["--settings", "--", "hi"], ["--", "--settings", "{"]])
+def test_settings_without_a_value_are_for_the_client(arguments: list[str]) -> None:
+    assert start("claude", *arguments).command[3:] == arguments
+
+
 def test_codex_gets_an_option() -> None:
     found = start("codex", "resume", "--last")
     assert found.command == ["codex", "-c", f'openai_base_url="{PROXY}/v1"', "resume", "--last"]

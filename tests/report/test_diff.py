@@ -20,7 +20,7 @@ from build import (
     user,
     written,
 )
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -31,8 +31,8 @@ from condense_cli.core.tokens import Counter
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.report.difference import facts as diffs
-from condense_cli.report.difference.facts import What, line_hunks
-from condense_cli.report.difference.reasons import with_reasons
+from condense_cli.report.difference.facts import What, line_hunks, moved_hunks
+from condense_cli.report.difference.reasons import between, with_reasons
 from condense_cli.report.page.conversation import SUMMARIZED, conversation_of
 from condense_cli.report.text.labels import readable
 
@@ -126,12 +126,14 @@ def test_a_block_that_went_from_a_message() -> None:
 # The hunks rebuild both texts, whatever the lines, with either algorithm.
 @pytest.mark.parametrize("difflib_lines", [5_000, 0])
 @given(old=LINE_LISTS, new=LINE_LISTS)
+@example(old=["a", "b", "c", "d"], new=["b", "a", "d", "c"])
 def test_hunks_rebuild_both_sides(difflib_lines: int, old: list[str], new: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diffs, "_DIFFLIB_LINES", difflib_lines)
         hunks = list(line_hunks(old, new))
     assert [line for hunk in hunks if hunk.sign in " -" for line in hunk.lines] == old
     assert [line for hunk in hunks if hunk.sign in " +" for line in hunk.lines] == new
+    assert all(hunk.lines for hunk in hunks)
     for hunk in hunks:
         if hunk.sign in " -":
             assert old[hunk.line - 1 : hunk.line - 1 + len(hunk.lines)] == list(hunk.lines)
@@ -235,6 +237,25 @@ def test_what_a_summary_has_is_not_gone(rounds: int) -> None:
         assert sorted(shown[" "] + shown["-"]) == sorted(block.before.split("\n"))
         assert (f"{len([*filter(str.strip, shown[' '])])} line" in block.said) == bool(block.moved_lines)
     assert any(block.moved_lines for block in moved)
+
+
+# Lines of three characters are looked for in the summary; shorter ones, with what surrounds them, do not count.
+@pytest.mark.parametrize(("line", "stays"), [("abc", False), ("  abc ", False), ("ab", True), ("", True)])
+def test_short_lines_go_with_the_line_before_them(line: str, stays: bool) -> None:
+    told = [(hunk.sign, hunk.lines) for hunk in moved_hunks(["It is so.", line], {"It is so."})]
+    assert told == ([(" ", ("It is so.", line))] if stays else [(" ", ("It is so.",)), ("-", (line,))])
+    assert [hunk.sign for hunk in moved_hunks([line, "It is so."], {"It is so."})] == ["-", " "]
+
+
+@pytest.mark.parametrize(("gaps", "are_picked"), [(1, False), (2, True)])
+def test_lines_were_picked_where_several_gaps_are_left(gaps: int, are_picked: bool) -> None:
+    lines = work(1)[1]["content"][0]["content"].splitlines()
+    left = [*lines[:5], str(Gap("0123abcd", 5)), *lines[10:20], str(Gap("0123abcd", 5)), *lines[25:]]
+    before = anthropic(*read_turn("t", "src/a.py", "\n".join(lines)))
+    after = anthropic(*read_turn("t", "src/a.py", "\n".join(left if gaps == 2 else [*left[:16], *lines[20:]])))
+    diff = diffs.compare(before, after, Counter(), AS_COUNTED)
+    assert [block.what for block in diff.blocks] == [What.CUT]
+    assert bool(between(diff, before, after, Counter()).blocks[0].lines) is are_picked
 
 
 def test_a_block_that_was_dropped_beside_a_summary_is_removed() -> None:

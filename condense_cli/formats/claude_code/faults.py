@@ -1,4 +1,4 @@
-"""What is wrong with the links of a Claude Code session. They are read once for all rules: a file may be large.
+"""What is wrong with the records of a Claude Code session and their links, which are read once: a file may be large.
 
 The client resumes by walking from the newest leaf through `parentUuid`. It stops without a word at a
 parent that is not there, so a broken link costs everything before it.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from ...core.transcript import Transcript
-from ..engine.base import FileFault, FileRule
+from ..engine.base import FileFault, FileRule, messages_understood
+from .kinds import BESIDE_TREE, TREE
 from .links import Links, read_links
 
 _NAMED: Final = {
@@ -30,7 +31,7 @@ def links_are_whole(transcript: Transcript) -> Iterator[FileFault]:
 
 
 def _missing(links: Mapping[int, Links], rule: str, key: str) -> Iterator[FileFault]:
-    uuids = {found.uuid for found in links.values()}
+    uuids = {found.uuid for found in links.values() if found.type in TREE}
     for record, found in links.items():
         target = getattr(found, key)
         if target is None or target in uuids:
@@ -53,4 +54,18 @@ def _doubled(links: Mapping[int, Links], live: set[int]) -> Iterator[FileFault]:
             yield FileFault("live_uuids_unique", doubled[-1], f"records {numbers} share the uuid {uuid}")
 
 
-RULES: Final[tuple[FileRule, ...]] = (links_are_whole,)
+def lacking(value: Any) -> str:
+    """Name what a record lacks that the client reads each message by; empty for one that is whole, or no message."""
+    if not isinstance(value, dict):
+        return ""
+    kind, has_message = str(value.get("type")), isinstance(value.get("message"), dict)
+    if kind not in ("user", "assistant"):
+        return "a known type" if has_message and kind not in TREE and kind not in BESIDE_TREE else ""
+    if not has_message:
+        return "message"
+    if not isinstance(value.get("uuid"), str):
+        return "uuid"
+    return "" if "parentUuid" in value else "parentUuid"
+
+
+RULES: Final[tuple[FileRule, ...]] = (links_are_whole, messages_understood(lacking))

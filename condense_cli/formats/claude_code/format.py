@@ -84,15 +84,15 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
+        if lacking := faults.lacking(value):
+            unknown[f"record {value.get('type')} without {lacking}"] += 1
         is_tree = isinstance(value.get("uuid"), str) and str(value.get("type")) in TREE
         if is_tree or value.get("type") == "last-prompt":
             ending = ending.after(value)
         if not is_tree:
-            if not isinstance(value.get("type"), str) or value["type"] not in BESIDE_TREE:
+            if not lacking and str(value.get("type")) not in BESIDE_TREE:
                 unknown[f"record {value.get('type')}"] += 1
             continue
-        if lacking := _lacks(value):
-            unknown[f"record {value['type']} without {lacking}"] += 1
         blocks[record] = tuple(as_lazy(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "attachment":
@@ -137,13 +137,6 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     )
 
 
-def _lacks(value: dict[str, Any]) -> str:
-    """The key that a message cannot be without, and that this record lacks; empty where there is none."""
-    if value["type"] not in ("user", "assistant"):
-        return ""
-    return "message" if not isinstance(value.get("message"), dict) else "" if "parentUuid" in value else "parentUuid"
-
-
 def _begins_in_middle(chain: Sequence[Node], nodes: Sequence[Node]) -> bool:
     """Whether the conversation continues a record that is not in the file. After a compaction it begins anew."""
     if not chain or chain[0].is_boundary or chain[0].parent is None:
@@ -185,14 +178,13 @@ def _warnings(nodes: list[Node], chain: list[Node], sent: SentConversation) -> t
 def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
     message = value.get("message")
     reply = message.get("id") if value["type"] == "assistant" and isinstance(message, dict) else None
-    parent = value.get("parentUuid")
     is_boundary = value.get("subtype") == "compact_boundary"
     answers = tuple(dict.fromkeys(block.answers for block in blocks if block.answers))
     is_said = value["type"] == "user" and value.get("isMeta") is True and not answers
     return Node(
         record,
         value["uuid"],
-        parent if isinstance(parent, str) else None,
+        links.named(value.get("parentUuid")),
         value["type"],
         str(value.get("timestamp") or ""),
         is_sidechain=value.get("isSidechain") is True,

@@ -20,7 +20,7 @@ LINKS: Final = ("parentUuid", "leafUuid", "sourceToolAssistantUUID", "logicalPar
 
 
 class Links(msgspec.Struct):
-    """What one record is called, and the records that it names. A value that is no text names nothing."""
+    """What one record is called, and the records that it names."""
 
     uuid: str | None = None
     type: str | None = None
@@ -96,6 +96,11 @@ def _piece(head: str, tail: str, above: _Parents) -> list[str]:
     return uuids[::-1]
 
 
+def named(link: Any) -> str | None:
+    """The uuid that a link names. A value that is no text names a record that is in no file."""
+    return link if link is None or isinstance(link, str) else f"{json_text.dump_compact(link)} (not a string)"
+
+
 def read_links(source: Source) -> dict[int, Links]:
     """The links of every record that is an object, by its number."""
     return {record: found for record in range(len(source.spans)) if (found := _links(source, record))}
@@ -110,7 +115,8 @@ def _links(source: Source, record: int) -> Links | None:
         value = json_text.parse(source.raw(record))
         if not isinstance(value, dict):
             return None
-        return Links(**{key: value[key] for key in ("uuid", "type", *LINKS) if isinstance(value.get(key), str)})
+        own = {key: value[key] for key in ("uuid", "type") if isinstance(value.get(key), str)}
+        return Links(**own, **{key: named(value.get(key)) for key in LINKS})
 
 
 def _surviving(uuid: str, parents: _Parents) -> str | None:

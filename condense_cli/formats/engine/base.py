@@ -148,6 +148,17 @@ FileRule = Callable[[Transcript], Iterator[FileFault]]
 Sizes = Callable[[Transcript], dict[str, int]]
 
 
+def messages_understood(lacking: Callable[[Any], str]) -> FileRule:
+    """The rule that every record that may be a message is read; `lacking` names what one that is not lacks."""
+
+    def unread(transcript: Transcript) -> Iterator[FileFault]:
+        for record, value in records_of(transcript.source) if transcript.unknown else ():
+            if lacks := lacking(value):
+                yield FileFault("messages_understood", record, f"what may be a message is not read without {lacks}")
+
+    return unread
+
+
 def sizes_unknown(transcript: Transcript) -> dict[str, int]:
     return {}
 

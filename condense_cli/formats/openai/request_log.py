@@ -6,6 +6,7 @@ condensed messages would mean for the requests before nobody can say.
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from ...core import json_text
 from ...core.transcript import Transcript
 from ...errors import UnknownFormatError
-from ..engine.base import Evidence, Format
+from ..engine.base import Evidence, FileFault, Format
 from ..engine.container import Document, with_beside_of, with_records_at
 from . import chat
 
@@ -41,6 +42,16 @@ def _answer(value: Any) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
+def _lacking(value: Any) -> str:
+    """Name a call, or an answer, without what its kind needs; empty for one that is whole, or tells of an error."""
+    if not isinstance(value, dict) or _messages(value) is not None or _answer(value) is not None:
+        return ""
+    response = value.get("response")
+    if value.get("error") or (isinstance(response, dict) and response.get("error")):
+        return ""
+    return f"{value.get('type')} without {'messages' if value.get('type') == 'request' else 'an answer'}"
+
+
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     asked = [record for record, value in enumerate(records) if _messages(value)]
@@ -57,11 +68,14 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     listed = replace(conversation, source=replace(conversation.source, beside=0))
     transcript = chat.read(listed, iter(messages))
     tools, model = request.get("tools"), request.get("model")
+    # What comes before the last request is in it.
+    unknown = Tally(filter(None, map(_lacking, records[last + 1 :])))
     return replace(
         transcript,
         format="request-log",
         model=model if isinstance(model, str) else None,
         envelope=json_text.dump_compact(tools) if tools else "",
+        unknown=tuple(unknown.items()),
         warnings=_warnings([_messages(records[record]) or [] for record in asked]),
     )
 
@@ -72,11 +86,18 @@ def _warnings(requests: list[list[Any]]) -> tuple[str, ...]:
     return (f"Requests of other conversations are ignored ({others}).",) if others else ()
 
 
+def _ending_understood(transcript: Transcript) -> Iterator[FileFault]:
+    for name, number in transcript.unknown:
+        last = len(transcript.source.spans) - 1
+        yield FileFault("messages_understood", last, f"what follows the last request is not read: {number} {name}")
+
+
 FORMAT = Format(
     "request-log",
     chat.FORMAT.family,
     "Logs of chat-completions requests and answers, read-only",
     evidence,
     read,
+    rules=(_ending_understood,),
     is_writable=False,
 )

@@ -11,6 +11,8 @@ from claude_tree import GO, answer, boundary, record, reply, said, summary, uuid
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.errors import UnknownFormatError
+from condense_cli.report.lists.validation import check
 
 
 def turns(transcript: Transcript) -> list[list[str]]:
@@ -98,12 +100,23 @@ def test_a_missing_parent_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "said_of_it"), [("type", "None"), ("message", "user without message"), ("uuid", "user")]
+    ("key", "said_of_it"),
+    [
+        ("type", "None without a known type"),
+        ("message", "user without message"),
+        ("uuid", "user without uuid"),
+        ("parentUuid", "user without parentUuid"),
+    ],
 )
 def test_records_that_lack_what_they_need_are_counted(key: str, said_of_it: str) -> None:
     odd = {name: value for name, value in said(3, 2, "And now?").items() if name != key}
     transcript = session(GO, reply(2, 1, "m2", text("Looking.")), odd)
     assert transcript.unknown == ((f"record {said_of_it}", 1),)
+    assert transcript.warnings[-1] == f"1 record cannot be understood and will not be changed: record {said_of_it}."
+    (fault,) = check(transcript, source="file").faults
+    assert (fault.rule, fault.line, fault.api) == ("messages_understood", 3, False)
+    with pytest.raises(UnknownFormatError, match=f"most of its records cannot be understood: record {said_of_it}"):
+        session(GO, *[odd] * 4)
 
 
 def test_calls_and_results_that_are_left_out_are_told() -> None:

@@ -69,6 +69,12 @@ def test_a_circle_of_records_that_go_ends() -> None:
 def test_odd_records_have_links_too() -> None:
     odd = {**line("d", "c"), "leafUuid": 7}
     assert edits((*CHAIN[:3], odd), "c") == {"d": {("parentUuid",): '"b"'}}
+
+
+# The conversation began in the middle of another before, and still does.
+def test_what_follows_a_record_without_a_known_parent_has_none_either() -> None:
+    odd = line("c", None) | {"parentUuid": [7]}
+    assert edits((*CHAIN[:2], odd, CHAIN[3]), "c") == {"d": {("parentUuid",): '"[7] (not a string)"'}}
     gone = {**line("c", "b"), "leafUuid": 7}
     assert edits((*CHAIN[:2], gone, CHAIN[3]), "c") == {"d": {("parentUuid",): '"b"'}}
     kept = {**boundary(preservedMessages={"anchorUuid": "c", "uuids": []}), "leafUuid": 7}
