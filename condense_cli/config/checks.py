@@ -18,10 +18,8 @@ from .models import (
     NOT_IN_FILES,
     Configuration,
     ContentOperation,
-    ContentTypeOperations,
     ExtractConfig,
     IndividualConfig,
-    PartialOperations,
     PassConfig,
     Predicates,
 )
@@ -33,7 +31,6 @@ Problem = tuple[tuple[str | int, ...], str, str]
 _OF_PROFILES = frozenset({"profile", "api_profile"})
 _TAG = lazy_pattern(r"[A-Za-z_][\w.:-]*")
 _TEXT = ("message_text", "assistant_reasoning", "user_messages")
-CONTENT_TYPES = (*_TEXT, "tool_parameters", "tool_results")
 _PHASES = ("lossless_phase", "selection_phase", "lossy_phase", "llm_phase", "fallback_phase")
 _USUAL = (
     ("truncation", "preserve_recent_count", 1, 20),
@@ -76,7 +73,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         if config.id in seen:
             yield (*path, "id"), f"the id {quoted(config.id)} is used by an earlier pass", "Give each pass its own id."
         seen.add(config.id)
-        yield from _selection(config, (*path, "selection"))
+        yield from _predicates(config.selection, (*path, "selection"))
         yield from _mode(config, path)
         yield from _execution(config, (*path, "execution"))
 
@@ -133,22 +130,6 @@ def section_warnings(configuration: Configuration) -> list[str]:
     return found
 
 
-def _selection(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    selection = config.selection
-    match selection.type:
-        case "preserve_recent":
-            if selection.keep_recent_count is None:
-                yield path, "preserve_recent needs keep_recent_count", ""
-        case "preserve_percent":
-            if selection.keep_percentage is None:
-                yield path, "preserve_percent needs keep_percentage", ""
-        case "custom":
-            pass
-        case other:
-            assert_never(other)
-    yield from _predicates(selection, path)
-
-
 def _execution(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
     match config.execution.type:
         case "conditional":
@@ -200,29 +181,8 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
         case "individual":
             if config.individual_config is None:
                 yield path, "an individual pass needs individual_config", ""
-            else:
-                yield from _individual(config.individual_config, (*path, "individual_config"))
         case other:
             assert_never(other)
-
-
-def _individual(config: IndividualConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    yield from _operations(config.defaults, (*path, "defaults"))
-    for index, override in enumerate(config.overrides):
-        yield from _operations(override.operations, (*path, "overrides", index, "operations"))
-
-
-def _operations(
-    operations: ContentTypeOperations | PartialOperations, path: tuple[str | int, ...]
-) -> Iterator[Problem]:
-    for content_type in CONTENT_TYPES:
-        operation = getattr(operations, content_type)
-        if not isinstance(operation, ContentOperation) or operation.operation != "truncate":
-            continue
-        limits = operation.params.truncate if operation.params else None
-        if limits is None or (limits.max_lines is None and limits.max_chars is None):
-            hint = "Add `params: {truncate: {max_lines: N}}`."
-            yield (*path, content_type), "truncate needs max_lines or max_chars", hint
 
 
 def profiles_named(configuration: Configuration | Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
