@@ -120,7 +120,8 @@ def _suppresses_text(config: IndividualConfig) -> bool:
 def target_warnings(configuration: Configuration) -> list[str]:
     """What of a file alone is not enough for its target; as a project's file it may have the passes of a preset."""
     has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
-    if not has_target or configuration.provider != "smart" or configuration.passes or has_phases(configuration):
+    is_smart = configuration.provider in (None, "smart")
+    if not has_target or not is_smart or configuration.passes or has_phases(configuration):
         return []
     return ["There is a target but no pass works toward it; name a preset or add such a pass."]
 

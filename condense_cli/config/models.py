@@ -316,7 +316,8 @@ class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
     `keep` are selectors of what nothing touches, `cut` of what is cut before the passes begin.
-    `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
+    `profile` names the access to a model for passes that name none of their own. Without a `provider` the registry's
+    active one runs, which is smart unless somebody set another. Provider smart works with `passes`
     or with phases; where one phase is given, the others have their defaults. `no_larger_than` is accepted from
     earlier versions, and has no effect. `provider_config` are the settings of a
     provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
@@ -326,7 +327,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
     name: str = ""
     description: str = ""
-    provider: str = "smart"
+    provider: str | None = None
     profile: str | None = None
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
