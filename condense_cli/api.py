@@ -41,7 +41,7 @@ from .passes.summaries import Summarizer
 from .plugins import Installed
 from .providers.manager import Sizing
 from .providers.proven import REPORT, checked, condensed
-from .providers.registry import Registry
+from .providers.registry import DEFAULT, Registry
 from .providers.window import WindowFlags, window_of
 from .report.costs.usage import beside_messages
 from .rules.validity import validate
@@ -156,7 +156,8 @@ def condense(
     counts with OpenAI's own tokenizer. `model` is the model that will continue the conversation, where that is not the
     recorded one. `slim` leaves out of the file, on top,
     what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
-    receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
+    receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are, of which the
+    active one runs where the configuration names none.
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
     the place of both. A result that would not read back is an error, unless nothing `proves` it: then `dump` raises.
@@ -170,7 +171,9 @@ def condense(
     BrokenOutputError; an error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
-    configuration = configuration_from(configuration, preset)
+    installed = Installed()
+    registry = registry or Registry(installed=installed)
+    configuration = configuration_from(configuration, preset, registry)
     dollars = (max_cost, max_cost_per_conversation, max_cost_per_day)
     calls = calls_of(profile, allow_calls, *dollars, max_summary_tokens, redact, summarizer)
     assert not isinstance(target_tokens, str)  # Of 60k the decorator makes a number.
@@ -180,8 +183,6 @@ def condense(
         transcript = transcript.continued_by(model)
     counter = _counter(counter or configuration.counter, transcript)
     factor = factor or factor_of(transcript, counter)
-    installed = Installed()
-    registry = registry or Registry(installed=installed)
     context = Context(
         count=counter,
         summarizer=summarizer or Offline(counter),
@@ -210,8 +211,15 @@ def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
     return given if isinstance(given, Counter) else Counter.of(transcript, given)
 
 
-def configuration_from(given: Configuration | Mapping[str, Any] | None, preset: str | None) -> Configuration:
-    """The configuration that was given, or that of a preset. Raises ConfigurationError, UsageError."""
+def configuration_from(
+    given: Configuration | Mapping[str, Any] | None, preset: str | None, registry: Registry | None = None
+) -> Configuration:
+    """The configuration that was given, or that of a preset, or the defaults of the registry's active provider.
+
+    Raises ConfigurationError, UsageError.
+    """
+    if given is None and preset is None and registry is not None and registry.active != DEFAULT:
+        return registry.get().default_configuration()
     if given is None:
         return load_preset(preset or DEFAULT_PRESET)
     if preset is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -16,16 +16,19 @@ from ..core.selectors import SelectorError, parse_selector
 from .models import (
     CUT,
     NOT_IN_FILES,
+    Condition,
     Configuration,
     ContentOperation,
-    ContentTypeOperations,
     ExtractConfig,
     IndividualConfig,
-    PartialOperations,
     PassConfig,
     Predicates,
+    Selection,
+    SummarizeParams,
+    TruncationConfig,
 )
-from .phases import SelectionPhase
+from .phases import LlmPhase, LossyPhase, SelectionPhase
+from .positions import KeyPath, spelled
 
 Problem = tuple[tuple[str | int, ...], str, str]
 """Path of the key, what is wrong, what to do."""
@@ -33,18 +36,21 @@ Problem = tuple[tuple[str | int, ...], str, str]
 _OF_PROFILES = frozenset({"profile", "api_profile"})
 _TAG = lazy_pattern(r"[A-Za-z_][\w.:-]*")
 _TEXT = ("message_text", "assistant_reasoning", "user_messages")
-CONTENT_TYPES = (*_TEXT, "tool_parameters", "tool_results")
 _PHASES = ("lossless_phase", "selection_phase", "lossy_phase", "llm_phase", "fallback_phase")
-_USUAL = (
-    ("truncation", "preserve_recent_count", 1, 20),
-    ("truncation", "max_tool_result_lines", 1, 50),
-    ("truncation", "max_tool_param_chars", 50, 500),
-    ("selection_phase", "preserve_recent_count", 1, 20),
-    ("lossy_phase", "target_reduction_percent", 10, 90),
-    ("llm_phase", "max_parallel_calls", 1, 10),
-    ("llm_phase", "summary_max_tokens", 50, 500),
-)
-"""Values that are sensible for most conversations. What lies outside works, and is told."""
+USUAL: Final[dict[type[Struct], dict[str, tuple[int, int]]]] = {
+    Selection: {"keep_recent_count": (0, 100)},
+    Condition: {"token_threshold": (1_000, 200_000)},
+    SummarizeParams: {"max_tokens": (50, 500)},
+    TruncationConfig: {
+        "preserve_recent_count": (1, 20),
+        "max_tool_result_lines": (1, 50),
+        "max_tool_param_chars": (50, 500),
+    },
+    SelectionPhase: {"preserve_recent_count": (1, 20)},
+    LossyPhase: {"target_reduction_percent": (10, 90)},
+    LlmPhase: {"max_parallel_calls": (1, 10), "summary_max_tokens": (50, 500)},
+}
+"""Values that are sensible for most conversations. What lies outside works, and is told; an editor marks it."""
 
 
 def problems(configuration: Configuration) -> Iterator[Problem]:
@@ -76,7 +82,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         if config.id in seen:
             yield (*path, "id"), f"the id {quoted(config.id)} is used by an earlier pass", "Give each pass its own id."
         seen.add(config.id)
-        yield from _selection(config, (*path, "selection"))
+        yield from _predicates(config.selection, (*path, "selection"))
         yield from _mode(config, path)
         yield from _execution(config, (*path, "execution"))
 
@@ -86,7 +92,7 @@ def has_phases(configuration: Configuration) -> bool:
 
 
 def warnings(configuration: Configuration) -> list[str]:
-    """What is allowed and probably not wanted."""
+    """What is allowed and probably not wanted, of the passes as they run."""
     found = []
     prelude = configuration.lossless_prelude
     if prelude.enabled and prelude.keep == "earliest":
@@ -102,7 +108,7 @@ def warnings(configuration: Configuration) -> list[str]:
     ]
     if configuration.no_larger_than:
         found.append("no_larger_than has no effect any more. Name a target, or leave it out.")
-    return found + section_warnings(configuration)
+    return found
 
 
 def _suppresses_text(config: IndividualConfig) -> bool:
@@ -114,18 +120,22 @@ def _suppresses_text(config: IndividualConfig) -> bool:
 def target_warnings(configuration: Configuration) -> list[str]:
     """What of a file alone is not enough for its target; as a project's file it may have the passes of a preset."""
     has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
-    if not has_target or configuration.provider != "smart" or configuration.passes or has_phases(configuration):
+    is_smart = configuration.provider in (None, "smart")
+    if not has_target or not is_smart or configuration.passes or has_phases(configuration):
         return []
     return ["There is a target but no pass works toward it; name a preset or add such a pass."]
 
 
-def section_warnings(configuration: Configuration) -> list[str]:
-    """What of this is about the sections of providers and the phases, which the passes made of them do not show."""
+def value_warnings(configuration: Configuration) -> list[str]:
+    """What of this is about the values that are given, which the passes made of them, or flags, may change."""
     found = []
-    for section, key, least, most in _USUAL:
-        value = getattr(getattr(configuration, section), key, None)
-        if value is not None and not least <= value <= most:
-            found.append(f"{section}.{key} is {value:g}; {least} to {most} is usual.")
+    for path, part in _structs(configuration, ()):
+        for key, (least, most) in USUAL.get(type(part), {}).items():
+            value = getattr(part, key)
+            if value is not None and not least <= value <= most:
+                shown = f"{value:,}" if isinstance(value, int) else f"{value:g}"
+                usual = f"{least:,} to {most:,} is usual"
+                found.append(f"{spelled((*path, key))} is {shown}; {usual}. Change it unless you mean it.")
     reasoning = configuration.lossy_phase and configuration.lossy_phase.assistant_reasoning
     selection = configuration.selection_phase or SelectionPhase()
     if reasoning and reasoning.strategy != "keep" and selection.preserve_assistant_text:
@@ -133,20 +143,15 @@ def section_warnings(configuration: Configuration) -> list[str]:
     return found
 
 
-def _selection(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    selection = config.selection
-    match selection.type:
-        case "preserve_recent":
-            if selection.keep_recent_count is None:
-                yield path, "preserve_recent needs keep_recent_count", ""
-        case "preserve_percent":
-            if selection.keep_percentage is None:
-                yield path, "preserve_percent needs keep_percentage", ""
-        case "custom":
-            pass
-        case other:
-            assert_never(other)
-    yield from _predicates(selection, path)
+def limit_to_usual(definitions: dict[str, Any]) -> None:
+    """Give the numbers in the definitions of a JSON Schema the usual ranges."""
+    for kind, ranges in USUAL.items():
+        for key, (least, most) in ranges.items() if kind.__name__ in definitions else ():
+            found = definitions[kind.__name__]["properties"][key]
+            number = found["anyOf"][0] if "anyOf" in found else found
+            for bound in ("exclusiveMinimum", "exclusiveMaximum"):
+                number.pop(bound, None)
+            number |= {"minimum": least, "maximum": most}
 
 
 def _execution(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
@@ -200,34 +205,24 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
         case "individual":
             if config.individual_config is None:
                 yield path, "an individual pass needs individual_config", ""
-            else:
-                yield from _individual(config.individual_config, (*path, "individual_config"))
         case other:
             assert_never(other)
-
-
-def _individual(config: IndividualConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    yield from _operations(config.defaults, (*path, "defaults"))
-    for index, override in enumerate(config.overrides):
-        yield from _operations(override.operations, (*path, "overrides", index, "operations"))
-
-
-def _operations(
-    operations: ContentTypeOperations | PartialOperations, path: tuple[str | int, ...]
-) -> Iterator[Problem]:
-    for content_type in CONTENT_TYPES:
-        operation = getattr(operations, content_type)
-        if not isinstance(operation, ContentOperation) or operation.operation != "truncate":
-            continue
-        limits = operation.params.truncate if operation.params else None
-        if limits is None or (limits.max_lines is None and limits.max_chars is None):
-            hint = "Add `params: {truncate: {max_lines: N}}`."
-            yield (*path, content_type), "truncate needs max_lines or max_chars", hint
 
 
 def profiles_named(configuration: Configuration | Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Each name with the path of its key, also in the plain values of a file that has mistakes."""
     yield from _named(configuration, ())
+
+
+def _structs(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Struct]]:
+    """Every part of a configuration with its path."""
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _structs(item, (*path, index))
+    elif isinstance(value, Struct):
+        yield path, value
+        for name in value.__struct_fields__:
+            yield from _structs(getattr(value, name), (*path, name))
 
 
 def _named(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:

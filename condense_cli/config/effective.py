@@ -90,11 +90,6 @@ def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
         yield path, value
 
 
-def spelled(path: KeyPath) -> str:
-    """The path as errors spell it: passes[0].selection.type."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
 def _plain(value: Any, *, brief: bool = False) -> Any:
     """Mappings, lists and scalars; what an override leaves open is left out, and if `brief`, every empty default."""
     if isinstance(value, msgspec.Struct):

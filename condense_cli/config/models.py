@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import force_setattr, replace
 
 from ..core.factor import CountName
 from ..core.tokens import BUILT_IN, CounterName
@@ -44,11 +45,23 @@ class OperationParams(_Base, frozen=True, kw_only=True):
 
 
 class ContentOperation(_Base, frozen=True, kw_only=True):
-    """What happens to one content type; blocks of fewer than `min_tokens` tokens stay."""
+    """What happens to one content type; blocks of fewer than `min_tokens` tokens stay.
+
+    `truncate` without a limit cuts to 10 lines and 500 characters.
+    """
 
     operation: Literal["keep", "suppress", "truncate", "summarize"] = "keep"
     params: OperationParams | None = None
     min_tokens: Count = 0
+
+    def __post_init__(self) -> None:
+        if self.operation != "truncate":
+            return
+        params = self.params or OperationParams()
+        limits = params.truncate or TruncateParams()
+        if limits.max_lines is None and limits.max_chars is None:
+            limits = replace(limits, max_lines=10, max_chars=500)
+            force_setattr(self, "params", replace(params, truncate=limits))
 
 
 class ImageOperation(_Base, frozen=True, kw_only=True):
@@ -190,13 +203,20 @@ class ExtractConfig(_Base, frozen=True, kw_only=True):
 class Selection(Predicates, frozen=True, kw_only=True):
     """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down.
 
-    `selector` is the name of one that an installed package brings; it narrows the selection down as predicates do.
+    Without a number `preserve_recent` keeps 5 turns, and `preserve_percent` 50 percent. `selector` is the name of one
+    that an installed package brings; it narrows the selection down as predicates do.
     """
 
     type: Literal["preserve_recent", "preserve_percent", "custom"]
     keep_recent_count: Count | None = None
     keep_percentage: Annotated[float, Meta(ge=0, le=100)] | None = None
     selector: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.type == "preserve_recent" and self.keep_recent_count is None:
+            force_setattr(self, "keep_recent_count", 5)
+        elif self.type == "preserve_percent" and self.keep_percentage is None:
+            force_setattr(self, "keep_percentage", 50.0)
 
 
 class Condition(_Base, frozen=True, kw_only=True):
@@ -296,7 +316,8 @@ class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
     `keep` are selectors of what nothing touches, `cut` of what is cut before the passes begin.
-    `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
+    `profile` names the access to a model for passes that name none of their own. Without a `provider` the registry's
+    active one runs, which is smart unless somebody set another. Provider smart works with `passes`
     or with phases; where one phase is given, the others have their defaults. `no_larger_than` is accepted from
     earlier versions, and has no effect. `provider_config` are the settings of a
     provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
@@ -306,7 +327,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
     name: str = ""
     description: str = ""
-    provider: str = "smart"
+    provider: str | None = None
     profile: str | None = None
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None

@@ -53,6 +53,11 @@ class Positions(Struct, frozen=True):
         return text.removeprefix(".")
 
 
+def spelled(path: KeyPath) -> str:
+    """The path as errors spell it: passes[0].selection.type."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
 def value_at(value: Any, path: KeyPath) -> Any:
     """The value at a path of plain values; None where there is none."""
     for step in path:

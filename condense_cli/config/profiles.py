@@ -16,6 +16,8 @@ Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Tokens = Annotated[int, Meta(ge=1, le=100_000_000)]
 
 OFFLINE: Final = "offline"
+DEFAULT: Final = "default"
+"""The name of a profile that stands for the configured one, or `offline` where none is; unless the user defines it."""
 INSTALLED: Final = "installed"
 """The api of a profile whose summaries an installed package writes."""
 
@@ -118,8 +120,10 @@ class Access(Struct, frozen=True):
 
 BUILT_IN: Final = {
     OFFLINE: Profile(api=OFFLINE),
+    DEFAULT: Profile(api=OFFLINE),
     "claude-haiku-4-5": Profile(api="anthropic", model="claude-haiku-4-5"),
     "claude-haiku-5-5": Profile(api="anthropic", model="claude-haiku-5-5", reasoning_tokens=4_096),
+    "claude-haiku": Profile(api="anthropic", model="claude-haiku-5-5", reasoning_tokens=4_096),
     "claude-sonnet-5": Profile(api="anthropic", model="claude-sonnet-5", reasoning_tokens=4_096),
     "claude-opus-5": Profile(api="anthropic", model="claude-opus-5", reasoning_tokens=4_096),
     "gpt-4o-mini": Profile(api="openai", model="gpt-4o-mini"),

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class ProviderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`priority` orders lists, the highest first, and decides who stands in for a default that is not enabled.
+    """`priority` orders lists, the highest first, and decides who stands in for an active one that is not enabled.
 
     `config` are settings of the provider, each for configurations that do not give it.
     """

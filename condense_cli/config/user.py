@@ -21,7 +21,7 @@ from ..errors import ConfigurationError
 from .files import user_configuration_path
 from .limits import DOLLARS, Limits, fault_of
 from .models import FileConfiguration
-from .profiles import BUILT_IN, INSTALLED, OFFLINE, Profile
+from .profiles import BUILT_IN, DEFAULT, INSTALLED, OFFLINE, Profile
 from .provider_settings import ProviderSettings
 from .variables import LIMITS
 
@@ -42,13 +42,21 @@ class KnownProfile(Struct, frozen=True):
 
 
 class UserConfiguration(Struct, frozen=True):
-    """`profile` is the main one, used where a pass names none; `profiles` are the user's own and the built-in ones."""
+    """`profile` is the main one, used where a pass names none; `profiles` are the user's own and the built-in ones.
+
+    `default` among them is the main one, or offline where there is none; unless the user defined one of that name.
+    """
 
     profile: str | None = None
     allow_calls: bool = False
     profiles: dict[str, KnownProfile] = field(default_factory=lambda: _built_in())
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
     limits: Limits = Limits()
+
+    def is_placeholder(self, name: str) -> bool:
+        """Whether a name stands for the profile that is configured elsewhere."""
+        known = self.profiles.get(DEFAULT)
+        return name == DEFAULT and (known is None or known.origin is None)
 
 
 class OwnFile(FileConfiguration, frozen=True, kw_only=True):
@@ -100,9 +108,13 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
         profiles[spelled] = KnownProfile(profile, f"{name}:{positions.marks.get(path, (1, 1))[0]}")
     if file.profile is not None and file.profile not in profiles:
         raise unknown_profile(file.profile, profiles, positions)
+    main = file.profile
+    if profiles[DEFAULT].origin is None:
+        main = None if main == DEFAULT else main
+        profiles[DEFAULT] = KnownProfile(profiles[main or OFFLINE].profile)
     providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
     limits = Limits(**{key: getattr(file, key) for key in LIMITS})
-    return UserConfiguration(file.profile, file.allow_calls, profiles, providers, limits)
+    return UserConfiguration(main, file.allow_calls, profiles, providers, limits)
 
 
 def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:

@@ -98,7 +98,9 @@ class CondensationManager:
         dollars = (max_cost, max_cost_per_conversation, max_cost_per_day)
         calls_of(profile, allow_calls, *dollars, max_summary_tokens, redact, summarizer)
         self.registry = registry or Registry(installed=Installed())
-        self._configuration = api.configuration_from(configuration, preset)
+        given = api.configuration_from(configuration, preset, self.registry)
+        self._configuration = replace(given, provider=provider or given.provider)
+        self.registry.get(self._configuration.provider)
         self._condense = partial(
             api.condense,
             profile=profile,
@@ -113,7 +115,6 @@ class CondensationManager:
         )
         self._model, self._format = model, format
         self._asked = WindowFlags(window=context_window)
-        self._configuration = self._with(provider)
 
     def list_providers(self) -> list[Registered]:
         """Every provider there is, the highest priority first."""
@@ -141,7 +142,8 @@ class CondensationManager:
         count = Counter.of(transcript)
         factor = factor_of(transcript, count)
         counted = factor.shown(count.transcript(transcript))
-        configuration = self._with(provider)
+        provider = self.registry.get(provider or self._configuration.provider).id
+        configuration = replace(self._configuration, provider=provider)
         window = window_of(transcript.model, configuration, UserConfiguration(), self._asked)
         used = tokens if tokens is not None else tokens_of(usage) if usage is not None else counted
         beside = (max(0, used - counted), _ESTIMATED if used == counted else _REPORTED)
@@ -154,18 +156,13 @@ class CondensationManager:
             result.shown_before,
             result.shown_after,
             result.cost,
-            result.error or _refused(result, configuration.provider),
+            result.error or _refused(result, provider),
             result,
         )
 
     def _read(self, messages: Any) -> Transcript:
         transcript = api.loads(messages, format=self._format)
         return transcript.continued_by(self._model)
-
-    def _with(self, provider: str | None) -> Configuration:
-        """The configuration, with that provider in the place of its own. Raises ConfigurationError."""
-        provider = self.registry.get(provider or self._configuration.provider).id
-        return replace(self._configuration, provider=provider)
 
 
 def _refused(result: Condensation, provider: str) -> RunError | None:

@@ -36,7 +36,7 @@ class AccessChoice(Struct, frozen=True):
     @property
     def is_offline(self) -> bool:
         if self.access is not None:
-            return self.access.name == OFFLINE
+            return self.access.profile.api == OFFLINE
         return self.failure is not None and self.failure.reason is Cause.NO_CONSENT
 
 
@@ -56,7 +56,8 @@ def choose(
     """
     if permission.profile is not None:
         return _first_usable([permission.profile], user, environment, is_planned)
-    named = list(dict.fromkeys(name for name in (dedicated, main, user.profile) if name is not None))
+    names = (name for name in (dedicated, main, user.profile) if name is not None and not user.is_placeholder(name))
+    named = list(dict.fromkeys(names))
     if not named or named[0] == OFFLINE:
         return AccessChoice(Access(OFFLINE, user.profiles[OFFLINE].profile))
     if not (permission.allow_calls or user.allow_calls):

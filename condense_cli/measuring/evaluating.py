@@ -21,6 +21,7 @@ from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Message, Transcript
 from ..errors import CondenseError, UsageError
 from ..passes.summaries import Summarizer
+from ..providers.registry import Registry
 from ..quality.baselines import BASELINES
 from ..quality.cases import SMALLEST, Case, Way
 from ..quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
@@ -68,6 +69,7 @@ def configured(
     name: str,
     configuration: Configuration,
     writing: Callable[[Case], AbstractContextManager[Summarizer | None]] = lambda case: nullcontext(),
+    registry: Registry | None = None,
 ) -> Way:
     """A configuration as a way to condense. `writing` opens what writes the summaries of one case; none: offline."""
 
@@ -80,6 +82,7 @@ def configured(
                 counter=case.count,
                 factor=factor,
                 summarizer=summarizer,
+                registry=registry,
                 proves=False,
             ).transcript.messages
 
@@ -150,13 +153,14 @@ def kept_here(
     *,
     count: Counter | None = None,
     target: float | None = None,
+    registry: Registry | None = None,
 ) -> tuple[KeptFigures | None, str]:
     """How much configurations keep of what later work needs, on this transcript; or None, and why not.
 
     They run as they are, or down to a target, which is a share of the tokens: of those before each cut.
     """
     count = count or Counter.of(transcript)
-    ways = [configured(name, configuration) for name, configuration in configurations]
+    ways = [configured(name, configuration, registry=registry) for name, configuration in configurations]
     budgets: tuple[float, ...] = ()
     if target is None:
         ways = [replace(way, to_target=None) for way in ways]

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.checks import Problem, has_phases, section_warnings
+from ..config.checks import Problem, has_phases, limit_to_usual, value_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.positions import Positions
@@ -141,7 +141,10 @@ class Provider(Generic[S]):
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the settings."""
-        return msgspec.json.schema(self.settings)
+        schema = msgspec.json.schema(self.settings)
+        if self.section != OWN_SECTION:  # A package may call its structs what we call ours.
+            limit_to_usual(schema["$defs"])
+        return schema
 
     def validate_config(self, configuration: Configuration, positions: Positions | None = None) -> S:
         """The checked settings; `positions` are those of the configuration's file. Raises ConfigurationError."""
@@ -157,7 +160,7 @@ class Provider(Generic[S]):
 
     def warnings(self, configuration: Configuration) -> list[str]:
         """What is allowed and probably not wanted."""
-        found = section_warnings(configuration)
+        found = value_warnings(configuration)
         if not self.runs_passes:
             given = {"passes": configuration.passes, "phases": has_phases(configuration)}
             found += [

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.loading import as_typed
 from ..config.models import Configuration
@@ -27,10 +28,11 @@ BUILT_IN: Final[tuple[AnyProvider, ...]] = (
 )
 DEFAULT: Final = smart.PROVIDER.id
 _BUILT_IN: Final = "built in"
+_REGISTERED: Final = "registered"
 
 
 class Registered(Struct, frozen=True):
-    """A provider, where it is from ("built in", or a package with its version), and what the user says about it."""
+    """A provider, what the user says about it, and its origin: "built in", "registered", or a package."""
 
     provider: AnyProvider
     origin: str
@@ -38,32 +40,58 @@ class Registered(Struct, frozen=True):
 
 
 class Registry:
-    """The providers of a process or of a test, with what is given for them. Nothing in it is shared.
-
-    `default` is the provider of a configuration that names none; where it is not enabled, the enabled one of the
-    highest priority stands in.
-    """
+    """The providers of a process or of a test, with what is given for them. Nothing in it is shared."""
 
     def __init__(
         self,
         settings: Mapping[str, ProviderSettings] | None = None,
         *,
-        default: str = DEFAULT,
+        active: str = DEFAULT,
         installed: InstalledProviders | None = None,
     ) -> None:
         self.given = dict(settings or {})
-        self._default = default
+        self._active = DEFAULT
         self._installed = installed or NothingInstalled()
         self._table = {provider.id: provider for provider in BUILT_IN}
         self._origins = dict.fromkeys(self._table, _BUILT_IN)
+        self._unregistered: set[str] = set()
         self._warnings: dict[str, str] = {}
+        if active != DEFAULT:  # That may be switched off, and something stands in for it.
+            self.active = active
 
     @property
-    def default(self) -> str:
-        if self.settings(self._default).enabled:
-            return self._default
+    def active(self) -> str:
+        """The provider of a configuration that names none.
+
+        For one that is switched off or gone, the enabled one of the highest priority stands in.
+        """
+        if self._lookup(self._active) is not None and self.settings(self._active).enabled:
+            return self._active
         enabled = [entry for entry in self.all() if entry.settings.enabled]
-        return enabled[0].provider.id if enabled else self._default
+        return enabled[0].provider.id if enabled else self._active
+
+    @active.setter
+    def active(self, provider_id: str) -> None:
+        """Raises ConfigurationError for a provider that is not there or is switched off."""
+        self._active = self.get(provider_id).id
+
+    def register(self, provider: AnyProvider | type[AnyProvider]) -> None:
+        """Add a provider, or one of a class, by its id. Raises ConfigurationError if it is none, or the id is taken."""
+        provider_id = getattr(provider, "id", "")
+        made, fault = _examined(FoundPlugin(provider_id, _REGISTERED, provider), provider_id)
+        if fault:
+            raise ConfigurationError(f"This cannot be registered: {fault}.", "Give a Provider; see docs/providers.md.")
+        if self._lookup(provider_id) is not None:
+            hint = f"Give it another id, or call unregister({provider_id!r}) first."
+            raise ConfigurationError(f"There is a provider named {provider_id!r} already.", hint)
+        self._table[provider_id], self._origins[provider_id] = made, _REGISTERED
+        self._unregistered.discard(provider_id)
+
+    def unregister(self, provider_id: str) -> None:
+        """Take a provider away, whoever brought it. Raises ConfigurationError if it is not there."""
+        self.entry(provider_id)
+        del self._table[provider_id], self._origins[provider_id]
+        self._unregistered.add(provider_id)
 
     @property
     def warnings(self) -> list[str]:
@@ -84,8 +112,9 @@ class Registry:
     def settings(self, provider_id: str) -> ProviderSettings:
         return self.given.get(provider_id, ProviderSettings())
 
-    def get(self, provider_id: str, positions: Positions | None = None) -> AnyProvider:
-        """The enabled provider of a name. Raises ConfigurationError, with the position where that is given."""
+    def get(self, provider_id: str | None = None, positions: Positions | None = None) -> AnyProvider:
+        """The enabled provider of a name, or the active one. Raises ConfigurationError, with the position if given."""
+        provider_id = self.active if provider_id is None else provider_id
         provider = self._lookup(provider_id)
         if provider is None:
             raise self._unknown(provider_id, positions)
@@ -110,14 +139,16 @@ class Registry:
         return sorted(map(self.entry, self._table), key=lambda entry: -entry.settings.priority)
 
     def configured(self, configuration: Configuration) -> Configuration:
-        """The configuration with the user's settings of its provider, where it gives none itself."""
+        """The configuration with its provider, and the user's settings of that where it gives none itself."""
         provider = self.get(configuration.provider)
+        configuration = replace(configuration, provider=provider.id)
         own = self.settings(provider.id).config
         return configuration if own is None or provider.is_given(configuration) else self.filled(configuration, {})
 
     def filled(self, configuration: Configuration, given: Mapping[str, Any]) -> Configuration:
         """The configuration with all settings of its provider: those `given`, else the user's, else the defaults."""
         provider = self.get(configuration.provider)
+        configuration = replace(configuration, provider=provider.id)
         values = {**(self.settings(provider.id).config or {}), **given}
         settings = as_typed(values, provider.settings, Positions(f"providers.{provider.id}.config", is_file=False))
         return provider.with_settings(configuration, settings)
@@ -130,7 +161,7 @@ class Registry:
         return self.get(configuration.provider).in_passes(self.configured(configuration))
 
     def _lookup(self, provider_id: str) -> AnyProvider | None:
-        if provider_id not in self._table and provider_id not in self._warnings:
+        if provider_id not in self._table and provider_id not in {*self._warnings, *self._unregistered}:
             self._look_up_installed(provider_id)
         return self._table.get(provider_id)
 
@@ -151,7 +182,7 @@ class Registry:
     def _unknown(self, provider_id: str, positions: Positions | None) -> ConfigurationError:
         if provider_id in self._warnings:
             return _error(f"the provider {provider_id!r} cannot be used", self._warnings[provider_id], positions)
-        known = sorted({*self._table, *self._installed.providers()})
+        known = sorted({*self._table, *self._installed.providers()} - self._unregistered)
         near = nearest(provider_id, known)
         hint = f"{f'Did you mean {near}? ' if near else ''}Providers: {', '.join(known)}."
         return _error(f"there is no provider named {provider_id!r}", hint, positions)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..config.base import Base
 from ..config.checks import has_phases
-from ..config.models import Configuration, PassConfig, Prelude
+from ..config.models import Configuration, PartialOperations, PassConfig, Prelude, Selection
+from ..config.overrides import apply
 from ..config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 from ..config.positions import Positions
+from ..core.tokens import Counter
+from ..core.transcript import Transcript
+from ..passes.condensation import Condensation
+from ..passes.context import Context
+from ..passes.receipts import PROTECTED
+from ..passes.selection import protect, select, why_untouched
 from . import phases
 from .base import Capabilities, Provider
 
@@ -47,6 +56,11 @@ class Smart(Provider[SmartConfig]):
     def compiled(self, configuration: Configuration, settings: SmartConfig) -> Configuration:
         return phases.compiled(configuration) if has_phases(configuration) else configuration
 
+    def condense(self, transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
+        result = super().condense(transcript, configuration, context)
+        told = tuple(vain_overrides(transcript, apply(configuration, context.overrides), context.count))
+        return replace(result, warnings=(*result.warnings, *told)) if told else result
+
     def default_configuration(self) -> Configuration:
         return replace(super().default_configuration(), lossy_phase=LossyPhase())
 
@@ -58,6 +72,43 @@ class Smart(Provider[SmartConfig]):
 
     def with_settings(self, configuration: Configuration, settings: SmartConfig) -> Configuration:
         return replace(configuration, **_own(settings))
+
+
+def vain_overrides(transcript: Transcript, configuration: Configuration, count: Counter) -> Iterator[str]:
+    """A sentence for each override that would change a message all of which is protected, or preserved by its pass."""
+    passes = [
+        (config, config.individual_config.overrides)
+        for config in configuration.passes
+        if config.mode == "individual" and config.enabled and config.individual_config
+    ]
+    if not any(overrides for _, overrides in passes):
+        return
+    messages = transcript.messages
+    protection = protect(configuration, messages, count, transcript.model)
+    places = {message.index: position for position, message in enumerate(messages)}
+    length = messages[-1].index + 1 if messages else 0
+    for config, overrides in passes:
+        preserved = Selection(
+            type=config.selection.type,
+            keep_recent_count=config.selection.keep_recent_count,
+            keep_percentage=config.selection.keep_percentage,
+        )
+        selected = select(preserved, messages, count)
+        for override in overrides:
+            index = override.message_index
+            position = places.get(index + length if index < 0 else index)
+            if position is None or not _changes(override.operations):
+                continue
+            message = messages[position]
+            blocks = [block for block in message.blocks if block.content_type is not None]
+            why = [why_untouched(position, message, block, selected, protection) for block in blocks]
+            if why and PROTECTED.issuperset(why):
+                yield f"Pass {config.id} has an override for message {index}, which stays as it is: {why[0]}."
+
+
+def _changes(operations: PartialOperations) -> bool:
+    found = (getattr(operations, name) for name in operations.__struct_fields__)
+    return any(operation is not UNSET and operation.operation != "keep" for operation in found)
 
 
 def _own(values: Configuration | SmartConfig) -> dict[str, Any]:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from build import anthropic, conversation
+from build import anthropic, conversation, one_pass
+from helpers import condense
 from msgspec.structs import replace
+from provided import Mine
 
 from condense_cli import api, formats
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.models import Configuration
+from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.measuring import estimating
+from condense_cli.measuring import estimating, evaluating
 from condense_cli.money.windows import signs_of
+from condense_cli.passes.condensation import RunError
 from condense_cli.passes.context import Context
 from condense_cli.plugins import Installed
 from condense_cli.providers.registry import Registry
@@ -24,12 +32,13 @@ from condense_cli.providers.window import WindowFlags
 from condense_cli.providers.window import window_of as window_of_model
 from condense_cli.report.costs import facts as costs
 from condense_cli.report.estimate import facts as facts
+from condense_cli.report.run.facts import to_json
 
 NAMES = ["speed", "lossless"]
 
 
-def talk() -> Transcript:
-    return anthropic(*conversation(3))
+def talk(turns: int = 3) -> Transcript:
+    return anthropic(*conversation(turns))
 
 
 class Handed:
@@ -39,14 +48,15 @@ class Handed:
         self.built: dict[str, Any] = {}
         self.condensed: list[dict[str, Any]] = []
         self.priced: list[Any] = []
+        self.error: RunError | None = None
 
         def build(transcript: Transcript, condensations: Any, **options: Any) -> str:
             self.built = {"transcript": transcript, "condensations": list(condensations), **options}
             return "the estimate"
 
-        def condense(transcript: Transcript, **options: Any) -> str:
-            self.condensed.append({"transcript": transcript, **options})
-            return f"condensed with {options['preset']}"
+        def condense(transcript: Transcript, configuration: Configuration, **options: Any) -> Any:
+            self.condensed.append({"transcript": transcript, "configuration": configuration, **options})
+            return SimpleNamespace(by=configuration.name or configuration.provider, error=self.error)
 
         def of(model: str | None, when: Any, *, lives_hour: bool) -> str:
             self.priced += [model, when.tzinfo]
@@ -67,20 +77,27 @@ def test_what_an_estimate_is_built_from(asked: Handed) -> None:
     assert found == "the estimate"
     built = asked.built
     assert built["transcript"].model == "gpt-4"
-    assert built["condensations"] == [(name, f"condensed with {name}", ()) for name in NAMES]
+    assert [(name, result.by, used) for name, result, used in built["condensations"]] == [
+        (name, name, ()) for name in NAMES
+    ]
     assert (built["count"].encoding, built["count"].counter) == ("cl100k_base", "tiktoken")
     assert built["encoding"] == encoding_for("gpt-4", "tiktoken")
     assert built["overhead"] == (123, "option")
-    assert (built["source"], built["price_source"], built["warnings"]) == ("", "the prices", [])
+    assert (built["source"], built["price_source"], built["warnings"]) == ("", "the prices", ())
     assert built["kept"] is None
     assert asked.priced == ["gpt-4", UTC]
+    assert (built["target"], asked.condensed[0]["registry"]) == (None, asked.condensed[1]["registry"])
     expected = {
         "transcript": built["transcript"],
+        "target_tokens": None,
         "counter": built["count"],
         "factor": built["factor"],
+        "summarizer": None,
         "proves": False,
     }
-    assert asked.condensed == [{"preset": name, **expected} for name in NAMES]
+    for each in asked.condensed:
+        assert isinstance(each.pop("registry"), Registry)
+    assert asked.condensed == [{"configuration": load_preset(name), **expected} for name in NAMES]
 
 
 def test_without_anything_all_presets_are_estimated_as_the_transcript_says(asked: Handed) -> None:
@@ -92,21 +109,126 @@ def test_without_anything_all_presets_are_estimated_as_the_transcript_says(asked
     assert asked.built["count"].counter == "built-in"
 
 
-@pytest.mark.parametrize(("reason", "said"), [("why", ["why"]), ("", [])])
+@pytest.mark.parametrize(("reason", "said"), [("why", ("why",)), ("", ())])
 def test_with_quality_it_is_measured_here(
-    reason: str, said: list[str], asked: Handed, monkeypatch: pytest.MonkeyPatch
+    reason: str, said: tuple[str, ...], asked: Handed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Any] = []
 
-    def kept_here(transcript: Transcript, presets: Any, *, count: Counter) -> Any:
-        given.extend((transcript, [name for name, _ in presets], [each.name for _, each in presets], count))
+    def kept_here(transcript: Transcript, ways: Any, *, count: Counter, target: Any, registry: Registry) -> Any:
+        given.extend((transcript, [name for name, _ in ways], [each.name for _, each in ways], count, target, registry))
         return "kept here", reason
 
-    monkeypatch.setattr(estimating, "kept_here", kept_here)
+    monkeypatch.setattr(evaluating, "kept_here", kept_here)
     transcript = talk()
     estimating.estimate(transcript, presets=NAMES, quality=True)
-    assert given == [transcript, NAMES, NAMES, asked.built["count"]]
+    assert given == [transcript, NAMES, NAMES, asked.built["count"], None, asked.condensed[0]["registry"]]
     assert (asked.built["kept"], asked.built["warnings"]) == ("kept here", said)
+
+
+# --- As the command does ----------------------------------------------------------------------------------------------
+
+BY_A_MODEL = {
+    "passes": [
+        one_pass(individual_config={"defaults": {"tool_results": {"operation": "summarize"}}}),
+    ]
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("given", "flags"),
+    [
+        ({"presets": ["quality"], "profile": "gpt-4o-mini"}, ["quality", "--profile", "gpt-4o-mini"]),
+        ({"providers": ["truncation"], "target_tokens": "2k"}, ["--provider", "truncation", "--target-tokens", "2k"]),
+        ({"presets": ["speed"], "target_percent": "40%"}, ["speed", "--target-percent", "40"]),
+        ({"presets": ["speed", "speed"]}, ["speed"]),
+        ({}, []),
+        (
+            {"presets": ["cost"], "providers": ["native", "truncation"], "target_tokens": "2k"},
+            ["cost", "--provider", "native", "--provider", "truncation", "--target-tokens", "2k"],
+        ),
+        (
+            {"presets": ["speed"], "target_percent": 60, "quality": True},
+            ["speed", "--target-percent", "60", "--quality"],
+        ),
+        ({"presets": ["quality"], "allow_calls": True}, ["quality", "--allow-calls"]),
+        ({"presets": ["quality"], "profile": "offline"}, ["quality", "--profile", "offline"]),
+    ],
+)
+def test_an_estimate_is_that_of_the_command(given: dict[str, Any], flags: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "talk.json"
+    path.write_bytes(api.dump(talk(9)))
+    told = condense("estimate", path, *flags, "--json").json
+    found = json.loads(to_json(estimating.estimate(api.load(path), **given)))
+    if not given.keys() & {"profile", "allow_calls"}:  # The command tells that nothing permits a call, and who writes.
+        told["warnings"] = [said for said in told["warnings"] if "without a model" not in said]
+        for option in told["presets"]:
+            option["summaries"] = []
+    assert found == {**told, "input": ""}
+
+
+def test_configurations_are_estimated_by_the_name_to_show(tmp_path: Path) -> None:
+    path, config = tmp_path / "talk.json", tmp_path / "mine.json"
+    path.write_bytes(api.dump(talk(9)))
+    config.write_text(json.dumps(BY_A_MODEL))
+    mine = parse_configuration(json.dumps(BY_A_MODEL))
+    found = estimating.estimate(api.load(path), configurations={"mine": mine}, profile="gpt-4o-mini")
+    (told,) = condense("estimate", path, config, "--profile", "gpt-4o-mini", "--json").json["presets"]
+    (option,) = found.presets
+    assert json.loads(to_json(option)) == {**told, "preset": "mine"}
+    (used,) = option.summaries
+    assert (used.profile, used.planned, used.calls) == ("gpt-4o-mini", True, 9)
+
+
+def test_a_provider_that_was_registered_is_estimated_and_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry()
+    registry.register(Mine)
+    transcript = talk()
+    (option,) = estimating.estimate(transcript, providers=["mine"], registry=registry).presets
+    assert (option.preset, option.saved > 0) == ("mine", True)
+    case: Any = SimpleNamespace(before=transcript, count=Counter())
+
+    def measure(transcript: Transcript, ways: Any, **options: Any) -> Any:
+        (_, as_is) = ways[0].as_is[0]
+        assert as_is(case) != transcript.messages
+        raise UsageError("Measured.")
+
+    monkeypatch.setattr(evaluating, "_evaluate", measure)
+    with pytest.raises(UsageError, match="Measured"):
+        estimating.estimate(transcript, providers=["mine"], registry=registry, quality=True)
+
+
+def test_what_stopped_a_provider_is_a_warning(asked: Handed) -> None:
+    asked.error = RunError("speed", "ValueError", "it is late")
+    estimating.estimate(talk(), presets=NAMES)
+    assert asked.built["warnings"] == ("Provider speed failed: ValueError: it is late.",)
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ({"profile": "gpt-4o-mni"}, "There is no profile 'gpt-4o-mni'.", "Did you mean gpt-4o-mini?"),
+        ({"providers": ["nativ"]}, "There is no provider named 'nativ'.", "Did you mean native?"),
+        ({"presets": ["sped"]}, "There is no preset named 'sped'.", "speed"),
+        (
+            {"target_tokens": 9, "target_percent": 5},
+            "target_tokens and target_percent cannot be used together.",
+            "Use only one.",
+        ),
+        ({"target_percent": 100}, "target_percent must be more than 0 and less than 100, not 100.", ""),
+        ({"target_tokens": 0}, "target_tokens cannot be 0.", "Give a whole number from 1"),
+        ({"configurations": {"mine": {}}}, "configurations cannot be {'mine': {}}.", "Give a dict from names"),
+        ({"preset": "speed"}, "estimate has no argument 'preset'.", "Give presets=['speed']."),
+        ({"provider": "native"}, "estimate has no argument 'provider'.", "Give providers=['native']."),
+        ({"configuration": {}}, "estimate has no argument 'configuration'.", "Give configurations={'mine': ...}."),
+    ],
+)
+def test_mistakes_in_what_is_estimated(given: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(CondenseError) as caught:
+        estimating.estimate(talk(), **given)
+    assert caught.value.message == message
+    assert hint in caught.value.hint
 
 
 # --- Deciding ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from summarizers import Short
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
+from condense_cli.config.models import Configuration
 from condense_cli.config.overrides import NO_OVERRIDES, overrides_from
 from condense_cli.core.factor import Factor, Known
 from condense_cli.core.tokens import Counter
@@ -23,6 +24,7 @@ from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.providers import manager
 from condense_cli.providers.manager import Sizing
+from condense_cli.providers.registry import Registry
 
 LINES = b'{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n'
 TWICE = Factor(2.0, Known.TABLE, 0.1)
@@ -133,6 +135,16 @@ def test_without_anything_the_usual_preset_is_taken(asked: Asked) -> None:
     assert asked.context.overrides == NO_OVERRIDES
     assert asked.sizing.only_if_needed is False
     assert isinstance(asked.context.summarizer, Offline)
+
+
+def test_without_anything_the_active_provider_is_taken_with_its_defaults(asked: Asked) -> None:
+    registry = Registry(active="truncation")
+    api.condense(talk(), registry=registry)
+    assert asked.configuration == Configuration(provider="truncation")
+    api.condense(talk(), preset="speed", registry=registry)
+    assert asked.configuration.name == "speed"
+    api.condense(talk(), registry=Registry())
+    assert asked.configuration.name == "balanced"
 
 
 def test_a_preset_a_configuration_and_its_file_are_taken(asked: Asked) -> None:

@@ -14,11 +14,13 @@ from build import compiled
 from configurations import EVERY_KEY, MINE
 from helpers import condense, condense_on_terminal, condense_process
 from known_configurations import LOSSLESS, NATIVE, PHASES, TRUNCATION
+from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.config.effective import Effective, effective, spelled
+from condense_cli.config.effective import Effective, effective
 from condense_cli.config.loading import parse_configuration, parse_with_positions
 from condense_cli.config.overrides import Overrides, apply, overrides_from
+from condense_cli.config.positions import spelled
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import ExitStatus
@@ -94,6 +96,15 @@ def test_what_is_allowed_and_probably_not_wanted_is_a_warning(tmp_path: Path, te
     assert done.status == ExitStatus.DONE
     assert "warning" in done.stderr
     assert "suppresses message text" in done.stderr
+
+
+def test_an_unusual_value_is_a_warning_that_names_the_key(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE.replace("keep_percentage: 30", "keep_percentage: 30, keep_recent_count: 200"))
+    done = condense("config", "validate", path)
+    assert done.status == ExitStatus.DONE
+    said = "passes[0].selection.keep_recent_count is 200; 0 to 100 is usual. Change it unless you mean it."
+    assert done.stderr == f"condense: warning: {path}: {said}\n"
 
 
 # --- show -------------------------------------------------------------------------------------------------------------
@@ -172,7 +183,7 @@ def test_a_preset_is_shown_whole(name: str) -> None:
     done = condense_process("config", "show", "--preset", name)
     assert done.status == ExitStatus.DONE
     text = done.stdout.decode()
-    assert parse_configuration(text) == load_preset(name)
+    assert parse_configuration(text) == replace(load_preset(name), provider="smart")
     comments = {line.rpartition("  # ")[2] for line in text.splitlines() if "  # " in line}
     assert comments == {f"preset {name}", "default"}
 
@@ -227,7 +238,7 @@ def test_the_json_has_the_same_values_with_where_they_come_from(mine: Path) -> N
     assert (report["version"], report["name"]) == (1, str(mine))
     assert report["origins"]["passes[0].selection.keep_recent_count"] == "--keep-recent"
     assert report["origins"]["keep_first"] == f"{mine}:1"
-    wanted = apply(parse_configuration(MINE), Overrides(keep_recent=2))
+    wanted = replace(apply(parse_configuration(MINE), Overrides(keep_recent=2)), provider="smart")
     assert parse_configuration(json.dumps(report["configuration"])) == wanted
 
 

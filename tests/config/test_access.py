@@ -112,6 +112,17 @@ def test_a_name_is_tried_once() -> None:
     assert choose("second", "second", user(profile="second"), ALLOWED, {}).warnings == ()
 
 
+# The name stands for what is configured; one of that name that the user defined is as good as any other.
+def test_default_is_passed_over_unless_the_user_defined_it() -> None:
+    assert named(choose("default", "first", user(profile="second"), ALLOWED, KEYS)) == "first"
+    assert named(choose("default", "default", user(profile="second"), ALLOWED, KEYS)) == "second"
+    assert choose("default", None, user(), NOTHING, KEYS).is_offline
+    assert choose("first", "first", user(), Permission("default"), KEYS).is_offline
+    own = user()
+    own.profiles["default"] = KnownProfile(PROFILES["second"], "condense.yaml:3")
+    assert choose("default", "first", own, ALLOWED, KEYS).access == Access("default", PROFILES["second"], "k2")
+
+
 # What is only planned and priced needs no key; a profile that there is not cannot be priced.
 @pytest.mark.parametrize("permission", [ALLOWED, Permission("second")])
 def test_a_plan_needs_no_key(permission: Permission) -> None:

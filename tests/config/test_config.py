@@ -62,6 +62,70 @@ def test_passes_and_phases_cannot_both_be_given() -> None:
     assert "--compiled" in error.value.hint
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("{type: preserve_recent}", "{type: preserve_recent, keep_recent_count: 5}"),
+        ("{type: preserve_recent, keepRecentCount: null}", "{type: preserve_recent, keep_recent_count: 5}"),
+        ("{type: preserve_percent}", "{type: preserve_percent, keep_percentage: 50}"),
+        (
+            "{type: preserve_percent, keep_recent_count: 3}",
+            "{type: preserve_percent, keep_recent_count: 3, keep_percentage: 50}",
+        ),
+    ],
+)
+def test_a_selection_that_leaves_out_how_much_stays(said: str, meant: str) -> None:
+    one = "passes: [{{id: a, selection: {}, individual_config: {{}}}}]"
+    assert parse_configuration(one.format(said)) == parse_configuration(one.format(meant))
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "{type: preserve_recent, keep_recent_count: 0}",
+        "{type: preserve_percent, keep_percentage: 0}",
+        "{type: custom}",
+    ],
+)
+def test_nothing_is_put_in_the_place_of_what_a_selection_says(kept: str) -> None:
+    found = parse_configuration(f"passes: [{{id: a, selection: {kept}, individual_config: {{}}}}]").passes[0].selection
+    assert not found.keep_recent_count
+    assert not found.keep_percentage
+
+
+_CUT = "passes: [{{id: a, selection: {{type: custom}}, individual_config: {}}}]"
+
+
+@pytest.mark.parametrize(
+    "params", ["", "params: {}", "params: {truncate: {}}", "params: {truncate: {max_lines: null}}"]
+)
+@pytest.mark.parametrize(
+    "where",
+    ["{{defaults: {{tool_results: {}}}}}", "{{overrides: [{{message_index: 3, operations: {{tool_results: {}}}}}]}}"],
+)
+def test_truncate_without_limits_has_the_usual_ones(params: str, where: str) -> None:
+    def read(params: str) -> Configuration:
+        operation = "{" + ", ".join(filter(None, ["operation: truncate", params])) + "}"
+        return parse_configuration(_CUT.format(where.format(operation)))
+
+    assert read(params) == read("params: {truncate: {max_lines: 10, max_chars: 500}}")
+
+
+@pytest.mark.parametrize("limits", [models.TruncateParams(max_lines=7), models.TruncateParams(max_chars=7)])
+def test_truncate_with_one_limit_has_no_other(limits: models.TruncateParams) -> None:
+    params = models.OperationParams(truncate=limits)
+    assert models.ContentOperation(operation="truncate", params=params).params == params
+
+
+def test_what_truncate_says_besides_its_limits_holds() -> None:
+    params = models.OperationParams(truncate=models.TruncateParams(keep="tail"), summarize=models.SummarizeParams())
+    cut = models.ContentOperation(operation="truncate", params=params)
+    assert cut.params == models.OperationParams(
+        truncate=models.TruncateParams(keep="tail", max_lines=10, max_chars=500), summarize=models.SummarizeParams()
+    )
+    assert models.ContentOperation(params=params).params is params, "what is kept has no limits"
+
+
 def test_spellings_can_be_mixed() -> None:
     """One file may use both spellings."""
     configuration = parse_configuration("keepFirst: 3\nmin_saving: 4\n")

@@ -65,18 +65,6 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
         "is not one of keep, summarize",
         "",
     ),
-    "missing keep_recent_count": (
-        "passes:\n  - id: a\n    selection: {type: preserve_recent}\n    individual_config: {}\n",
-        "3:5",
-        "keep_recent_count",
-        "",
-    ),
-    "missing keep_percentage": (
-        "passes:\n  - id: a\n    selection: {type: preserve_percent}\n    individual_config: {}\n",
-        "3:5",
-        "keep_percentage",
-        "",
-    ),
     "condition without a threshold": (
         PASS + "    individual_config: {}\n    execution: {type: conditional}\n",
         "5:5",
@@ -91,20 +79,6 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
         "5:5",
         "passes[1].id",
         "own id",
-    ),
-    "truncate without limits": (
-        PASS + "    individual_config:\n      defaults:\n        tool_results: {operation: truncate}\n",
-        "6:9",
-        "passes[0].individual_config.defaults.tool_results",
-        "max_lines",
-    ),
-    "truncate without limits in an override": (
-        PASS
-        + "    individual_config:\n      overrides:\n        - message_index: 3\n"
-        + "          operations: {tool_results: {operation: truncate, params: {truncate: {keep: tail}}}}\n",
-        "7:24",
-        "passes[0].individual_config.overrides[0].operations.tool_results",
-        "max_lines",
     ),
     "bad regular expression": ('pins:\n  - regex: "(["\n', "2:5", "pins[0].regex", ""),
     "bad regular expression in a selection": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,9 +13,12 @@ from configurations import EVERY_KEY, MINE
 from helpers import condense_process
 
 from condense_cli.config import models
-from condense_cli.config.loading import parse_configuration
-from condense_cli.config.schema import configuration_schema
+from condense_cli.config.checks import value_warnings
+from condense_cli.config.loading import load_with_positions, parse_configuration
+from condense_cli.config.preset_folders import presets_folder
+from condense_cli.config.schema import configuration_schema, own_schema
 from condense_cli.errors import ConfigurationError
+from condense_cli.providers import truncation
 
 
 def test_the_schema_is_printed() -> None:
@@ -118,3 +122,50 @@ def test_schema_and_loader_agree(text: str, valid: bool) -> None:
     else:
         with pytest.raises(ConfigurationError):
             parse_configuration(text)
+
+
+# Values that work and are probably not wanted: the loader warns, and the schema makes an editor mark them.
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "passes: [{id: a, selection: {type: preserve_recent, keep_recent_count: %s}, mode: extract}]",
+            ("passes[0].selection.keep_recent_count", 0, 100),
+        ),
+        (
+            "passes: [{id: a, selection: {type: custom}, mode: extract}, {id: b, selection: {type: custom}, "
+            "mode: extract, execution: {type: conditional, condition: {token_threshold: %s}}}]",
+            ("passes[1].execution.condition.token_threshold", 1_000, 200_000),
+        ),
+        (
+            ONE_PASS + "{tool_results: {operation: summarize, params: {summarize: {max_tokens: %s}}}}}}]",
+            ("passes[0].individual_config.defaults.tool_results.params.summarize.max_tokens", 50, 500),
+        ),
+        ("truncation: {preserve_recent_count: %s}", ("truncation.preserve_recent_count", 1, 20)),
+        ("lossy_phase: {target_reduction_percent: %s}", ("lossy_phase.target_reduction_percent", 10, 90)),
+        ("llm_phase: {summary_max_tokens: %s}", ("llm_phase.summary_max_tokens", 50, 500)),
+    ],
+)
+def test_what_the_loader_warns_of_an_editor_marks(text: str, told: tuple[str, int, int]) -> None:
+    path, least, most = told
+    schema = configuration_schema()
+    for value, is_usual in ((least - 1, False), (least, True), (most, True), (most + 1, False)):
+        if value < 0:  # No count: that is refused.
+            continue
+        said = text % value
+        assert _fits(yaml.safe_load(said), schema, schema["$defs"]) is is_usual
+        what = f"{path} is {value:,}; {least:,} to {most:,} is usual. Change it unless you mean it."
+        assert value_warnings(parse_configuration(said)) == ([] if is_usual else [what])
+
+
+@pytest.mark.parametrize("path", sorted(presets_folder().rglob("*.yaml")), ids=lambda path: str(path.name))
+def test_what_is_shipped_is_usual(path: Path) -> None:
+    schema = configuration_schema()
+    assert _fits(yaml.safe_load(path.read_text()), schema, schema["$defs"])
+    assert value_warnings(load_with_positions(path).configuration) == []
+
+
+def test_the_schema_of_a_provider_has_its_usual_values() -> None:
+    of_count = truncation.PROVIDER.schema()["$defs"]["TruncationConfig"]["properties"]["preserve_recent_count"]
+    assert (of_count["minimum"], of_count["maximum"]) == (1, 20)
+    assert own_schema()["$defs"]["TruncationConfig"]["properties"]["preserve_recent_count"] == of_count

@@ -10,7 +10,7 @@ import pytest
 
 from condense_cli.config.files import user_configuration_path
 from condense_cli.config.loading import parse_configuration
-from condense_cli.config.profiles import BUILT_IN, OFFLINE, Access, PriceOverride, Profile, threshold_of
+from condense_cli.config.profiles import BUILT_IN, DEFAULT, OFFLINE, Access, PriceOverride, Profile, threshold_of
 from condense_cli.config.user import (
     UserConfiguration,
     load_user_configuration,
@@ -143,7 +143,7 @@ def test_a_project_may_name_a_profile() -> None:
     assert parse_configuration("profile: gpt-4o-mini").profile == "gpt-4o-mini"
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - {OFFLINE}))
+@pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - {OFFLINE, DEFAULT}))
 def test_built_in_profiles_have_a_price_a_window_and_a_key(name: str) -> None:
     from datetime import UTC, datetime
 
@@ -253,6 +253,47 @@ def test_the_dedicated_profile_falls_back_to_the_main_one_with_a_warning(dedicat
     (warning,) = choice.warnings
     assert dedicated in warning
     assert "gpt-4o-mini is used instead" in warning
+
+
+# `default` is whatever a pass that names no profile would use.
+@pytest.mark.parametrize(
+    ("dedicated", "main", "user", "expected"),
+    [
+        ("default", None, "", OFFLINE),
+        ("default", "default", "profile: default", OFFLINE),
+        ("default", "gpt-4o-mini", "profile: claude-opus-5", "gpt-4o-mini"),
+        ("default", None, "profile: claude-opus-5", "claude-opus-5"),
+        (None, "default", "profile: claude-opus-5", "claude-opus-5"),
+        ("gpt-4o-mini", "default", "", "gpt-4o-mini"),
+        ("default", None, "profile: default\nprofiles: {default: {api: openai, model: mine}}", "default"),
+        ("default", "gpt-4o-mini", "profiles: {default: {api: openai, model: mine}}", "default"),
+    ],
+)
+def test_default_stands_for_the_configured_profile(dedicated: str, main: str, user: str, expected: str) -> None:
+    choice = chosen(dedicated, main, user=user)
+    assert name_of(choice) == expected
+    assert choice.is_offline == (expected == OFFLINE)
+    assert (choice.failure, choice.warnings) == (None, ())
+
+
+def test_default_on_the_command_line_is_the_users_main_profile() -> None:
+    named = Permission("default")
+    assert chosen("gpt-4o-mini", "gpt-4o-mini", named).is_offline
+    choice = chosen("gpt-4o-mini", None, named, "profile: claude-opus-5")
+    assert choice.access == Access("default", BUILT_IN["claude-opus-5"], "a")
+    assert not choice.is_offline
+    own = chosen(None, None, named, "profiles: {default: {api: openai, model: mine}}")
+    assert own.access == Access("default", Profile(api="openai", model="mine"), "b")
+
+
+def test_default_needs_consent_as_what_it_stands_for_does() -> None:
+    assert chosen("default", "gpt-4o-mini", Permission()).failure is not None
+    assert chosen("default", None, Permission()).failure is None
+
+
+def test_claude_haiku_needs_no_version() -> None:
+    assert BUILT_IN["claude-haiku"] == BUILT_IN["claude-haiku-5-5"]
+    assert name_of(chosen("claude-haiku")) == "claude-haiku"
 
 
 def test_a_plan_needs_no_key_and_says_so() -> None:

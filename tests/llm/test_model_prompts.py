@@ -18,7 +18,7 @@ from condense_cli.core.tokens import count_text
 from condense_cli.llm.calls import Caller, Fulfilment
 from condense_cli.llm.client import Answer, CallError, ModelRequest, max_output
 from condense_cli.llm.flatten import flattened
-from condense_cli.llm.parts import FOREIGN, PART_LIMIT, TooLargeError, divide, requests_for, worst_input
+from condense_cli.llm.parts import FOREIGN, HEADING, PART_LIMIT, TooLargeError, divide, requests_for, worst_input
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, fence, request_for, words_of
 from condense_cli.llm.reasons import Cause, failure
 from condense_cli.llm.spending import Spent
@@ -312,7 +312,7 @@ def test_a_text_that_never_fits_is_refused_before_any_call() -> None:
 def test_the_smallest_window_for_parts_has_room_for_two_summaries_of_them() -> None:
     long, model = task(Subject.TOOL_RESULT, *LINES), Profile(api="openai", model="m")
     around = worst_input(request_for(long, "", PART_LIMIT, parts=2), words, exact=True)
-    window = around + max_output(model, PART_LIMIT) + 2 * PART_LIMIT
+    window = around + max_output(model, PART_LIMIT) + 2 * (PART_LIMIT + HEADING)
     assert len(requests_for(long, model, window, words, exact=True)) > 2
     with pytest.raises(TooLargeError):
         requests_for(long, model, window - 1, words, exact=True)

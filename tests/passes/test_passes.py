@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from summarizers import Failing
 
 from condense_cli import api
+from condense_cli.config.models import Selection
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.passes.blocks.cutting import LEAST_SAVED, CutLimits, truncate
@@ -345,3 +346,15 @@ def test_thinking_before_the_first_change_stays() -> None:
     condensation = condense(transcript)
     assert condensation.changes
     assert not condensation.transcript.removed
+
+
+# --- Values that are probably not wanted ------------------------------------------------------------------------------
+
+
+def test_unusual_values_of_a_pass_are_told_once_and_those_of_flags_are_not() -> None:
+    transcript = anthropic(*conversation(9))
+    unusual = configuration(one_pass(selection={"type": "preserve_recent", "keep_recent_count": 101}))
+    said = "passes[0].selection.keep_recent_count is 101; 0 to 100 is usual. Change it unless you mean it."
+    assert api.condense(transcript, unusual).warnings == (said,)
+    usual = replace(unusual, passes=(replace(unusual.passes[0], selection=Selection(type="preserve_recent")),))
+    assert api.condense(transcript, usual, overrides=api.overrides_from(keep_recent=101)).warnings == ()

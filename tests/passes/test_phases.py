@@ -25,7 +25,7 @@ from build import (
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.config.checks import warnings
+from condense_cli.config.checks import value_warnings
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Repeat, TruncationConfig
 from condense_cli.config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, MultiPass, SelectionPhase
@@ -155,7 +155,7 @@ def test_words_are_treated_where_they_are_not_preserved(preserved: str, role: Ro
 def test_reasoning_that_is_preserved_is_told() -> None:
     asked = phased(lossyPhase=lossy(assistantReasoning={"strategy": "summarize"}))
     assert "preserve_assistant_text is true" in " ".join(run(asked).warnings)
-    assert not warnings(phased(lossyPhase=lossy()))
+    assert not value_warnings(phased(lossyPhase=lossy()))
 
 
 def test_the_newest_turns_stay() -> None:
@@ -303,7 +303,7 @@ def test_unusual_values_are_warned_of() -> None:
         lossyPhase={"targetReductionPercent": 95},
         llmPhase={"maxParallelCalls": 20, "summaryMaxTokens": 10},
     )
-    assert len(warnings(unusual)) == 4
+    assert len(value_warnings(unusual)) == 4
     assert len(run(unusual).warnings) == 4
 
 

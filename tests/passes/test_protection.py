@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, conversation, text, thinking, user
+from build import anthropic, assistant, configuration, conversation, one_pass, text, thinking, user
 from msgspec.structs import replace
 
+from condense_cli import api
+from condense_cli.api import overrides_from
 from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
+from condense_cli.config.overrides import NO_OVERRIDES, Overrides
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError
@@ -40,11 +43,13 @@ def selected(messages: tuple[Message, ...], **selection: Any) -> Selected:
         ({"type": "preserve_recent", "keep_recent_count": 1}, 13, 1, "older than the last 1 turn"),
         ({"type": "preserve_recent", "keep_recent_count": 5}, 9, 5, "older than the last 5 turns"),
         ({"type": "preserve_recent", "keep_recent_count": 14}, 0, 14, "older than the last 14 turns"),
-        ({"type": "preserve_recent"}, 14, 0, "older than the last 0 turns"),
+        ({"type": "preserve_recent"}, 9, 5, "older than the last 5 turns"),
+        ({"type": "preserve_recent", "keep_recent_count": 0}, 14, 0, "older than the last 0 turns"),
         ({"type": "preserve_percent", "keep_percentage": 50}, 7, 7, "older than the newest 50%"),
         ({"type": "preserve_percent", "keep_percentage": 0.5}, 13, 1, "older than the newest 0.5%"),
         ({"type": "preserve_percent", "keep_percentage": 100}, 0, 14, "older than the newest 100%"),
-        ({"type": "preserve_percent"}, 14, 0, "older than the newest 0%"),
+        ({"type": "preserve_percent"}, 7, 7, "older than the newest 50%"),
+        ({"type": "preserve_percent", "keep_percentage": 0}, 14, 0, "older than the newest 0%"),
     ],
 )
 def test_where_a_selection_ends(selection: dict[str, Any], end: int, preserved: int | None, reason: str) -> None:
@@ -260,3 +265,57 @@ def test_the_position_decides_what_is_too_new() -> None:
     assert [
         why_untouched(position, message, message.blocks[0], found, nothing) for position, message in enumerate(messages)
     ] == [None, Kept.RECENT]
+
+
+# --- Overrides that come to nothing -----------------------------------------------------------------------------------
+
+
+def told(*overrides: dict[str, Any], flags: Overrides = NO_OVERRIDES, **settings: Any) -> list[str]:
+    """What is said of overrides in a pass that preserves the last two of 14 messages."""
+    transcript = anthropic(*conversation())
+    recent = {"type": "preserve_recent", "keep_recent_count": 2}
+    config = one_pass(selection=recent, individual_config={"overrides": list(overrides)}) | settings.pop("of_pass", {})
+    return list(api.condense(transcript, configuration(config, **settings), overrides=flags).warnings)
+
+
+def suppressing(index: int, kind: str = "tool_results") -> dict[str, Any]:
+    return {"message_index": index, "operations": {kind: {"operation": "suppress"}}}
+
+
+@pytest.mark.parametrize(
+    ("index", "settings", "why"),
+    [
+        (0, {}, "part of the user's first request"),
+        (1, {"keep_first": 2}, "protected at the start"),
+        (12, {}, "among the preserved turns"),
+        (-1, {}, "among the preserved turns"),
+        (-14, {}, "part of the user's first request"),
+        (4, {"keep": ["4"]}, "pinned"),
+        (4, {"flags": overrides_from(keep=["4"])}, "pinned"),
+        (4, {"flags": overrides_from(keep_recent=10)}, "among the preserved turns"),
+    ],
+)
+def test_an_override_of_a_message_that_stays_is_told(index: int, settings: dict[str, Any], why: str) -> None:
+    said = f"Pass only has an override for message {index}, which stays as it is: {why}."
+    assert told(suppressing(index), **settings) == [said]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "settings"),
+    [
+        ([suppressing(4)], {}),
+        ([suppressing(-10)], {}),
+        ([{"message_index": 0, "operations": {"message_text": {"operation": "keep"}}}], {}),
+        ([{"message_index": 0, "operations": {}}], {}),
+        ([suppressing(0)], {"of_pass": {"enabled": False}}),
+        ([suppressing(0)], {"of_pass": {"mode": "extract"}}),
+        ([suppressing(0)], {"flags": overrides_from(lossless_only=True)}),
+    ],
+)
+def test_other_overrides_are_not(overrides: list[dict[str, Any]], settings: dict[str, Any]) -> None:
+    assert told(*overrides, **settings) == []
+
+
+def test_an_override_of_a_message_that_is_not_there_is_told_once() -> None:
+    for index in (14, -15):
+        assert told(suppressing(index)) == [f"Pass only has an override for message {index}, and there are 14."]

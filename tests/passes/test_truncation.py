@@ -8,7 +8,7 @@ import pytest
 from build import LONG, anthropic, assistant, call, configuration, openai, result, text, user
 
 from condense_cli import api
-from condense_cli.config.checks import warnings
+from condense_cli.config.checks import value_warnings
 from condense_cli.core.markers import gaps_in
 from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.passes.condensation import Condensation
@@ -119,8 +119,8 @@ def test_it_works_where_results_have_a_role_of_their_own() -> None:
 def test_unusual_values_are_warned_of() -> None:
     found = run(preserveRecentCount=0, maxToolParamChars=20)
     assert found.changes
-    assert [warning.split(" is ")[0] for warning in found.warnings] == [
-        "truncation.preserve_recent_count",
-        "truncation.max_tool_param_chars",
+    assert list(found.warnings) == [
+        "truncation.preserve_recent_count is 0; 1 to 20 is usual. Change it unless you mean it.",
+        "truncation.max_tool_param_chars is 20; 50 to 500 is usual. Change it unless you mean it.",
     ]
-    assert warnings(configuration(provider="truncation", truncation={"preserveRecentCount": 20})) == []
+    assert value_warnings(configuration(provider="truncation", truncation={"preserveRecentCount": 20})) == []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
-from build import configuration
+from build import anthropic, configuration, conversation
 from provided import Mine, Package, registry_of
 
+from condense_cli import CondensationManager, api
 from condense_cli.config.models import NativeConfig
 from condense_cli.config.provider_settings import ProviderSettings
 from condense_cli.config.yaml_reading import read_yaml
@@ -106,13 +108,13 @@ def test_a_provider_that_is_switched_off_is_not_given() -> None:
     assert [entry.provider.id for entry in registry.all() if not entry.settings.enabled] == ["native"]
 
 
-def test_priorities_order_the_list_and_choose_the_default() -> None:
+def test_priorities_order_the_list_and_choose_who_stands_in() -> None:
     settings = {"truncation": ProviderSettings(priority=5), "smart": ProviderSettings(enabled=False)}
     registry = Registry(settings)
     assert registry.all()[0].provider.id == "truncation"
-    assert registry.default == "truncation"
-    assert Registry().default == "smart"
-    assert Registry(default="native").default == "native"
+    assert registry.active == "truncation"
+    assert Registry().active == "smart"
+    assert Registry(active="native").active == "native"
 
 
 def test_the_users_settings_are_for_configurations_without_any() -> None:
@@ -123,3 +125,120 @@ def test_the_users_settings_are_for_configurations_without_any() -> None:
     wrong = Registry({"native": ProviderSettings(config={"max_messages": 7})})
     with pytest.raises(ConfigurationError, match=r"^providers\.native\.config: unknown key 'max_messages'"):
         wrong.configured(configuration(provider="native"))
+
+
+# --- Registered here --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("thing", [Mine(), Mine])
+def test_a_provider_is_registered_and_taken_away(thing: Mine | type[Mine]) -> None:
+    registry = Registry()
+    registry.register(thing)
+    assert isinstance(registry.get("mine"), Mine)
+    assert [(entry.provider.id, entry.origin) for entry in registry.all()][-1] == ("mine", "registered")
+    registry.unregister("mine")
+    with pytest.raises(ConfigurationError, match="no provider named 'mine'"):
+        registry.get("mine")
+    assert "mine" not in [entry.provider.id for entry in Registry().all()], "other registries know nothing of it"
+
+
+class Impostor(Mine):
+    id = "native"
+
+
+@pytest.mark.parametrize("thing", [Mine(), Impostor()])
+def test_an_id_is_taken_once(thing: Mine) -> None:
+    registry = registry_of(Mine())
+    before = registry.get(thing.id)
+    with pytest.raises(ConfigurationError) as caught:
+        registry.register(thing)
+    assert caught.value.message == f"There is a provider named {thing.id!r} already."
+    assert caught.value.hint == f"Give it another id, or call unregister({thing.id!r}) first."
+    assert registry.get(thing.id) is before
+    registry.unregister(thing.id)
+    assert thing.id not in [entry.provider.id for entry in registry.all()], "a package's does not come back"
+    registry.register(thing)
+    assert registry.get(thing.id) is thing
+
+
+def test_what_is_not_there_cannot_be_taken_away() -> None:
+    registry = registry_of(Mine())
+    with pytest.raises(ConfigurationError) as caught:
+        registry.unregister("min")
+    assert caught.value.message == "There is no provider named 'min'."
+    assert caught.value.hint == "Did you mean mine? Providers: lossless, mine, native, smart, truncation."
+    registry.unregister("mine")
+    with pytest.raises(ConfigurationError) as caught:
+        registry.unregister("mine")
+    assert caught.value.hint == "Providers: lossless, native, smart, truncation."
+
+
+@pytest.mark.parametrize(
+    ("thing", "why"),
+    [
+        (object(), "it is not a Provider but object"),
+        (Nameless(), "it has no name"),
+        (Grabbing(), "it takes the section 'native', which is not its own"),
+    ],
+)
+def test_what_is_no_provider_is_not_registered(thing: Any, why: str) -> None:
+    registry = Registry()
+    with pytest.raises(ConfigurationError) as caught:
+        registry.register(thing)
+    assert caught.value.message == f"This cannot be registered: {why}."
+    assert len(registry.all()) == len(BUILT_IN)
+    assert registry.warnings == []
+
+
+# --- The active one ---------------------------------------------------------------------------------------------------
+
+
+def test_the_active_provider_runs_where_a_configuration_names_none() -> None:
+    registry = Registry()
+    registry.register(Mine)
+    registry.active = "mine"
+    transcript = anthropic(*conversation(4))
+
+    def ran(**given: Any) -> str:
+        metrics = api.condense(transcript, registry=registry, **given).metrics
+        assert metrics is not None
+        return metrics.provider
+
+    assert ran(configuration={"keep_first": 2}) == ran() == "mine"
+    assert ran(configuration={"provider": "truncation"}) == "truncation"
+    assert ran(configuration=configuration(provider="smart")) == "smart"
+    assert api.condense(transcript, registry=registry).warnings == (), "a preset's passes would not be used"
+    registry.active = "smart"
+    assert ran(configuration={"keep_first": 2}) == ran() == "smart"
+
+
+def test_the_active_provider_of_a_manager_may_change() -> None:
+    manager = CondensationManager({"keep_first": 2}, context_window=100_000)
+    manager.registry.register(Mine())
+    for name in ("mine", "truncation"):
+        manager.registry.active = name
+        metrics = manager.condense(conversation(4), force=True).result.metrics
+        assert metrics is not None
+        assert metrics.provider == name
+
+
+def test_only_what_can_run_is_made_active() -> None:
+    registry = Registry({"native": ProviderSettings(enabled=False)})
+    for name, why in (("nativ", "no provider named 'nativ'"), ("native", "switched off")):
+        with pytest.raises(ConfigurationError, match=why):
+            registry.active = name
+        with pytest.raises(ConfigurationError, match=why):
+            Registry({"native": ProviderSettings(enabled=False)}, active=name)
+    assert registry.active == "smart"
+
+
+def test_for_an_active_provider_that_is_gone_another_stands_in() -> None:
+    registry = Registry({"lossless": ProviderSettings(priority=1)})
+    registry.register(Mine())
+    registry.active = "mine"
+    registry.unregister("mine")
+    assert registry.active == registry.get().id == "lossless"
+    for entry in registry.all():
+        registry.unregister(entry.provider.id)
+    with pytest.raises(ConfigurationError, match="no provider named 'mine'"):
+        registry.get()

@@ -96,7 +96,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
                             "truncate": {"max_lines": 4, "max_chars": 400, "keep": "both", "add_ellipsis": False},
                             "summarize": {
                                 "api_profile": "cheap",
-                                "max_tokens": 40,
+                                "max_tokens": 60,
                                 "custom_prompt": "Briefly.",
                                 "max_parallel_calls": 2,
                                 "validate": {"min_facts": 1},
@@ -110,7 +110,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
                 },
                 "overrides": [{"message_index": -3, "operations": {"tool_results": {"operation": "keep"}}}],
             },
-            "execution": {"type": "conditional", "condition": {"token_threshold": 9}},
+            "execution": {"type": "conditional", "condition": {"token_threshold": 9_000}},
             "stop_at_target": True,
             "order": ["message_text", "tool_results"],
             "repeat": {"max_passes": 2, "threshold_reduction_factor": 0.25},

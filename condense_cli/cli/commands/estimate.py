@@ -35,9 +35,10 @@ from ..running.providing import checked, provider_with, registry_of_user, say_er
 from ..running.several import check_rows
 
 if TYPE_CHECKING:
-    from ...calling import Calls
+    from ...calling import Calls, OnDemand
     from ...config.layers import Settings
     from ...config.models import Configuration
+    from ...passes.condensation import Condensation
     from ...providers.registry import Registry
     from ...report.estimate.facts import Estimate
     from ..running.counting import Counted
@@ -201,57 +202,27 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
 
 def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls: Calls, source: str) -> Estimate:
     """What each configuration makes of the transcript. Raises CondenseError."""
-    from datetime import UTC, datetime
+    from ...measuring.estimating import Told, estimated
+    from ..running.summarizing import SummaryUse, summary_use
 
-    from ... import api
-    from ...report.costs.facts import PriceSource
-    from ...report.costs.usage import overhead_of
-    from ...report.estimate import facts
-    from ..running.summarizing import summaries_for, summary_use
-
-    transcript, count, factor, encoding = counted
-    before = factor.shown(count.transcript(transcript))
-    target = measuring.target_tokens
-    if measuring.target_percent is not None:
-        target = int(before * measuring.target_percent / 100)
-    found = []
-    warnings: dict[str, None] = {}
-    for name, configuration in ways.configurations:
-        with summaries_for(configuration, count, calls) as summaries:
-            result = api.condense(
-                transcript,
-                configuration,
-                target_tokens=target,
-                counter=count,
-                factor=factor,
-                summarizer=summaries,
-                registry=ways.registry,
-                proves=False,
-            )
+    def told(result: Condensation, summaries: OnDemand | None) -> Told:
         say_error(result)
-        told = summary_use(summaries)
-        found.append((name, result, told.used))
-        warnings |= dict.fromkeys(told.notes)
-    kept = None
-    if measuring.quality:
-        from ...measuring.evaluating import kept_here
+        use = summary_use(summaries) if summaries else SummaryUse()
+        return use.used, use.notes
 
-        configured = [(name, ways.registry.configured(configuration)) for name, configuration in ways.configurations]
-        share = None if target is None else target / max(1, before)
-        kept, reason = kept_here(transcript, configured, count=count, target=share)
-        warnings |= dict.fromkeys([reason] if reason else [])
-    return facts.build(
-        transcript,
-        found,
-        count=count,
-        factor=factor,
-        encoding=encoding,
-        overhead=overhead_of(transcript, count, factor, measuring.overhead_tokens),
+    return estimated(
+        counted.transcript,
+        ways.configurations,
+        count=counted.count,
+        factor=counted.factor,
+        registry=ways.registry,
+        target_tokens=measuring.target_tokens,
+        target_percent=measuring.target_percent,
+        overhead_tokens=measuring.overhead_tokens,
+        quality=measuring.quality,
+        calls=calls,
         source=source,
-        price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
-        target=target,
-        warnings=tuple(warnings),
-        kept=kept,
+        told=told,
     )
 
 

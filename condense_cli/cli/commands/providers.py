@@ -104,4 +104,4 @@ def show(
 def _default(registry: Registry) -> str:
     """The provider of a run that names none: that of the settings, where somebody wrote some down."""
     settings = settings_if_any()
-    return settings.configuration.provider if settings else registry.default
+    return (settings and settings.configuration.provider) or registry.active

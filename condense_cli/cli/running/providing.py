@@ -65,7 +65,10 @@ def _filled(
     configuration: Configuration, layers: dict[str, Layer], registry: Registry
 ) -> tuple[Configuration, dict[str, Layer]]:
     """The configuration with the settings of its provider written out, and the layers with where they are from."""
+    from msgspec.structs import replace
+
     provider = registry.get(configuration.provider)
+    configuration = replace(configuration, provider=provider.id)
     section = provider.section
     if section == "passes":  # Its settings are what a run does, which is taken as a whole.
         return configuration, layers

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ...config.effective import COMPILED, DEFAULT, Effective, spelled
-from ...config.positions import KeyPath
+from ...config.effective import COMPILED, DEFAULT, Effective
+from ...config.positions import KeyPath, spelled
 from ..text.visible import visible
 
 _COMMENT_COLUMN: Final = 58
