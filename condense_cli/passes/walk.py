@@ -65,7 +65,7 @@ from .receipts import (
 from .selection import protect, select
 from .sheet import Sheet
 from .step import Step
-from .summaries import refused_by_all
+from .summaries import charged, refused_by_all
 from .words import told
 
 _PRELUDE: Final = "Lossless prelude"
@@ -181,6 +181,7 @@ class _Walk:
             return
         self.context.on_pass(name)
         started, begun = self.context.clock(), len(self.log)
+        calls, cost = charged(self.context.summarizer)
         sheet, target = self.sheet, self._target_of(config)
         selected = select(config.selection, sheet.messages, self.count, self.context.selectors)
         for strictness in strictnesses(config, self.target):
@@ -194,6 +195,7 @@ class _Walk:
             if config.mode == "batch" or (self.target is not None and sheet.is_within(self.target)):
                 break
         own = self.log[begun:]
+        calls_after, cost_after = charged(self.context.summarizer)
         refused = refused_by_all(own) if asks_for_summaries(config) else ""
         extraction = config.extract_config if self.target is None else None
         self.passes.append(
@@ -203,6 +205,8 @@ class _Walk:
                 Status.FAILED if refused else Status.COMPLETED,
                 refused,
                 seconds=self.context.clock() - started,
+                calls=calls_after - calls,
+                cost=cost_after - cost,
                 preserved_turns=selected.preserved_turns,
                 min_worth=extraction.min_worth if extraction and not extraction.overrides else None,
             )
