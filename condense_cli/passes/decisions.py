@@ -112,7 +112,7 @@ class Decisions(Struct, frozen=True, dict=True):
     before: Transcript
     after: Transcript
     rows: tuple[DecisionRow, ...]
-    passes: tuple[PassReceipt, ...]
+    ran: tuple[PassReceipt, ...]
     tokens_before: int
     tokens_after: int
     target: int | None = None
@@ -122,7 +122,14 @@ class Decisions(Struct, frozen=True, dict=True):
     @cached_property
     def receipts(self) -> tuple[Receipt, ...]:
         """The steps of all passes, pass by pass, with tokens as in the files."""
-        return _receipts(self.rows, self.passes)
+        order = {receipt.id: number for number, receipt in enumerate(self.ran)}
+        found = [receipt for row in self.rows for receipt in row.receipts()]
+        return tuple(sorted(found, key=lambda receipt: order.get(receipt.pass_id, -1)))
+
+    @cached_property
+    def passes(self) -> tuple[PassReceipt, ...]:
+        """The passes in order, with the tokens before and after each, and the number of blocks that it changed."""
+        return tuple(_with_sums(self.ran, self.tokens_before, self.changes))
 
     @cached_property
     def changes(self) -> list[Receipt]:
@@ -134,17 +141,16 @@ class Decisions(Struct, frozen=True, dict=True):
         return {row.place: row.restores for row in self.rows if row.restores}
 
 
-def _receipts(rows: Iterable[DecisionRow], passes: Iterable[PassReceipt]) -> tuple[Receipt, ...]:
-    order = {receipt.id: number for number, receipt in enumerate(passes)}
-    found = [receipt for row in rows for receipt in row.receipts()]
-    return tuple(sorted(found, key=lambda receipt: order.get(receipt.pass_id, -1)))
-
-
 def unchanged(
-    transcript: Transcript, tokens: int, passes: Iterable[PassReceipt], target: int | None = None
+    transcript: Transcript,
+    tokens: int,
+    passes: Iterable[PassReceipt],
+    factor: Factor,
+    asked: int | None = None,
+    target: int | None = None,
 ) -> Decisions:
     """A run that leaves a transcript of so many tokens as it is."""
-    return Decisions(transcript, transcript, (), tuple(passes), tokens, tokens, target)
+    return Decisions(transcript, transcript, (), tuple(passes), tokens, tokens, target, factor, asked)
 
 
 def decided(
@@ -154,14 +160,13 @@ def decided(
     passes: Sequence[PassReceipt],
     tokens_before: int,
     target: int | None,
+    factor: Factor,
+    asked: int | None,
 ) -> Decisions:
     """The table of a run that leaves a sheet; the `log` tells in order what passes did to blocks of the input."""
     after = sheet.finish(before)
     rows = tuple(_rows(before.messages, after.messages, sheet, log))
-    receipts = _receipts(rows, passes)
-    return Decisions(
-        before, after, rows, tuple(_with_sums(passes, tokens_before, receipts)), tokens_before, sheet.tokens, target
-    )
+    return Decisions(before, after, rows, tuple(passes), tokens_before, sheet.tokens, target, factor, asked)
 
 
 def _rows(
@@ -232,17 +237,16 @@ def _fate(old: Block, new: Block, *, is_reference: bool) -> Fate:
     return Fate.REFERENCE if is_reference else Fate.CHANGED
 
 
-def _with_sums(passes: Iterable[PassReceipt], tokens: int, receipts: Sequence[Receipt]) -> Iterator[PassReceipt]:
+def _with_sums(passes: Iterable[PassReceipt], tokens: int, changes: Iterable[Receipt]) -> Iterator[PassReceipt]:
     """The passes of a run that begins with so many tokens, with tokens before and after each, and blocks changed."""
     saved: Tally[str] = Tally()
     blocks: defaultdict[str, set[Place]] = defaultdict(set)
-    for receipt in receipts:
-        if receipt.is_change:
-            saved[receipt.pass_id] += receipt.tokens_before - receipt.tokens_after
-            blocks[receipt.pass_id].add((receipt.message, receipt.block))
+    for receipt in changes:
+        saved[receipt.pass_id] += receipt.tokens_before - receipt.tokens_after
+        blocks[receipt.pass_id].add((receipt.message, receipt.block))
     for one in passes:
         left = tokens - saved.pop(one.id, 0)
-        changes = len(blocks.pop(one.id, ()))
-        worth = one.min_worth if changes else None
-        yield replace(one, tokens_before=tokens, tokens_after=left, changes=changes, min_worth=worth)
+        number = len(blocks.pop(one.id, ()))
+        worth = one.min_worth if number else None
+        yield replace(one, tokens_before=tokens, tokens_after=left, changes=number, min_worth=worth)
         tokens = left

@@ -82,9 +82,8 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
         ours = replace(ours, target_tokens=max(ours.target_tokens, context.count.transcript(transcript)))
     # Later steps of a run read what earlier ones read, and most of it is as it was.
     with _sharing_lines(ours, context.count):
-        walk = _Walk(transcript, ours, context)
+        walk = _Walk(transcript, ours, context, configuration.target_tokens)
         decisions, warnings = walk.run()
-    decisions = replace(decisions, factor=factor, asked=configuration.target_tokens)
     return Condensation(decisions, warnings, keeps_thinking=configuration.thinking == "keep")
 
 
@@ -99,7 +98,10 @@ def _sharing_lines(configuration: Configuration, count: Counter) -> AbstractCont
 class _Walk:
     """One run of a configuration whose numbers, but for thresholds, are tokens as counted."""
 
-    def __init__(self, transcript: Transcript, configuration: Configuration, context: Context) -> None:
+    def __init__(
+        self, transcript: Transcript, configuration: Configuration, context: Context, asked: int | None
+    ) -> None:
+        self.asked = asked
         self.transcript, self.configuration, self.context = transcript, configuration, context
         self.count = context.count
         self.writer = ReferenceWriter(transcript, configuration, self.count)
@@ -126,7 +128,8 @@ class _Walk:
         prelude = self._references(is_within=is_within)
         gone = self._drop_thinking()
         passes = [prelude, *self.passes, *gone]
-        decisions = decided(transcript, self.sheet, self.log, passes, self.tokens_before, self.target)
+        factor, asked = self.context.factor, self.asked
+        decisions = decided(transcript, self.sheet, self.log, passes, self.tokens_before, self.target, factor, asked)
         saved = self.tokens_before - decisions.tokens_after
         # A run that meets a target may save as little as that takes.
         is_met = self.target is not None and decisions.tokens_after <= self.target
@@ -137,7 +140,8 @@ class _Walk:
             why = too_little(saved, least, configuration, self.context.factor)
             warnings.append(f"Nothing was changed: the result would {why}.")
             passes = [undone(receipt) for receipt in decisions.passes]
-            return unchanged(transcript, self.tokens_before, passes, self.target), tuple(warnings)
+            same = unchanged(transcript, self.tokens_before, passes, factor, asked, self.target)
+            return same, tuple(warnings)
         warnings += told(self.writer.messages, self.sheet.messages, decisions.receipts, configuration, self.target)
         return decisions, tuple(warnings)
 
