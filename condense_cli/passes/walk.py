@@ -33,7 +33,9 @@ from .decisions import Decisions, decided, unchanged
 from .limits import (
     asks_for_summaries,
     chooses_lines,
+    in_our_tokens,
     in_steps,
+    is_met,
     keeps_all,
     least_saving,
     needs_target,
@@ -41,7 +43,6 @@ from .limits import (
     target_of,
     too_little,
 )
-from .model_tokens import in_our_tokens, is_met
 from .modes.individual import override_warnings
 from .modes.table import work_of
 from .prelude import ReferenceWriter
@@ -63,8 +64,7 @@ from .receipts import (
     undone,
 )
 from .selection import protect, select
-from .sheet import Sheet
-from .step import Step
+from .sheet import Sheet, Step
 from .summaries import charged, refused_by_all
 from .words import told
 

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from ...config.models import BatchConfig, PassConfig
 from ..receipts import Receipt
-from ..step import Step
+from ..sheet import Step
 
 Work = Callable[[Step], list[Receipt]]
 
