@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..core.factor import AS_COUNTED, Factor
 from ..core.kinds import at_hand
 from ..core.transcript import Block, Message, Transcript
-from .receipts import PRELUDE, Kept, PassReceipt, Receipt
+from .receipts import PRELUDE, SUMMARIZE, Kept, PassReceipt, Receipt
 
 if TYPE_CHECKING:
     from .sheet import Sheet
@@ -63,6 +63,23 @@ class DecisionRow(Struct, frozen=True):
     plain: int
     after: int
     restores: int = 0
+
+    @property
+    def is_summarized(self) -> bool:
+        """Whether a summary is in its place."""
+        last = next((step for step in reversed(self.steps) if step.is_change), None)
+        return self.fate is Fate.REMOVED and last is not None and last.operation == SUMMARIZE
+
+    @property
+    def why(self) -> str:
+        """Why the block is what it is, for each step that changed it; what was done before it went matters no more."""
+        said: dict[str, None] = {}
+        for receipt in self.receipts():
+            if receipt.is_change:
+                if not receipt.tokens_after:
+                    said.clear()
+                said[receipt.why] = None
+        return "; ".join(said)
 
     def receipts(self) -> Iterator[Receipt]:
         """The steps with tokens as in the files, and that of the prelude where references made the block what it is.

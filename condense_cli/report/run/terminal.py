@@ -17,8 +17,7 @@ from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import PRELUDE, SWITCHED_OFF
 from ..costs.text import cost_figures, unknown_price
-from ..difference.facts import BlockDiff, Diff, What, compare
-from ..difference.reasons import with_reasons
+from ..difference.facts import BlockDiff, Diff, What, of_run
 from ..text.fitted_table import shortened
 from ..text.labels import operation_label
 from ..text.reasons import lines_text
@@ -71,7 +70,7 @@ def render_run(
     is_whole = diff or verbose
     yield _headline(report, width)
     yield from _kinds_of_saving(report)
-    difference = compare(result.before, result.transcript, count, result.factor)
+    difference = of_run(result, count)
     if difference.blocks and not (is_whole or explain):
         shown = largest(difference, result, count)
         yield from render_largest(shown, result, width)
@@ -92,7 +91,7 @@ def render_run(
         yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
     if is_whole and difference.blocks:
         yield ""
-        yield from render_blocks([*with_reasons(difference, result).blocks], None, width)
+        yield from render_blocks([*difference.blocks], None, width)
 
 
 def _headline(report: Report, width: int) -> Text:
