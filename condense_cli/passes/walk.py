@@ -12,16 +12,16 @@ Nothing is repeated. What a step towards a target asks is how large the sheet wo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import chain
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
-from ..config.models import CUT, Configuration, PassConfig
+from ..config.models import CUT, BatchConfig, Configuration, PassConfig
 from ..core.tokens import Counter
 from ..core.transcript import BlockKey, Transcript
 from ..toolcalls.claims import SIGNS
@@ -44,7 +44,6 @@ from .limits import (
     too_little,
 )
 from .modes.individual import override_warnings
-from .modes.table import work_of
 from .prelude import ReferenceWriter
 from .receipts import (
     KEEPS_ALL,
@@ -191,7 +190,7 @@ class _Walk:
         for strictness in strictnesses(config, self.target):
             step = Step(sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles)
             messages = sheet.messages
-            found = work_of(config)(step)
+            found = _work_of(config)(step)
             if self._claims:
                 found = self._claims.withdrawn(step, messages, found)
             now = {place: self._places.get(key, place) for key, place in places(messages).items()}
@@ -266,3 +265,39 @@ class _Walk:
     def _places(self) -> dict[BlockKey, tuple[int, int]]:
         """Where the input has each block."""
         return places(self.transcript.messages)
+
+
+Work = Callable[[Step], list[Receipt]]
+
+
+def _work_of(config: PassConfig) -> Work:
+    """What a step of a pass does. What a mode alone needs, such as the extraction, is imported with it."""
+    match config.mode:
+        case "individual":
+            from .modes.individual import run_individual
+
+            return run_individual
+        case "extract" | "target":
+            from .modes.extract import run_extract
+
+            return run_extract
+        case "batch":
+            return _of_batch(config.batch_config or BatchConfig())
+        case other:
+            assert_never(other)
+
+
+def _of_batch(config: BatchConfig) -> Work:
+    match config.operation:
+        case "summarize":
+            from .modes.batch import run_batch
+
+            return run_batch
+        case "drop_older_half":
+            from .modes.sliding_window import drop_older_half
+
+            return drop_older_half
+        case "keep":
+            return lambda step: []
+        case other:
+            assert_never(other)

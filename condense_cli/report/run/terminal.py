@@ -15,7 +15,7 @@ from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
-from ...passes.receipts import PRELUDE, SWITCHED_OFF
+from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING
 from ..costs.text import cost_figures, unknown_price
 from ..difference.facts import BlockDiff, Diff, What, of_run
 from ..text.fitted_table import shortened
@@ -216,7 +216,7 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
         said = " ".join(how_counted(report))
     else:
         said = briefly_counted(report.model, tokens.counting, exact=tokens.exact)
-    yield Text(visible(f"{report.format}, {report.configuration}. {said}"), style="dim")
+    yield Text(visible(f"{report.format}, {report.configuration}{_towards_target(report)}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
         what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
         yield Text(f"{what} was changed: no pass ran.", style="bold")
@@ -225,6 +225,14 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
             yield Text(warning, style="bold")
         elif warning != said_before:
             yield Text(visible(f"Warning: {warning}"), style="yellow")
+
+
+def _towards_target(report: Report) -> str:
+    """The passes that worked towards the target, by name; nothing without one."""
+    if report.tokens.target is None:
+        return ""
+    names = [one.name for one in report.passes if one.changes and one.id not in (PRELUDE, THINKING)]
+    return f"; to the target by: {', then '.join(names)}" if names else ""
 
 
 def render_diff_line(diff: Diff) -> Text:
