@@ -131,8 +131,8 @@ class _Walk:
         decisions = decided(transcript, self.sheet, self.log, passes, self.tokens_before, self.target, factor, asked)
         saved = self.tokens_before - decisions.tokens_after
         # A run that meets a target may save as little as that takes.
-        is_met = self.target is not None and decisions.tokens_after <= self.target
-        least = 1 if is_met else least_saving(configuration, transcript, self.tokens_before)
+        meets_target = self.target is not None and decisions.tokens_after <= self.target
+        least = 1 if meets_target else least_saving(configuration, transcript, self.tokens_before)
         if not decisions.changes:
             return decisions, tuple(warnings)
         if saved < least:
