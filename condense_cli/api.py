@@ -26,7 +26,8 @@ from .core import json_text
 from .core.arguments import a_transcript, made_by, with_arguments
 from .core.factor import Factor, factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName
-from .core.transcript import Container, Transcript
+from .core.transcript import Transcript
+from .core.values import Container
 from .errors import BrokenOutputError, UsageError
 from .lossless.decode import count_gaps, decode
 from .lossless.proof import with_escapes

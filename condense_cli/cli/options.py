@@ -8,8 +8,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from ..core.brief import quoted
-from ..core.numbers import count_in, percent_in
+from ..core.wording import count_in, percent_in, quoted
 from ..errors import CondenseError
 from .reading import list_formats
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..core.brief import quoted
+from ..core.wording import quoted
 from ..errors import ConfigurationError, UsageError
 from .loading import as_typed
 from .positions import KeyPath, Positions, snake_case

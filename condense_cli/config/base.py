@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct
 
-from ..core.numbers import count_in, percent_in
+from ..core.wording import count_in, percent_in
 
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Positive = Annotated[int, Meta(ge=1, le=1_000_000_000)]

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from ..core.brief import quoted
+from ..core.wording import quoted
 from ..errors import ConfigurationError
 from .loading import Loaded, in_words, over
 from .models import FileConfiguration

@@ -12,8 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from ..core.brief import quoted
-from ..core.numbers import count_in
+from ..core.wording import count_in, quoted
 from ..errors import ConfigurationError
 from .variables import LIMITS, variable_of
 

@@ -12,10 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.brief import quoted
 from ..core.lazy_pattern import lazy_pattern
-from ..core.nearest import nearest
-from ..core.numbers import percent_in
+from ..core.wording import nearest, percent_in, quoted
 from ..errors import ConfigurationError, all_together
 from .base import with_numbers
 from .checks import problems

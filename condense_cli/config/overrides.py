@@ -16,10 +16,9 @@ from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
-from ..core.brief import quoted
 from ..core.lazy_pattern import lazy_pattern
-from ..core.patterns import PatternError, searcher
-from ..core.selectors import OfLast, SelectorError, parse_selector
+from ..core.selectors import OfLast, PatternError, SelectorError, parse_selector, searcher
+from ..core.wording import quoted
 from ..errors import UsageError
 from .models import (
     CUT,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from ..core.brief import brief
+from ..core.wording import brief
 from ..errors import ConfigurationError
 
 KeyPath = tuple[str | int, ...]

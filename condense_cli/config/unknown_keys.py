@@ -8,8 +8,7 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from ..core.brief import quoted
-from ..core.nearest import nearest
+from ..core.wording import nearest, quoted
 from ..errors import ConfigurationError
 from .base import parts_of
 from .positions import KeyPath, Positions, value_at

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
-from ..core.brief import quoted
 from ..core.lazy_pattern import lazy_pattern
+from ..core.wording import quoted
 from ..errors import ConfigurationError
 from .files import user_configuration_path
 from .limits import DOLLARS, Limits, fault_of
@@ -138,7 +138,7 @@ def unknown_profile(
     positions: Positions | None = None,
     path: KeyPath = ("profile",),
 ) -> ConfigurationError:
-    from ..core.nearest import nearest
+    from ..core.wording import nearest
 
     near = nearest(name, known)
     hint = f"Did you mean {near}? " if near else ""

@@ -41,7 +41,7 @@ _OTHERS: Final = ("CONDENSE_DEBUG",)
 
 def unknown_in(environment: Mapping[str, str]) -> list[str]:
     """A sentence for each variable that is nearly one of these, and none."""
-    from ..core.nearest import nearest
+    from ..core.wording import nearest
 
     known = [*map(variable_of, (*KEYS, *LIMITS)), *_OTHERS]
     names = sorted(name for name in environment if name.startswith("CONDENSE_") and name not in known)

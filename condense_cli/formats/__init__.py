@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from ..core.nearest import nearest
 from ..core.transcript import Message, Transcript
+from ..core.wording import nearest
 from ..errors import CondenseError, UnknownFormatError, UsageError
 from .engine.base import Evidence, Format
 from .engine.container import Document, describe, open_document

@@ -13,17 +13,8 @@ from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.markers import content_hash
-from ..core.transcript import (
-    SERVER_CALLS,
-    Block,
-    BlockKind,
-    Family,
-    JsonPath,
-    Message,
-    Place,
-    Role,
-    Transcript,
-)
+from ..core.transcript import SERVER_CALLS, Block, JsonPath, Message, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from .engine import estimates
 from .engine.base import Evidence, Format, message_role, part_kinds, unknown_block
 from .engine.container import Document

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
 from .anthropic import attachment_block
 from .engine.base import Evidence, Format, RecordEdits, records_of, unknown_block

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.transcript import Family, Role, Transcript
+from ..core.transcript import Transcript
+from ..core.values import Family, Role
 from ..errors import UnknownFormatError
 from .engine.base import Evidence, Format
 from .engine.container import Document, first_of, with_records_at

@@ -16,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core.markers import content_hash
-from ..core.transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Container, Family, Role
 from ..errors import UnknownFormatError
 from .engine import estimates, repeats
 from .engine.base import Evidence, Format, message_role, unknown_block

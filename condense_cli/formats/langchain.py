@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from .anthropic import attachment_block
 from .engine import repeats
 from .engine.base import Evidence, Format, RecordEdits, not_a_message, records_of, unknown_block

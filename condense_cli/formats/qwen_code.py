@@ -19,7 +19,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.transcript import Family, Role, Transcript, Usage
+from ..core.transcript import Transcript
+from ..core.values import Family, Role, Usage
 from .engine import chain_links, repeats
 from .engine.base import Evidence, Format, RecordEdits, records_of
 from .engine.container import Document

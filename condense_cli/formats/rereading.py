@@ -7,7 +7,8 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from ..core.transcript import TEXT_CALL, Block, BlockKind, Role, Transcript
+from ..core.transcript import TEXT_CALL, Block, Transcript
+from ..core.values import BlockKind, Role
 from . import parse
 
 _Content = tuple[Block, Role, BlockKind, str | None, str | int | None, bool, int]

@@ -12,7 +12,8 @@ from itertools import zip_longest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.transcript import Block, Container, Message, Transcript
+from ..core.transcript import Block, Message, Transcript
+from ..core.values import Container
 from ..errors import TranscriptError
 from . import parse
 from .claude_code.cut import shortened

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from .engine import repeats
 from .engine.base import Evidence, Format, message_role
 from .engine.container import Document

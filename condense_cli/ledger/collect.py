@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import Any, Final, assert_never
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind
 from ..extractive.answers import words_in
 from ..extractive.pasted import is_typed, pasted_units
 from ..extractive.units import render, split

@@ -18,9 +18,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.lazy_text import compact, size_of
 from ..core.markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
+from ..core.transcript import Block, JsonPath, Message
+from ..core.values import BlockKind, Role, Text, compact, size_of
 from ..toolcalls.todos import list_in
 from ..toolcalls.tools import arguments_of, string_values, with_values
 from . import states

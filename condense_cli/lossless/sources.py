@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..core.lazy_text import Text, compact, size_of
 from ..core.transcript import Block
+from ..core.values import Text, compact, size_of
 from ..toolcalls import todos
 from ..toolcalls.tools import arguments_of, string_values
 from . import states

@@ -10,7 +10,8 @@ from math import inf
 from typing import Final
 
 from ..core.markers import is_marked
-from ..core.transcript import Transcript, WindowSigns
+from ..core.transcript import Transcript
+from ..core.values import WindowSigns
 from .prices import bare_name, context_window, names_window
 
 LISTED: Final = "price table"

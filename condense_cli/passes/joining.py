@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.tokens import MESSAGE_TOKENS
-from ..core.transcript import Family, Message, Role, Transcript
+from ..core.transcript import Message, Transcript
+from ..core.values import Family, Role
 from ..formats import format_named
 from .receipts import Receipt
 

@@ -17,8 +17,8 @@ from ..config.models import (
 )  # fmt: skip
 from ..core.factor import Factor
 from ..core.markers import is_marked
-from ..core.numbers import percent_in
 from ..core.transcript import Transcript
+from ..core.wording import percent_in
 from .summaries import OFFLINE, Summarizer, WorksOffline
 
 

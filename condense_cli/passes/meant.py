@@ -8,10 +8,6 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import assert_never
 
-from ..core.brief import brief
-from ..core.nearest import nearest
-from ..core.patterns import searcher
-from ..core.plurals import plural
 from ..core.selectors import (
     AnySelector,
     Except,
@@ -24,9 +20,12 @@ from ..core.selectors import (
     OfTool,
     is_exact,
     parse_selector,
+    searcher,
     written,
 )
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind
+from ..core.wording import brief, nearest, plural
 from ..extractive.pasted import is_typed
 from ..toolcalls.tools import main_argument, paths, prints_a_file
 

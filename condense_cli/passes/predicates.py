@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from ..config.models import Globs, Predicates, Selection
-from ..core.exchanges import calls_by_id
 from ..core.markers import Gap, parse_gap, short
-from ..core.patterns import searcher
+from ..core.selectors import searcher
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, Message, Role
+from ..core.transcript import Block, Message, calls_by_id
+from ..core.values import BlockKind, Role
 from ..toolcalls.tools import has_failed, reads_a_file
 from .meant import meaning
 

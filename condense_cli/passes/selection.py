@@ -10,12 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration, Predicates, Selection
-from ..core.exchanges import cut_before
-from ..core.models import binds_thinking
-from ..core.plurals import plural
+from ..core.factor import binds_thinking
 from ..core.selectors import OfText
 from ..core.tokens import Counter
-from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from ..core.transcript import Block, Message, cut_before
+from ..core.values import STANDING_ROLES, BlockKind, Role
+from ..core.wording import plural
 from ..errors import ConfigurationError
 from ..formats.engine.injected import is_command, is_wrapped
 from .meant import meaning

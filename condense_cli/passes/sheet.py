@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.tokens import MESSAGE_TOKENS, Counter
-from ..core.transcript import Block, BlockKey, Message, Text, Transcript
+from ..core.transcript import Block, BlockKey, Message, Transcript
+from ..core.values import Text
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
 from . import thinking

@@ -12,7 +12,7 @@ from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.positions import Positions
 from ..config.provider_settings import ProviderSettings
-from ..core.nearest import nearest
+from ..core.wording import nearest
 from ..errors import ConfigurationError
 from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider

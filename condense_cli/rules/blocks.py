@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.transcript import SERVER_CALLS, JsonPath, Role, Transcript
+from ..core.transcript import SERVER_CALLS, JsonPath, Transcript
+from ..core.values import Role
 from .violations import Violation
 
 _CACHE_MARKS: Final = 4

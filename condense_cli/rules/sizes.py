@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..core.lazy_text import size_of
-from ..core.transcript import BlockKind, Transcript
+from ..core.transcript import Transcript
+from ..core.values import BlockKind, size_of
 from .violations import Violation
 
 _SIDE: Final = 8_000

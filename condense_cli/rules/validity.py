@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from ..core.models import binds_thinking
-from ..core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Source, Transcript
+from ..core.factor import binds_thinking
+from ..core.transcript import TEXT_CALL, Block, Message, Source, Transcript
+from ..core.values import BlockKind, Family, Role
 from .blocks import (
     at_most_four_cache_marks,
     compaction_comes_first,

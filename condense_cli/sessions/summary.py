@@ -11,7 +11,8 @@ from .. import formats
 from ..core import markers
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
-from ..core.transcript import Transcript, WindowSigns
+from ..core.transcript import Transcript
+from ..core.values import WindowSigns
 from ..errors import CondenseError, NotJsonError
 from ..lossless import references
 from ..money.windows import signs_of

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.lazy_text import Text, size_of
 from ..core.markers import gaps_in
 from ..core.transcript import Block, BlockKey, Message
+from ..core.values import Text, size_of
 from .outcomes import calls_with_results
 from .tools import (
     arguments_of,

@@ -12,7 +12,8 @@ from msgspec import Struct
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
-from ..core.transcript import TEXT_CALL, Block, BlockKind, Message, Role
+from ..core.transcript import TEXT_CALL, Block, Message
+from ..core.values import BlockKind, Role
 from .tools import has_failed
 
 OK: Final = "ok"

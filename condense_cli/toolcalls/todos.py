@@ -15,7 +15,8 @@ from typing import Any, Final
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import Gap, parse_gap
-from ..core.transcript import Block, BlockKind, JsonPath
+from ..core.transcript import Block, JsonPath
+from ..core.values import BlockKind
 from .tools import TODO_LISTS, arguments_of, holds_json, name_of
 
 ARGUMENTS: Final = ("todos", "plan", "items", "task_list", "todoList")

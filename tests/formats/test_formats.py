@@ -24,7 +24,7 @@ from build import (
 from helpers import condense
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Container, Role
+from condense_cli.core.values import BlockKind, Container, Role
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
 from condense_cli.extractive.parts import parts_of
 from condense_cli.formats import FORMATS, parse, serialize

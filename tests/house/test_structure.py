@@ -68,7 +68,7 @@ AT_THE_EDGE = {
     "llm/cache.py": {"os", "pathlib", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
     "llm/redaction.py": {"pathlib"},
-    "core/patterns.py": {"time"},
+    "core/selectors.py": {"time"},
     "quality/paired.py": {"random"},  # With a seed: a function of its arguments.
     "report/page/document.py": {"pathlib"},
     "report/lists/providers.py": {"pathlib"},

@@ -25,8 +25,7 @@ from build import (
 from pictures import picture
 
 from condense_cli import api
-from condense_cli.core.exchanges import cut_before, stretches
-from condense_cli.core.transcript import Place, Transcript
+from condense_cli.core.transcript import Place, Transcript, cut_before, stretches
 from condense_cli.rules import sizes, validity
 from condense_cli.rules.validity import RULES, validate
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 from msgspec import Struct
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import ConfigurationError, ExitStatus
 from ...report.text.visible import visible
 from ..console import exits, say, write_text

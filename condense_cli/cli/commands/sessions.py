@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import UsageError
 from ...sessions.choices import Client, Order
 from ..console import console, exits, say, write_text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...report.costs.text import dollars
 from ...report.run import facts as report_facts
 from ...report.text.tokens import of_several

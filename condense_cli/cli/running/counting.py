@@ -163,7 +163,7 @@ def _check(name: str, profile: Profile, model: str | None) -> None:
 
 
 def _are_counted_alike(one: str, other: str) -> bool:
-    from ...core.models import tokenizer_of
+    from ...core.factor import tokenizer_of
     from ...core.tokens import encoding_for
     from ...money.prices import bare_name
 

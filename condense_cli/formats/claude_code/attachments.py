@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.lazy_pattern import lazy_pattern
-from ...core.transcript import Block, BlockKind, JsonPath, Place
+from ...core.transcript import Block, JsonPath, Place
+from ...core.values import BlockKind
 from ..engine import estimates
 from ..engine.injected import is_injected
 from .kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import BlockKind, JsonPath, Role
+from ...core.transcript import JsonPath
+from ...core.values import BlockKind, Role
 from ..engine.base import INPUT_TOKENS, Rewrite
 from ..engine.display_text import objects_with
 from ..engine.ids import derived_uuid

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...core.transcript import Block, BlockKind, Place
+from ...core.transcript import Block, Place
+from ...core.values import BlockKind
 from .turns import TurnLine
 
 Notes = Mapping[int, Mapping[str, Any]]

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from ...core import json_text
 from ...core.markers import REFERENCE_PREFIX, gaps_in
-from ...core.transcript import Block, BlockKind, JsonPath, Transcript
+from ...core.transcript import Block, JsonPath, Transcript
+from ...core.values import BlockKind
 from ...toolcalls.tools import string_values
 from ..engine.base import RecordEdits
 from ..engine.display_text import FAILED, known_lines, long_strings, marker_of, repeats_lines

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from ...core.transcript import Block, Message, Place, Transcript
+from ...core.values import BlockKind, Family, Role
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, RecordEdits
 from ..engine.chain_links import not_reached

@@ -14,7 +14,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ...core import json_text
-from ...core.transcript import BlockKind, Place, Source, Transcript
+from ...core.transcript import Place, Source, Transcript
+from ...core.values import BlockKind
 from ..engine.base import DisplayValue
 from ..engine.display_text import known_lines, long_strings, objects_with, repeats_lines
 from .display import KEY

@@ -10,7 +10,8 @@ from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...core.transcript import Family, Role, Transcript
+from ...core.transcript import Transcript
+from ...core.values import Family, Role
 from ..anthropic import ROLES, BlockReader, merged
 from ..engine.base import Evidence, Format, messages_understood
 from ..engine.container import Document

@@ -16,7 +16,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core.transcript import Block, BlockKind, Role
+from ...core.transcript import Block
+from ...core.values import BlockKind, Role
 from .tree import Node
 
 _NO_CONTENT: Final = frozenset({"", "(no content)"})

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...core.transcript import Block, FirstRequest, Message, Usage
+from ...core.transcript import Block, FirstRequest, Message
+from ...core.values import Usage
 from ..engine.base import INPUT_TOKENS
 from ..engine.usages import SignsReader, lives_hour, recorded
 from .tree import Node

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...core import json_text
-from ...core.transcript import JsonPath, Role
+from ...core.transcript import JsonPath
+from ...core.values import Role
 from ..engine.base import Rewrite, records_of
 from ..engine.writing import slimmed_source
 from .history import is_replaced, item_path

@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, FirstRequest, Message, Place, Role, Transcript, Usage
+from ...core.transcript import Block, FirstRequest, Message, Place, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import BlockKind, Place, Transcript
+from ...core.transcript import Place, Transcript
+from ...core.values import BlockKind
 from ...toolcalls.tools import string_values
 from ..engine.base import DisplayValue
 from ..engine.display_text import known_lines, long_strings, objects_with, repeats_lines

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Source, Transcript
+from ...core.transcript import Block, JsonPath, Place, Source, Transcript
+from ...core.values import BlockKind, Family, Role
 from ..engine import estimates
 from ..engine.base import Evidence, Format, unknown_block
 from ..engine.container import Document

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import JsonPath, Role, Source, Transcript
+from ...core.transcript import JsonPath, Source, Transcript
+from ...core.values import Role
 from ..engine import chain_links, repeats
 from ..engine.base import RecordEdits, records_of
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from ...core import json_text
 from ...core.json_text import Style, decode, splice
-from ...core.kinds import at_hand
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Source, Transcript
+from ...core.transcript import Block, JsonPath, Place, Source, Transcript
+from ...core.values import BlockKind, Family, Role, at_hand
 from ...errors import UnknownFormatError
 from .container import Document, json_kind
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from ...core.plurals import plural
 from ...core.transcript import Source, Transcript
+from ...core.wording import plural
 from .base import FileFault, FileRule, RecordEdits, records_of
 
 

@@ -11,7 +11,8 @@ from collections import defaultdict, deque
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import TEXT_CALL, Block, BlockKind, JsonPath, Place, Role
+from ...core.transcript import TEXT_CALL, Block, JsonPath, Place
+from ...core.values import BlockKind, Role
 from ..anthropic import attachment_block
 from . import estimates
 from .base import unknown_block

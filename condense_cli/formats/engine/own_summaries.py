@@ -18,7 +18,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from ...core.markers import GO_ON, PREFIX, parse_summary, short_hash, with_escape, without_escape, without_escapes
-from ...core.transcript import Block, BlockKind, Message, Role
+from ...core.transcript import Block, Message
+from ...core.values import BlockKind, Role
 from .injected import is_command, is_wrapped
 
 _ROLES: Final = (Role.USER, Role.ASSISTANT)

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from ...core import json_text
 from ...core.markers import PREFIXES, Gap, gaps_in, parse_gap, short_hash
-from ...core.transcript import Block, BlockKind, JsonPath, Place, Transcript
+from ...core.transcript import Block, JsonPath, Place, Transcript
+from ...core.values import BlockKind
 from ...toolcalls import todos
 from ...toolcalls.tools import arguments_of, string_values
 from .base import Complete, DisplayValue, DisplayValues, RecordEdits, Values

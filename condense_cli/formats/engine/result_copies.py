@@ -8,7 +8,8 @@ from typing import Any
 
 from ...core import json_text
 from ...core.markers import gaps_in
-from ...core.transcript import Block, BlockKind, JsonPath, Place, Transcript
+from ...core.transcript import Block, JsonPath, Place, Transcript
+from ...core.values import BlockKind
 from .base import DisplayValue, RecordEdits
 from .display_text import known_lines, long_strings, marker_of, repeats_lines
 

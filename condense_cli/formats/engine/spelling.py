@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from ...core.transcript import LONG, Block, JsonPath, LazyText, Source, compact
+from ...core.transcript import Block, JsonPath, Source
+from ...core.values import LONG, LazyText, compact
 
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ...core.transcript import Block, Message, Role
+from ...core.transcript import Block, Message
+from ...core.values import Role
 
 
 class Turn(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ...core.transcript import Usage, WindowSigns
+from ...core.values import Usage, WindowSigns
 
 _MOST: Final = 100_000_000
 """Tokens beyond which a number is none that an API counted."""

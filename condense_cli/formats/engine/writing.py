@@ -9,7 +9,8 @@ from io import BytesIO
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
+from ...core.transcript import IN_STRING, Block, JsonPath, Message, Place, Source, Transcript
+from ...core.values import Container
 from .base import Format, RecordEdits, Rewrite, Values
 
 

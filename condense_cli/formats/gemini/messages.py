@@ -22,7 +22,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from ...core.transcript import Block, JsonPath, Message, Place, Source, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ..anthropic import attachment_block
 from ..engine import estimates
 from ..engine.base import unknown_block

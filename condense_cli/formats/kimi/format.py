@@ -22,7 +22,8 @@ from typing import Any, Final
 import msgspec
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from ...core.transcript import Block, JsonPath, Message, Place, Source, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ...errors import UnknownFormatError
 from ..anthropic import attachment_block
 from ..engine import estimates

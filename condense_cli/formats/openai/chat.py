@@ -14,7 +14,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import STANDING_ROLES, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ...core.transcript import Block, JsonPath, Place, Transcript
+from ...core.values import STANDING_ROLES, BlockKind, Family, Role
 from ..anthropic import BlockReader, attachment_block, envelope_model, envelope_text
 from ..engine import repeats
 from ..engine.base import Evidence, Format, message_role, part_kinds, unknown_block

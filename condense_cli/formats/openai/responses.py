@@ -16,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Role, Transcript
+from ...core.transcript import Block, JsonPath, Message, Transcript
+from ...core.values import BlockKind, Family, Role
 from ..anthropic import envelope_model
 from ..engine.base import Evidence, FileFault, Format, not_a_message, only_value, part_kinds, records_of
 from ..engine.container import Document, with_records_under

@@ -13,8 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.models import forgets_thinking
-from ...core.transcript import STANDING_ROLES, Block, BlockKind, JsonPath, Message, Place, Role
+from ...core.factor import forgets_thinking
+from ...core.transcript import Block, JsonPath, Message, Place
+from ...core.values import STANDING_ROLES, BlockKind, Role
 from ..engine import estimates
 from ..engine.base import unknown_block
 from ..engine.injected import is_injected

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.markers import content_hash
-from ...core.transcript import IN_STRING, Block, BlockKind, JsonPath, Place
+from ...core.transcript import IN_STRING, Block, JsonPath, Place
+from ...core.values import BlockKind
 from ..engine import estimates
 from ..engine.base import unknown_block
 

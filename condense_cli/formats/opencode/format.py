@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import Family, JsonPath, Role, Source, Transcript
+from ...core.transcript import JsonPath, Source, Transcript
+from ...core.values import Family, Role
 from ..engine import result_copies
 from ..engine.base import Evidence, Format, RecordEdits, not_a_message
 from ..engine.container import Document

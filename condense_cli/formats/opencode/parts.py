@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, JsonPath, Place, Role
+from ...core.transcript import Block, JsonPath, Place
+from ...core.values import BlockKind, Role
 from ..anthropic import attachment_block
 from ..engine import estimates
 from ..engine.base import unknown_block

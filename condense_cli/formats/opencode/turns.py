@@ -13,18 +13,8 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core.transcript import (
-    Block,
-    BlockKind,
-    Family,
-    JsonPath,
-    Message,
-    Role,
-    Source,
-    Transcript,
-    Usage,
-    WindowSigns,
-)
+from ...core.transcript import Block, JsonPath, Message, Source, Transcript
+from ...core.values import BlockKind, Family, Role, Usage, WindowSigns
 from ..engine.spelling import as_lazy
 from ..engine.usages import SignsReader, recorded
 from .parts import result_blocks, said_blocks

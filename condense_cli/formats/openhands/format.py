@@ -16,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import TEXT_CALL, Block, BlockKind, Container, Family, Place, Role, Transcript
+from ...core.transcript import TEXT_CALL, Block, Place, Transcript
+from ...core.values import BlockKind, Container, Family, Role
 from ..engine import estimates, repeats
 from ..engine.base import Evidence, Format, not_a_message, only_value
 from ..engine.container import Document, with_records_at

@@ -16,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Transcript, Usage
+from ...core.transcript import Block, JsonPath, Message, Place, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ..anthropic import attachment_block
 from ..engine import estimates
 from ..engine.base import Evidence, Format

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import json_text
-from ...core.transcript import Block, Container, JsonPath, Source, Transcript
+from ...core.transcript import Block, JsonPath, Source, Transcript
+from ...core.values import Container
 from ..engine.base import RecordEdits, Rewrite
 from ..engine.ids import derived_uuid
 from ..engine.writing import gone_records, join

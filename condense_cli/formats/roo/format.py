@@ -16,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core.markers import gaps_in
-from ...core.transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Role, Transcript
+from ...core.transcript import TEXT_CALL, Block, Transcript
+from ...core.values import STANDING_ROLES, BlockKind, Family, Role
 from ...toolcalls import xml_calls
 from .. import anthropic
 from ..anthropic import BlockReader

@@ -16,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from ...core.transcript import TEXT_CALL, Block, Message, Transcript
+from ...core.values import BlockKind, Family, Role
 from ...errors import UnknownFormatError
 from ...toolcalls import text_actions
 from ..anthropic import BlockReader

@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.markers import ELLIPSIS, content_hash, gaps_in, is_same, parse_gap
-from ...core.plurals import plural
-from ...core.transcript import Block, BlockKind, JsonPath, Message, Transcript
+from ...core.transcript import Block, JsonPath, Message, Transcript
+from ...core.values import BlockKind
+from ...core.wording import plural
 from ...errors import CondenseError, UsageError
 from ...formats import format_named
 from ...lossless.decode import decode

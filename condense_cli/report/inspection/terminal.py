@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...money.windows import LISTED
 from ..run.slimming_text import kinds_text
 from ..text.fitted_table import GAP, column_widths, fitted_table

@@ -26,9 +26,9 @@ from rollout_items import (
 from rollouts import ENVIRONMENT, message, record
 
 from condense_cli import api
-from condense_cli.core.exchanges import cut_before
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, Role
+from condense_cli.core.transcript import Block, cut_before
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import NotJsonError
 from condense_cli.formats import format_named, serialize
 from condense_cli.report.lists.validation import check

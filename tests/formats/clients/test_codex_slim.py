@@ -11,7 +11,8 @@ import real
 from msgspec.structs import replace
 
 from condense_cli.core.markers import short_hash
-from condense_cli.core.transcript import Family, Slimmed, Transcript
+from condense_cli.core.transcript import Slimmed, Transcript
+from condense_cli.core.values import Family
 from condense_cli.formats.codex import slim as codex_slim
 from condense_cli.formats.engine.container import open_document
 from condense_cli.formats.engine.slimming import slimmed
