@@ -32,7 +32,7 @@ from .errors import BrokenOutputError, UsageError
 from .lossless.decode import count_gaps, decode
 from .lossless.proof import with_escapes
 from .lossless.unresolved import broken_in, outside_of
-from .money.windows import signs_of
+from .money.prices import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.flags import name_flags

@@ -32,7 +32,7 @@ from itertools import chain
 from msgspec import Struct
 
 from ..core.wording import plural
-from ..toolcalls.claims import without_claims
+from ..toolcalls.outcomes import without_claims
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
 from .candidates import Opening, Stretch
 from .headings import Heading

@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from ..core.markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
 from ..core.transcript import Block, JsonPath, Message
 from ..core.values import BlockKind, Role, Text, compact, size_of
-from ..toolcalls.todos import list_in
-from ..toolcalls.tools import arguments_of, string_values, with_values
+from ..toolcalls.tools import arguments_of, list_in, string_values, with_values
 from . import states
 from .addresses import Addresses, TextPlace, field_of, tag_of
 from .excerpt import find_above, find_place, readings

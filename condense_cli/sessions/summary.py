@@ -15,7 +15,7 @@ from ..core.transcript import Transcript
 from ..core.values import WindowSigns
 from ..errors import CondenseError, NotJsonError
 from ..lossless import references
-from ..money.windows import signs_of
+from ..money.prices import signs_of
 from ..report.costs.usage import ESTIMATED, in_use
 from ..report.run.facts import estimated_tokens
 from ..storage.files import read_bytes

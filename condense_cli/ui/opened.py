@@ -18,7 +18,7 @@ from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
 from ..extractive.remembered import remember
-from ..money.windows import signs_of
+from ..money.prices import signs_of
 from ..passes.condensation import Condensation
 from ..passes.explained import explained
 from ..passes.meant import Address

@@ -23,7 +23,7 @@ NOT_ASKED: Final = {
     "formats/claude_code/attachments.py",
     "lossless/listed.py",
     "passes/predicates.py",
-    "rules/blocks.py",
+    "rules/validity.py",
 }
 """The sample has none of what these are about."""
 

@@ -24,7 +24,7 @@ from condense_cli.config.profiles import Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import WindowSigns
-from condense_cli.money.windows import NAMED, RECORDED_USE, signs_of, window_size
+from condense_cli.money.prices import NAMED, RECORDED_USE, signs_of, window_size
 from condense_cli.providers.window import WindowFlags, window_of
 
 Json = dict[str, Any]

@@ -80,7 +80,7 @@ def inspect(
     with exits():
         from ...config.models import Configuration
         from ...config.user import load_user_configuration
-        from ...money.windows import signs_of
+        from ...money.prices import signs_of
         from ...providers.window import window_of
         from ...report.inspection import facts as inspection
         from ...report.run import facts

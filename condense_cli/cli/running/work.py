@@ -17,7 +17,7 @@ from ...config.provider_settings import ProviderSettings
 from ...core.factor import CountName, Factor, factor_as
 from ...errors import ExitStatus, UsageError
 from ...formats import detected_format, format_named
-from ...money.windows import signs_of
+from ...money.prices import signs_of
 from ...passes.context import Context
 from ...passes.limits import target_of
 from ...plugins import Installed

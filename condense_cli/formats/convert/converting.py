@@ -18,7 +18,7 @@ from ...core import json_text
 from ...core.transcript import Block, JsonPath, Message, Place, Transcript
 from ...core.values import STANDING_ROLES, BlockKind, Family, Role
 from ...errors import UsageError
-from ...rules.blocks import server_calls_answered
+from ...rules.validity import server_calls_answered
 from ..engine.base import Values
 from ..engine.injected import is_injected
 from .converted_turns import Call, ConvertedTurn, Json, Losses, Result, shortest, text_part

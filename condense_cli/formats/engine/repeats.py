@@ -15,7 +15,7 @@ from ...core import json_text
 from ...core.markers import PREFIXES, Gap, gaps_in, parse_gap, short_hash
 from ...core.transcript import Block, JsonPath, Place, Transcript
 from ...core.values import BlockKind
-from ...toolcalls import todos
+from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
 from .base import Complete, DisplayValue, DisplayValues, RecordEdits, Values
 from .display_text import long_strings
@@ -152,9 +152,9 @@ def _changes(block: Block, values: Values) -> Iterator[tuple[str, str]]:
         return
     old = value if block.is_object else _parsed(value)
     new = dict(string_values(arguments_of(block)))
-    listed = todos.path_of(block)
+    listed = tools.path_of(block)
     # Of a list that was left out one todo is there, with its marker.
-    gone = str((listed and todos.gap_of(todos.value_of(block, listed))) or "")
+    gone = str((listed and tools.gap_of(tools.value_of(block, listed))) or "")
     yield from ((text, new.get(path, gone)) for path, text in string_values(old))
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ...core.markers import gaps_in
 from ...core.transcript import TEXT_CALL, Block, Transcript
 from ...core.values import STANDING_ROLES, BlockKind, Family, Role
-from ...toolcalls import xml_calls
+from ...toolcalls import text_calls
 from .. import anthropic
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, message_role
@@ -105,7 +105,7 @@ class _Linker:
 
     def _calls(self, block: Block) -> Iterator[Block]:
         position = 0
-        for tool, start, end in xml_calls.find_calls(block.text):
+        for tool, start, end in text_calls.find_calls(block.text):
             if block.text[position:start]:
                 yield block.part(position, start)
             self._number += 1

@@ -14,7 +14,7 @@ from ...core.transcript import Block, Transcript
 from ...passes.condensation import Condensation
 from ...passes.explained import Address, Lines, lines_between
 from ...passes.receipts import SUMMARIZE
-from ...toolcalls import todos
+from ...toolcalls import tools
 from .facts import BlockDiff, Diff, What, changed_texts
 
 _SEVERAL: Final = 2
@@ -61,7 +61,7 @@ def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -
     cut = {
         id(block.old)
         for block in diff.blocks
-        if block.what in (What.CUT, What.REMOVED) and block.old and block.new and not todos.path_of(block.old)
+        if block.what in (What.CUT, What.REMOVED) and block.old and block.new and not tools.path_of(block.old)
     }
     asked = {address for block, address in _places(before) if id(block) in cut}
     pairs = [(block.old, block.new) for block in diff.blocks]

@@ -34,7 +34,7 @@ from condense_cli.formats import format_named, serialize
 from condense_cli.report.lists.validation import check
 from condense_cli.report.run.facts import estimated_tokens
 from condense_cli.rules.validity import validate
-from condense_cli.toolcalls import patches
+from condense_cli.toolcalls import tools as patches
 from condense_cli.toolcalls.tools import (
     command_lines,
     main_argument,
