@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from . import formats
 from .calling import Dollars, calls_of, summaries_for, with_calls
 from .config import overrides as flags
+from .config.files import UserConfiguration
 from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides
 from .config.preset_folders import DEFAULT_PRESET
 from .config.presets import load_preset
-from .config.user import UserConfiguration
 from .core import arguments as kinds
 from .core import json_text
 from .core.arguments import a_transcript, made_by, with_arguments

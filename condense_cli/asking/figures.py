@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+from ..config.files import UserConfiguration
 from ..config.models import Configuration
-from ..config.user import UserConfiguration
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript

@@ -62,7 +62,7 @@ def complete_preset(incomplete: str) -> list[str]:
 
 def complete_profile(incomplete: str) -> list[str]:
     """Names of profiles that begin so."""
-    from ..config.user import load_user_configuration
+    from ..config.files import load_user_configuration
 
     try:
         names = load_user_configuration().profiles

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from ..config.files import UserConfiguration, unknown_profile
 from ..config.models import Configuration
 from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
-from ..config.user import UserConfiguration, unknown_profile
 from ..core.values import WindowSigns
 from ..errors import UsageError
 from ..money.prices import bare_name, window_size

@@ -8,9 +8,9 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.document import ConfigurationDocument
 from ..config.loading import Loaded
 from ..config.positions import KeyPath, value_at
+from ..config.yaml_editing import ConfigurationDocument
 from ..core.wording import plural
 from ..errors import ConfigurationError, UsageError
 from .configurations import Configurations

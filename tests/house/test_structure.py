@@ -58,11 +58,10 @@ CALLS = {"print", "input", "open", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 AT_THE_EDGE = {
     "core/token_table.py": {"pathlib", "sys"},
-    "config/files.py": {"pathlib"},
+    "config/files.py": {"os", "pathlib"},
     "config/loading.py": {"pathlib"},
     "config/packaged/known.py": {"pathlib"},
     "config/preset_folders.py": {"os", "pathlib"},
-    "config/user.py": {"os", "pathlib"},
     "core/user_folders.py": {"os", "platformdirs", "sys"},
     "llm/accounts.py": {"pathlib", "sqlite3"},
     "llm/cache.py": {"os", "pathlib", "sqlite3"},

@@ -116,8 +116,8 @@ def check(
         asked = continuing.window_flags()
         from datetime import UTC, datetime
 
+        from ...config.files import load_user_configuration
         from ...config.models import Configuration
-        from ...config.user import load_user_configuration
         from ...core.tokens import Counter, encoding_for
         from ...money.prices import price_of, signs_of
         from ...providers.decision import DecisionReason, decide

@@ -28,8 +28,8 @@ from .running import bad_rows, report_of
 
 if TYPE_CHECKING:
     from ...calling import Calls
+    from ...config.base import ProviderSettings
     from ...config.models import Configuration
-    from ...config.provider_settings import ProviderSettings
     from ...core.factor import CountName
     from ...rows.row import RowKind
 
