@@ -21,9 +21,8 @@ from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
 from .anthropic import envelope_text
 from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds, unknown_block
-from .engine.container import Document, with_records_under
-from .engine.injected import is_injected
-from .engine.spelling import as_lazy
+from .engine.client_text import is_injected
+from .engine.container import Document, as_lazy, with_records_under
 from .engine.turns import Turn, joined
 
 ROLES: Final = {

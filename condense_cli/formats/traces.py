@@ -21,8 +21,8 @@ from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
 from .anthropic import attachment_block
 from .engine.base import Evidence, Format, unknown_block
+from .engine.client_text import is_injected
 from .engine.container import Document
-from .engine.injected import is_injected
 from .engine.turns import Turn, joined
 
 _ROLES: Final = {

@@ -16,7 +16,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import BlockKind, Text
 from ..formats import format_named
-from ..formats.engine.coming_back import ComingBack
+from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, encode
 from ..lossless.finders import Finders

@@ -17,7 +17,7 @@ from ..core.transcript import Block, Message, cut_before
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import plural
 from ..errors import ConfigurationError
-from ..formats.engine.injected import is_command, is_wrapped
+from ..formats.engine.client_text import is_command, is_wrapped
 from .meant import meaning
 from .predicates import Predicate, compile_predicates
 from .receipts import Kept

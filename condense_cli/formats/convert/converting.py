@@ -20,7 +20,7 @@ from ...core.values import STANDING_ROLES, BlockKind, Family, Role
 from ...errors import UsageError
 from ...rules.validity import server_calls_answered
 from ..engine.base import Values
-from ..engine.injected import is_injected
+from ..engine.client_text import is_injected
 from .converted_turns import Call, ConvertedTurn, Json, Losses, Result, shortest, text_part
 from .openai import chat, items
 

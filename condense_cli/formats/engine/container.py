@@ -1,4 +1,4 @@
-"""From a file's bytes to its records: JSON lines, one array, or an object that holds `messages`."""
+"""Read a file's bytes as records: JSON lines, one array, or an object that holds them; keep long texts as bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 from typing import Any, Final
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.lazy_pattern import lazy_pattern
-from ...core.transcript import JsonPath, Source
-from ...core.values import Container
+from ...core.transcript import Block, JsonPath, Source
+from ...core.values import LONG, Container, LazyText, compact
 from ...errors import NotJsonError, UnknownFormatError
 from ..foreign_texts import known_text
 
@@ -285,3 +286,46 @@ def json_kind(value: Any) -> str:
     if isinstance(value, str):
         return "a string"
     return "an array" if isinstance(value, list) else "an object"
+
+
+_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_elements: Final = msgspec.json.Decoder(list[Raw]).decode
+
+_Found = dict[JsonPath, Any]
+
+
+def as_lazy(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
+    """Blocks of one record, which read the same and take less memory: see `LazyText`.
+
+    A reader that passes its blocks through this, record by record, never holds the texts of a whole file.
+    """
+    found: _Found = {}
+    for block in blocks:
+        text = block.content
+        if isinstance(text, str) and len(text) >= LONG:
+            block = replace(block, content=_spelled(block, source, found) or compact(text))
+        yield block
+
+
+def _spelled(block: Block, source: Source, found: _Found) -> LazyText | None:
+    """The text as it stands at the block's place; None where that is not all of it or no strict JSON."""
+    if block.span:
+        return None
+    try:
+        literal = _literal(source.view(block.place.record), block.place.path, found)
+        spelled = LazyText(literal)
+        return spelled if str(spelled) == block.text else None
+    except (msgspec.DecodeError, UnicodeDecodeError, LookupError):
+        return None
+
+
+def _literal(record: memoryview, path: JsonPath, found: _Found) -> Any:
+    """The value at a path of a record, not decoded. `found` are values of the same record that were passed before."""
+    if not path:
+        return record
+    *parent, key = path
+    inside: Any = found.get(tuple(parent))
+    if inside is None:
+        take = _elements if isinstance(key, int) else _members
+        inside = found[tuple(parent)] = take(_literal(record, tuple(parent), found))
+    return inside[key]

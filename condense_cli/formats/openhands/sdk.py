@@ -23,9 +23,8 @@ from ...core.values import BlockKind, Family, Role
 from ..anthropic import BlockReader, attachment_block
 from ..engine import repeats
 from ..engine.base import Evidence, Format, not_a_message, unknown_block
-from ..engine.container import Document
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
+from ..engine.client_text import is_injected
+from ..engine.container import Document, as_lazy
 from ..engine.turns import Turn, joined
 from ..openai.chat import ROLES
 

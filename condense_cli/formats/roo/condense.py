@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from ...core import json_text
 from ...core.transcript import Message, Source
 from ...core.values import Container
-from ..engine.base import Rewrite
-from ..engine.ids import derived_uuid
+from ..engine.base import Rewrite, derived_uuid
 from ..engine.writing import join, new_record
 
 

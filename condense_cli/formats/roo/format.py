@@ -22,8 +22,7 @@ from ...toolcalls import text_calls
 from .. import anthropic
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, message_role
-from ..engine.container import Document
-from ..engine.spelling import as_lazy
+from ..engine.container import Document, as_lazy
 from . import condense
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)

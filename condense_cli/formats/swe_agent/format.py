@@ -23,8 +23,7 @@ from ...toolcalls import text_calls
 from ..anthropic import BlockReader
 from ..engine import repeats
 from ..engine.base import Evidence, Format, RecordEdits, message_role
-from ..engine.container import Document, first_of, with_records_at
-from ..engine.spelling import as_lazy
+from ..engine.container import Document, as_lazy, first_of, with_records_at
 from ..openai.chat import ROLES, message_blocks
 
 

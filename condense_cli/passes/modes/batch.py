@@ -20,7 +20,7 @@ from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Block, Message, Place
 from ...core.values import STANDING_ROLES, BlockKind, Role
 from ...formats import format_named
-from ...formats.engine.own_summaries import request_before
+from ...formats.engine.client_text import request_before
 from ..limits import is_offline
 from ..receipts import SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
 from ..sheet import Sheet
