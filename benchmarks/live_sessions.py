@@ -15,8 +15,7 @@ from condense_cli import api
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.formats.compacted import compactions
-from condense_cli.formats.stretches import stretches
+from condense_cli.formats.compacted import compactions, stretches
 
 SECONDS = 20.0
 """Between two requests, where the file does not tell."""

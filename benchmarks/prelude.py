@@ -34,11 +34,11 @@ from msgspec import Struct
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
-from condense_cli.core.exchanges import calls_by_id
+from condense_cli.core.factor import binds_thinking
 from condense_cli.core.markers import short_hash
-from condense_cli.core.models import binds_thinking
 from condense_cli.core.tokens import Counter, encoding_for
-from condense_cli.core.transcript import Block, BlockKind, Message, Transcript
+from condense_cli.core.transcript import Block, Message, Transcript, calls_by_id
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.lossless.addresses import Addresses, TextPlace
 from condense_cli.lossless.decode import Decoded, decode

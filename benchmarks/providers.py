@@ -27,8 +27,8 @@ import msgspec
 
 import condense_cli
 from condense_cli import api
+from condense_cli.config.files import UserConfiguration
 from condense_cli.config.profiles import Access
-from condense_cli.config.user import UserConfiguration
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError

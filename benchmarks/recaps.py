@@ -25,10 +25,10 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import Factor, factor_of
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, Message, Place, Role, Transcript
+from condense_cli.core.transcript import Block, Message, Place, Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import CondenseError
-from condense_cli.formats.compacted import compactions
-from condense_cli.formats.stretches import stretches
+from condense_cli.formats.compacted import compactions, stretches
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.written import render

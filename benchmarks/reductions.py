@@ -28,7 +28,8 @@ from prelude import FOLDER, GROUPS, files_in, group_of
 
 from condense_cli import api
 from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
-from condense_cli.core.transcript import Block, BlockKind, Message, Transcript
+from condense_cli.core.transcript import Block, Message, Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import CondenseError
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept

@@ -31,7 +31,8 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core import json_text
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, Container, Message, Role, Transcript
+from condense_cli.core.transcript import Block, Message, Transcript
+from condense_cli.core.values import BlockKind, Container, Role
 from condense_cli.errors import CondenseError
 from condense_cli.formats import format_named, parse
 from condense_cli.lossless.decode import decode

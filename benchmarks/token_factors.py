@@ -33,9 +33,18 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.core import factor_table
-from condense_cli.core.factor import HIGHEST, LOWEST, Known, UsageStep, factor_of, fitted, median_of, steps_of
+from condense_cli.core.factor import (
+    HIGHEST,
+    LOWEST,
+    Known,
+    UsageStep,
+    factor_of,
+    fitted,
+    median_of,
+    steps_of,
+    tokenizer_of,
+)
 from condense_cli.core.factor_table import FAMILIES
-from condense_cli.core.models import tokenizer_of
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError

@@ -15,23 +15,24 @@ from msgspec.structs import replace
 from . import formats
 from .calling import Dollars, calls_of, summaries_for, with_calls
 from .config import overrides as flags
+from .config.files import UserConfiguration
 from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides
 from .config.preset_folders import DEFAULT_PRESET
 from .config.presets import load_preset
-from .config.user import UserConfiguration
 from .core import arguments as kinds
 from .core import json_text
 from .core.arguments import a_transcript, made_by, with_arguments
 from .core.factor import Factor, factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName
-from .core.transcript import Container, Transcript
+from .core.transcript import Transcript
+from .core.values import Container
 from .errors import BrokenOutputError, UsageError
 from .lossless.decode import count_gaps, decode
 from .lossless.proof import with_escapes
 from .lossless.unresolved import broken_in, outside_of
-from .money.windows import signs_of
+from .money.prices import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.flags import name_flags

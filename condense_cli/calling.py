@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from .config.limits import Limits, dollars_in, limits_in
+from .config.base import Limits, dollars_in, limits_in
 from .errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Calls(Struct, frozen=True):
 
     def settled(self) -> Limits:
         """All limits: those given, then those of variables, then of the user's file. Raises ConfigurationError."""
-        from .config.user import load_user_configuration
+        from .config.files import load_user_configuration
 
         return self.limits.over(limits_in(os.environ)).over(load_user_configuration().limits)
 
@@ -176,7 +176,7 @@ def _opened(
 ) -> Iterator[Summaries]:
     from datetime import UTC, datetime
 
-    from .config.user import load_user_configuration
+    from .config.files import load_user_configuration
     from .core.factor import typical_of
     from .core.tokens import encoding_for
     from .llm.access import Permission, choose
@@ -243,7 +243,7 @@ def _unbound(name: str) -> Callable[[Counter], Summarizer]:
 
 def check_profile(name: str) -> None:
     """Raises ConfigurationError for a profile that is not there."""
-    from .config.user import load_user_configuration, unknown_profile
+    from .config.files import load_user_configuration, unknown_profile
 
     profiles = load_user_configuration().profiles
     if name not in profiles:

@@ -20,7 +20,8 @@ from .config.models import (
     TruncateParams,
 )
 from .core.tokens import Counter
-from .core.transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from .core.transcript import Block, Message, Place, Transcript
+from .core.values import BlockKind, Family, Role
 from .formats.engine.base import Evidence, Format, not_a_message
 from .formats.engine.container import Document
 from .passes.condensation import Condensation

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from .core.nearest import nearest
+from .core.wording import nearest
 from .errors import ConfigurationError
 from .providers.installed import FoundPlugin
 

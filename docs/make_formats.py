@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from condense_cli.core.transcript import Family, Role
+from condense_cli.core.values import Family, Role
 from condense_cli.formats import FORMATS
 from condense_cli.formats.engine.base import Format
 

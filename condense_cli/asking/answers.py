@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from ..core.exchanges import calls_by_id
 from ..core.markers import short_hash
-from ..core.patterns import PatternError, searcher
-from ..core.plurals import plural
-from ..core.transcript import Block, BlockKind, Message
+from ..core.selectors import PatternError, searcher
+from ..core.transcript import Block, Message, calls_by_id
+from ..core.values import BlockKind
+from ..core.wording import plural
 from ..errors import CondenseError, UsageError
 from ..report.inspection.lookup import Hit, HitKind, find
 from ..report.text.labels import block_label, kind_label

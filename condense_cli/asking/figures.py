@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+from ..config.files import UserConfiguration
 from ..config.models import Configuration
-from ..config.user import UserConfiguration
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
-from ..money.prices import price_of
-from ..money.windows import signs_of
+from ..money.prices import price_of, signs_of
 from ..providers.decision import DecisionReason, decide
 from ..providers.window import window_of
 from ..recaps.told import ENOUGH, TOKENS

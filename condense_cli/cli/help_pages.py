@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Final
 
 from typer.core import TyperCommand
 
-from ..core.brief import quoted
-from ..core.nearest import nearest
+from ..core.wording import nearest, quoted
 
 Groups = Mapping[str, tuple[str, ...]]
 """Titles, and the names of the options below each."""

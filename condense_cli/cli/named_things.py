@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from ..core.brief import quoted
+from ..core.wording import quoted
 
 
 def group_of(default: str, names: Callable[[], Iterable[str]] = tuple) -> type[TyperGroup]:

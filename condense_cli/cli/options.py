@@ -8,8 +8,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from ..core.brief import quoted
-from ..core.numbers import count_in, percent_in
+from ..core.wording import count_in, percent_in, quoted
 from ..errors import CondenseError
 from .reading import list_formats
 
@@ -63,7 +62,7 @@ def complete_preset(incomplete: str) -> list[str]:
 
 def complete_profile(incomplete: str) -> list[str]:
     """Names of profiles that begin so."""
-    from ..config.user import load_user_configuration
+    from ..config.files import load_user_configuration
 
     try:
         names = load_user_configuration().profiles

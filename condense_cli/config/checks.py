@@ -8,11 +8,10 @@ from typing import Any, Final, assert_never
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from ..core import patterns
-from ..core.brief import quoted
+from ..core import selectors
 from ..core.lazy_pattern import lazy_pattern
-from ..core.numbers import percent_in
 from ..core.selectors import SelectorError, parse_selector
+from ..core.wording import percent_in, quoted
 from .models import (
     CUT,
     NOT_IN_FILES,
@@ -169,8 +168,8 @@ def _predicates(predicates: Predicates, path: tuple[str | int, ...]) -> Iterator
     yield from _selectors(predicates.match or (), (*path, "match"))
     if predicates.regex is not None:
         try:
-            patterns.check(predicates.regex)
-        except patterns.PatternError as error:
+            selectors.check(predicates.regex)
+        except selectors.PatternError as error:
             yield (*path, "regex"), f"not a regular expression ({error})", ""
 
 

@@ -1,17 +1,24 @@
-"""A configuration with every default filled in, and for each value where it came from."""
+"""Values given one by one, the schema of a configuration, and a configuration with every default filled in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
 
-from .loading import TARGETS
-from .models import Configuration
+from ..core.wording import quoted
+from ..errors import ConfigurationError, UsageError
+from .base import given_in, variable_of
+from .checks import limit_to_usual
+from .files import OwnFile
+from .loading import TARGETS, Loaded, as_typed, in_words, over
+from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .overrides import Overrides, apply
-from .positions import KeyPath, is_at, value_at
+from .positions import KeyPath, Positions, is_at, snake_case, types_at, value_at
+from .presets import Presets
+from .profiles import Profile
 
 DEFAULT: Final = "default"
 COMPILED: Final = "compiled"
@@ -120,3 +127,138 @@ def _flag(path: KeyPath, value: Any) -> str:
             is_open = value is None and step in ("match", "range", "only_tools") and path[-1] != "end"
             return DEFAULT if is_open else _FLAG_OF_KEY[step]
     return DEFAULT
+
+
+T = TypeVar("T", bound=Struct)
+
+
+def assigned(values: T, assignments: Sequence[str]) -> T:
+    """The struct with these values; a key with dots leads into it, and numbers into lists.
+
+    A value is written as in YAML, and text needs no quotes. Raises UsageError and ConfigurationError.
+    """
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--set needs KEY=VALUE, not {quoted(assignment)}.", "For example --set keep_recent=5.")
+        positions = Positions(f"--set {assignment}", is_file=False)
+        plain = msgspec.json.decode(msgspec.json.encode(values))
+        path = _put(plain, key.strip().split("."), text.strip(), type(values), positions)
+        positions.spellings[path] = key.strip().rpartition(".")[2]
+        values = as_typed(plain, type(values), positions)
+    return values
+
+
+def _put(plain: Any, keys: list[str], text: str, root: type[Struct], positions: Positions) -> KeyPath:
+    """Put the value into the plain ones, and return its path."""
+    path: list[str | int] = []
+    for number, key in enumerate(keys):
+        if isinstance(plain, list):
+            if not (key.isdecimal() and int(key) < len(plain)):
+                raise positions.error(tuple(path), f"there is no number {key} in a list of {len(plain)}")
+            path.append(int(key))
+        else:
+            path.append(snake_case(key))
+        if number == len(keys) - 1:
+            plain[path[-1]] = _value(text, list(types_at(root, tuple(path))))
+            break
+        if not isinstance(plain, list) and not isinstance(plain.get(path[-1]), dict | list):
+            plain[path[-1]] = {}
+        plain = plain[path[-1]]
+    return tuple(path)
+
+
+def _value(text: str, kinds: list[Any]) -> Any:
+    """What the text says as YAML, or the text itself, whichever the key takes."""
+    try:
+        from .yaml_reading import read_yaml  # With the parser.
+
+        value, _ = read_yaml(text, "value")
+    except ConfigurationError:
+        value = text
+    return next((found for found in (value, text) for kind in kinds if _is_of(found, kind)), value)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+class Variables(Struct, frozen=True):
+    """What the variables say; `base` is the preset that one of them names."""
+
+    value: dict[str, Any]
+    base: Loaded | None = None
+
+    @property
+    def title(self) -> str:
+        return "CONDENSE_* variables"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return over(self.base, self.value)
+
+    def origin(self, path: KeyPath) -> str | None:
+        if path[0] in self.value:
+            return variable_of(str(path[0]))
+        return self.base.origin(path) if self.base else None
+
+
+def read_variables(environment: Mapping[str, str], presets: Presets) -> Variables | None:
+    """The variables that say something; None where none does. Raises ConfigurationError."""
+    given = given_in(environment)
+    if not given:
+        return None
+    types = {field.name: field.type for field in msgspec.structs.fields(FileConfiguration)}
+    values = {key: _typed(key, text, types[key]) for key, text in given.items()}
+    preset = values.pop("preset", None)
+    return Variables(values, presets.named(preset) if preset else None)
+
+
+def _typed(key: str, text: str, kind: Any) -> Any:
+    try:
+        return msgspec.convert(text, kind, strict=False)
+    except msgspec.ValidationError as error:
+        choices = get_args(kind)
+        if str(error).startswith("Invalid enum value"):
+            what = f"{quoted(text)} is not one of {', '.join(choices)}"
+        else:
+            what = f"{in_words(str(error)).partition(', got')[0]}, not {quoted(text)}"
+        raise ConfigurationError(f"{variable_of(key)}: {what}.") from None
+
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def configuration_schema() -> dict[str, Any]:
+    """Schema of a configuration and of a project's file, keys in snake_case.
+
+    Like the loader it refuses other keys. Unlike the loader, which warns, it refuses unusual values: editors mark them.
+    """
+    schema = msgspec.json.schema(FileConfiguration)
+    limit_to_usual(schema["$defs"])
+    schema["$defs"]["BatchConfig"]["properties"]["operation"]["enum"].remove(NOT_IN_FILES)
+    return {
+        "$schema": DIALECT,
+        "title": "Configuration of condense",
+        "description": "What `condense run` does with --config FILE or a project's condense.yaml.",
+        **schema,
+    }
+
+
+def own_schema() -> dict[str, Any]:
+    """Schema of the user's own file, which defines profiles and may permit calls."""
+    (own, profile), definitions = msgspec.json.schema_components((OwnFile, Profile), ref_template="#/$defs/{name}")
+    limit_to_usual(definitions)
+    properties = definitions["OwnFile"]["properties"]
+    properties["profiles"] = {"type": "object", "additionalProperties": profile, "default": {}}
+    return {
+        "$schema": DIALECT,
+        "title": "Your own configuration of condense",
+        "description": "Your settings for `condense`, your profiles of models, and whether models may be called.",
+        **own,
+        "$defs": definitions,
+    }

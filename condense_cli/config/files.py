@@ -1,16 +1,35 @@
-"""Where settings and presets are: the user's own, and the project's in the current folder or the nearest one above it.
+"""The user's own configuration and where settings are: profiles, consent, providers, and the project's files.
 
 Folders outside the user's home and outside the repository are not looked into: in a folder that everybody writes to,
 anybody could leave one.
+
+It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
+cannot send a session anywhere. YAML is imported where there is a file to read.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct, field
+from msgspec.structs import astuple
+
+from ..core.lazy_pattern import lazy_pattern
 from ..core.user_folders import config_folder
+from ..core.wording import quoted
+from ..errors import ConfigurationError
+from .base import DOLLARS, LIMITS, Limits, ProviderSettings, fault_of
+from .models import FileConfiguration
+from .profiles import BUILT_IN, DEFAULT, INSTALLED, OFFLINE, Profile
+
+if TYPE_CHECKING:
+    from .loading import Loaded
+    from .positions import KeyPath, Positions
+    from .presets import Presets
 
 FILE_NAME: Final = "condense.yaml"
 PROJECT_PRESETS: Final = Path(".condense") / "presets"
@@ -52,3 +71,161 @@ def _top(folder: Path, home: Path) -> Path | None:
         if (place / ".git").exists():
             return place
     return home if home in (folder, *folder.parents) else None
+
+
+_NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w.:/@-]*")
+_VARIABLE: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class KnownProfile(Struct, frozen=True):
+    """A profile and where it is defined: a file with its line, or None for a built-in one."""
+
+    profile: Profile
+    origin: str | None = None
+
+
+class UserConfiguration(Struct, frozen=True):
+    """`profile` is the main one, used where a pass names none; `profiles` are the user's own and the built-in ones.
+
+    `default` among them is the main one, or offline where there is none; unless the user defined one of that name.
+    """
+
+    profile: str | None = None
+    allow_calls: bool = False
+    profiles: dict[str, KnownProfile] = field(default_factory=lambda: _built_in())
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def is_placeholder(self, name: str) -> bool:
+        """Whether a name stands for the profile that is configured elsewhere."""
+        known = self.profiles.get(DEFAULT)
+        return name == DEFAULT and (known is None or known.origin is None)
+
+
+class OwnFile(FileConfiguration, frozen=True, kw_only=True):
+    """What the user's own file may say: what any may, whether calls may be made and what for, profiles, providers."""
+
+    allow_calls: bool = False
+    max_cost: Decimal | None = None
+    max_cost_per_conversation: Decimal | None = None
+    max_cost_per_day: Decimal | None = None
+    max_summary_tokens: int | None = None
+    redact: bool = False
+    profiles: dict[str, Any] = field(default_factory=dict)
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
+
+
+def load_user_configuration(path: Path | None = None) -> UserConfiguration:
+    """The user's own configuration; without a file only what is built in. Raises ConfigurationError."""
+    path = path or user_configuration_path()
+    # A file that is there and cannot be read is an error: what it says must not be passed over.
+    if not os.path.lexists(path):
+        return UserConfiguration()
+    from .loading import read_text
+
+    return parse_user_configuration(read_text(path), str(path))
+
+
+def load_user_settings(path: Path, presets: Presets | None = None) -> Loaded | None:
+    """What the user's own file says about how to condense; None where it says nothing. Raises ConfigurationError."""
+    if not os.path.lexists(path):
+        return None
+    from .loading import read_text, typed_file
+
+    value, positions = _mapping(read_text(path), str(path))
+    return typed_file(value, OwnFile, positions, path.parent, presets) if value else None
+
+
+def parse_user_configuration(text: str, name: str) -> UserConfiguration:
+    from .loading import as_typed
+
+    value, positions = _mapping(text, name)
+    file = as_typed(value, OwnFile, positions)
+    profiles = dict(_built_in())
+    for key, given in file.profiles.items():
+        path = ("profiles", key)
+        spelled = positions.spelling(path)  # Keys of a file are read in snake_case; a name is taken as it stands.
+        profile = as_typed(given, Profile, positions, path)
+        for key_of_profile, what, hint in _problems(spelled, profile):
+            raise positions.error((*path, key_of_profile) if key_of_profile else path, what, hint)
+        profiles[spelled] = KnownProfile(profile, f"{name}:{positions.marks.get(path, (1, 1))[0]}")
+    if file.profile is not None and file.profile not in profiles:
+        raise unknown_profile(file.profile, profiles, positions)
+    main = file.profile
+    if profiles[DEFAULT].origin is None:
+        main = None if main == DEFAULT else main
+        profiles[DEFAULT] = KnownProfile(profiles[main or OFFLINE].profile)
+    providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
+    limits = Limits(**{key: getattr(file, key) for key in LIMITS})
+    return UserConfiguration(main, file.allow_calls, profiles, providers, limits)
+
+
+def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:
+    from .yaml_reading import read_yaml
+
+    value, positions = read_yaml(text, name)
+    if value is not None and not isinstance(value, dict):
+        raise positions.error((), "expected a mapping with keys such as profiles")
+    value = value or {}
+    for key in LIMITS:
+        if fault := fault_of(key, value.get(key)):
+            raise positions.error((key,), *fault)
+        if key in DOLLARS and value.get(key) is not None:
+            value[key] = str(value[key]).removeprefix("$")
+    return value, positions
+
+
+def unknown_profile(
+    name: str,
+    known: dict[str, KnownProfile],
+    positions: Positions | None = None,
+    path: KeyPath = ("profile",),
+) -> ConfigurationError:
+    from ..core.wording import nearest
+
+    near = nearest(name, known)
+    hint = f"Did you mean {near}? " if near else ""
+    hint += f"Profiles: {', '.join(known)}."
+    if positions is not None:
+        return positions.error(path, f"there is no profile {quoted(name)}", hint)
+    return ConfigurationError(f"There is no profile {quoted(name)}.", hint)
+
+
+def _built_in() -> dict[str, KnownProfile]:
+    return {name: KnownProfile(profile) for name, profile in BUILT_IN.items()}
+
+
+def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
+    if not _NAME.fullmatch(name):
+        yield "", f"{quoted(name)} cannot be the name of a profile", "Use letters, digits and . _ : / @ -"
+    if name == OFFLINE or profile.api == OFFLINE:
+        if name != OFFLINE or profile.api != OFFLINE:
+            yield (
+                "api",
+                "offline is built in and cannot be redefined",
+                "Use the profile name `offline` where you want it.",
+            )
+        return
+    if (profile.api == INSTALLED) != (profile.summarizer is not None):
+        hint = "For example `{api: installed, summarizer: NAME}`."
+        yield "", "api installed and the key summarizer go together", hint
+        return
+    if profile.api == INSTALLED:
+        return
+    if not profile.model:
+        yield "", "the key 'model' is missing", ""
+    prices = [] if profile.price is None else [value for value in astuple(profile.price) if value is not None]
+    if not all(value.is_finite() and value >= 0 for value in prices):
+        yield "price", "a price must be 0 or more", "Write US dollars per million tokens."
+    if profile.base_url is not None:
+        if not profile.base_url.startswith(("https://", "http://")):
+            yield "base_url", "the address must begin with https:// or http://", ""
+        if profile.api == "anthropic" and profile.base_url.rstrip("/").endswith("/v1"):
+            yield "base_url", "the address of an anthropic profile ends before /v1", "Leave /v1 out."
+        if profile.context_window is None:
+            # Some servers cut a longer text without a word, and what they cut would be lost to the summary.
+            hint = "Say how many tokens the model can read there: `context_window: 32768`."
+            yield "", "a profile with base_url needs context_window", hint
+    if isinstance(profile.key_variable, str) and not _VARIABLE.fullmatch(profile.key_variable):
+        hint = "Write the name of an environment variable; keys themselves never belong in a file."
+        yield "key_variable", "this is not the name of an environment variable", hint

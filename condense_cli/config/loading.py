@@ -12,18 +12,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.brief import quoted
 from ..core.lazy_pattern import lazy_pattern
-from ..core.nearest import nearest
-from ..core.numbers import percent_in
+from ..core.wording import nearest, percent_in, quoted
 from ..errors import ConfigurationError, all_together
 from .base import with_numbers
 from .checks import problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged.known import values_in
-from .positions import KeyPath, Positions, is_at, value_at
+from .positions import KeyPath, Positions, fields_at, is_at, types_at, unknown_key, value_at
 from .preset_folders import PACKAGE, PresetFolders
-from .unknown_keys import fields_at, types_at, unknown_key
 
 _MOST_FAULTS: Final = 50
 LARGEST: Final = 1_000_000

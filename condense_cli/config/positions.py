@@ -1,14 +1,17 @@
-"""Paths of keys in plain values, and where the keys stand in a file."""
+"""Paths of keys in plain values and in files, and which known key an unknown one meant."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, Final, get_args, get_origin
 
+import msgspec
 from msgspec import Struct, field
 
-from ..core.brief import brief
+from ..core.wording import brief, nearest, quoted
 from ..errors import ConfigurationError
+from .base import LIMITS, parts_of
 
 KeyPath = tuple[str | int, ...]
 _LONGEST: Final = 200
@@ -78,3 +81,113 @@ def is_at(value: Any, path: KeyPath) -> bool:
 
 def snake_case(key: str) -> str:
     return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda match: "_" + match.group().lower(), key)
+
+
+_HINT_USER: Final = (
+    "A preset or project file must not decide where transcripts are sent. "
+    "It may name a profile: `profile: NAME`. See docs/models.md."
+)
+_OF_THE_USER: Final = {
+    **dict.fromkeys(("profiles", "allow_calls", "base_url", "key_variable"), _HINT_USER),
+    **dict.fromkeys(LIMITS, "Limits of calls are set in your own configuration. See docs/models.md."),
+    "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/providers.md.",
+}
+_OF_ROO_CODE: Final = {
+    "profile_thresholds": "Your own configuration has it for each profile: `profiles: {NAME: {threshold: 80}}`.",
+    "condensing_api_config_id": "It is called `profile: NAME` here, or `native: {api_profile: NAME}`.",
+    "custom_condensing_prompt": "It is called `native: {custom_prompt: ...}` here.",
+}
+"""Settings of Roo Code that have other names here."""
+_SELECTORS: Final = {
+    "keep_recent": "keep: [last:{}]",
+    "keep_last": "keep: [last:{}]",
+    "pin": "keep: [/{}/]",
+    "except_tools": "keep: [tool:{}]",
+    "only_tools": "keep: [not:tool:{}]",
+    "range": "keep: [not:{}]",
+}
+"""What is said by a selector at the top of a configuration."""
+_DEEPEST: Final = 9
+
+
+def unknown_key(
+    key: str, value: Any, positions: Positions, root: type[Struct], inside: KeyPath, at: KeyPath
+) -> ConfigurationError:
+    """The error for a key `inside` a part of the file's plain `value` that knows none of that name."""
+    path = (*inside, key)
+    spelled = positions.spelling((*at, *path))
+    if "profiles" not in root.__struct_fields__ and key in _OF_THE_USER:
+        what = f"the key {quoted(spelled)} belongs in your own configuration only"
+        return positions.error(path, what, _OF_THE_USER[key])
+    given = value_at(value, path)
+    return positions.error((*at, *path), f"unknown key {quoted(spelled)}", _hint(key, given, root, inside))
+
+
+def _hint(key: str, given: Any, root: type[Struct], inside: KeyPath) -> str:
+    if key in _OF_ROO_CODE:
+        return _OF_ROO_CODE[key]
+    is_short = isinstance(given, str | int | float) and len(str(given)) < 40
+    shown = str(given).lower() if isinstance(given, bool) else str(given) if is_short else "..."
+    if not inside and key in _SELECTORS:
+        return f"Did you mean `{_SELECTORS[key].format(shown)}`?"
+    known = sorted(fields_at(root, inside))
+    deeper = next((path for kind in types_at(root, inside) for path in _paths_to(key, kind)), None)
+    if deeper is not None:
+        return f"It belongs deeper: `{_shape(deeper, shown)}`."
+    near = nearest(key, known)
+    whole = next(_paths_to(key, root), None)
+    if whole is not None:
+        return f"It belongs elsewhere: `{_shape(whole, shown)}`."
+    return f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
+
+
+def _paths_to(key: str, root: Any) -> Iterator[tuple[str, ...]]:
+    """Paths of keys to one of that name below a type, the shortest first; `[]` stands for a list's element."""
+    level: list[tuple[tuple[str, ...], Any]] = [((), root)]
+    for _ in range(_DEEPEST):
+        following: list[tuple[tuple[str, ...], Any]] = []
+        for path, kind in level:
+            for part in parts_of(kind):
+                if isinstance(part, type) and issubclass(part, Struct):
+                    # Whoever looks for an operation most often means that of results.
+                    fields = sorted(msgspec.structs.fields(part), key=lambda field: field.name != "tool_results")
+                    for field in fields:
+                        if field.name == key:
+                            yield (*path, key)
+                        following.append(((*path, field.name), field.type))
+                elif get_origin(part) is tuple:
+                    following.append(((*path, "[]"), get_args(part)[0]))
+        level = following
+
+
+def _shape(path: tuple[str, ...], value: str) -> str:
+    """A value at a path, as YAML in one line."""
+    text = value
+    for number, step in reversed([*enumerate(path)]):
+        inner = f"{step}: {text}"
+        text = f"[{text}]" if step == "[]" else inner if number == 0 else f"{{{inner}}}"
+    return text
+
+
+def types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
+    """The declared types at a path of the configuration."""
+    types: list[Any] = [root]
+    for step in path:
+        following: list[Any] = []
+        for kind in types:
+            if isinstance(step, int):
+                following += [item for item in get_args(kind) if item is not Ellipsis]
+            elif isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+                following += [field.type for field in msgspec.structs.fields(kind) if field.name == step]
+        types = [part for kind in following for part in parts_of(kind)]
+    yield from types
+
+
+def fields_at(root: type[Struct], path: KeyPath) -> list[str]:
+    """The keys that a path of the configuration knows."""
+    return [
+        field.name
+        for kind in types_at(root, path)
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+        for field in msgspec.structs.fields(kind)
+    ]

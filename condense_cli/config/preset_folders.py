@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ..core.brief import quoted
-from ..core.nearest import nearest
+from ..core.wording import nearest, quoted
 from ..errors import ConfigurationError
 
 DEFAULT_PRESET = "balanced"

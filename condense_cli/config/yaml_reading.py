@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..core.brief import quoted
+from ..core.wording import quoted
 from ..errors import ConfigurationError
 from .positions import KeyPath, Positions, snake_case
 

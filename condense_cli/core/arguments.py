@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from ..errors import UsageError
-from .nearest import nearest
-from .numbers import count_in, percent_in
+from .wording import count_in, nearest, percent_in
 
 if TYPE_CHECKING:
     from .transcript import Transcript

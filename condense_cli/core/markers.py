@@ -43,7 +43,7 @@ from msgspec.structs import replace
 from .lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
-    from .lazy_text import Text
+    from .values import Text
 
 ELLIPSIS: Final = "…"
 

@@ -22,8 +22,8 @@ from msgspec import Struct
 from ..errors import UsageError
 from . import token_table
 from .lazy_pattern import lazy_pattern
-from .lazy_text import LONG, Text, compact, size_of
-from .transcript import Block, BlockKind, Message, Transcript
+from .transcript import Block, Message, Transcript
+from .values import LONG, BlockKind, Text, compact, size_of
 
 MESSAGE_TOKENS: Final = 3
 """What each message costs besides its content: OpenAI's chat encoding spends three tokens on it."""

@@ -1,4 +1,4 @@
-"""The values that everything else works on: a transcript, its messages and their blocks.
+"""The values that everything else works on: a transcript, its messages and their blocks; and calls with their results.
 
 All of them are frozen. A pass does not edit a transcript; it makes a new one that shares every block it left alone. The
 bytes of the file stay in `Source`, so that what nobody changed is written back as it was.
@@ -6,27 +6,27 @@ bytes of the file stay in `Source`, so that what nobody changed is written back 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .kinds import CONTENT_TYPE_OF_KIND as CONTENT_TYPE_OF_KIND
-from .kinds import STANDING_ROLES as STANDING_ROLES
-from .kinds import BlockKind as BlockKind
-from .kinds import Container as Container
-from .kinds import ContentType as ContentType
-from .kinds import Family as Family
-from .kinds import Role as Role
-from .lazy_text import LONG as LONG
-from .lazy_text import LazyText as LazyText
-from .lazy_text import Text as Text
-from .lazy_text import compact as compact
 from .markers import GO_ON, begins_as_summary, content_hash, parse_summary
-from .plurals import plural
-from .recorded import Usage as Usage
-from .recorded import WindowSigns as WindowSigns
+from .values import (
+    CONTENT_TYPE_OF_KIND,
+    BlockKind,
+    Container,
+    ContentType,
+    Family,
+    LazyText,
+    Role,
+    Text,
+    Usage,
+    WindowSigns,
+    compact,
+)
+from .wording import plural
 
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
@@ -350,3 +350,65 @@ class Transcript(Struct, frozen=True):
     def is_changed(self) -> bool:
         """Whether the file is written otherwise than it was read."""
         return bool(self.removed or self.slimmed) or any(block.changed for _, block in self.blocks())
+
+
+def calls_by_id(messages: Sequence[Message]) -> dict[str, Block]:
+    """Every tool call by its id; of calls that share an id the first counts."""
+    calls: dict[str, Block] = {}
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL and block.call_id:
+                calls.setdefault(block.call_id, block)
+    return calls
+
+
+def cut_before(messages: Sequence[Message], position: int) -> int:
+    """The nearest position at or before `position` where a cut separates no call from its result.
+
+    Positions are indices into `messages`; a cut at p puts messages[:p] on one side.
+    """
+    position = max(0, min(position, len(messages)))
+    calls = _positions_of_calls(messages)
+    earliest = min(calls[position:], default=position)
+    while 0 < position < len(messages) and (earliest < position or messages[position].answers_calls):
+        position -= 1
+        earliest = min(earliest, calls[position])
+    return position
+
+
+def _positions_of_calls(messages: Sequence[Message]) -> list[int]:
+    """For each message the position of the first whose calls it answers: its own where it answers none.
+
+    Where results need not follow at once, words of the assistant may stand between two results of one message.
+    """
+    callers: dict[str | None, int] = {}
+    on_server: dict[str, int] = {}
+    found: list[int] = []
+    for position, message in enumerate(messages):
+        first = position
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                callers[block.call_id] = position
+            elif block.answers:
+                first = min(first, callers.get(block.answers, position))
+            elif block.server_call:
+                first = min(first, on_server.setdefault(block.server_call, position))
+        found.append(first)
+    return found
+
+
+def stretches(messages: Sequence[Message]) -> list[range]:
+    """The smallest stretches of messages that can go without separating a call from its result, as positions."""
+    last_answer = {
+        block.answers: position for position, m in enumerate(messages) for block in m.blocks if block.answers
+    }
+    last_answer |= {b.server_call: position for position, m in enumerate(messages) for b in m.blocks if b.server_call}
+    found: list[range] = []
+    start = reach = 0
+    for position, message in enumerate(messages):
+        reach = max([reach, *(last_answer.get(block.call_id or block.server_call, 0) for block in message.blocks)])
+        is_followed = position + 1 < len(messages) and messages[position + 1].answers_calls
+        if reach <= position and not is_followed:
+            found.append(range(start, position + 1))
+            start = position + 1
+    return [*found, range(start, len(messages))] if start < len(messages) else found

@@ -12,9 +12,9 @@ from typing import Final
 
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
-from ..core.lazy_text import LazyText, Text
 from ..core.markers import parse_gap
-from ..core.transcript import Block, BlockKind
+from ..core.transcript import Block
+from ..core.values import BlockKind, LazyText, Text
 from ..toolcalls.tools import name_of
 
 _ASKS: Final = lazy_pattern(

@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from ..core.facts import facts_of
-from ..core.lazy_text import Text
 from ..core.markers import Gap
 from ..core.tokens import Counter
+from ..core.values import Text
 from .candidates import UNSIGNED
 from .editable import Shape, shape_of
 from .kinds import kinds_of

@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.lazy_text import Text, compact
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Role
+from ..core.transcript import Block, JsonPath, Message
+from ..core.values import BlockKind, Role, Text, compact
 from ..toolcalls.tools import arguments_of, shows_numbered_lines, string_values
 
 # A member of an enumeration takes a while to look up, and these are asked for each part many times.

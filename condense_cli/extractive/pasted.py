@@ -11,8 +11,8 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.lazy_text import Text
-from ..core.transcript import TYPED_KINDS, Block, BlockKind, Message, Role
+from ..core.transcript import TYPED_KINDS, Block, Message
+from ..core.values import BlockKind, Role, Text
 from .answers import is_all_words, lines_with_words
 from .units import Units, split
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.lazy_text import Text
+from ..core.values import Text
 from .candidates import Candidates, Stretch
 from .choice import Choice
 from .fitting import fit

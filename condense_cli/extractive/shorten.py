@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.lazy_text import Text
 from ..core.markers import Gap
+from ..core.values import Text
 from ..toolcalls.tools import has_failed
 from .candidates import UNSIGNED, Candidates, Opening, Stretch
 from .choice import Choice

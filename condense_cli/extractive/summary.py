@@ -31,8 +31,8 @@ from itertools import chain
 
 from msgspec import Struct
 
-from ..core.plurals import plural
-from ..toolcalls.claims import without_claims
+from ..core.wording import plural
+from ..toolcalls.outcomes import without_claims
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
 from .candidates import Opening, Stretch
 from .headings import Heading

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from ..core.nearest import nearest
 from ..core.transcript import Message, Transcript
+from ..core.wording import nearest
 from ..errors import CondenseError, UnknownFormatError, UsageError
 from .engine.base import Evidence, Format
+from .engine.client_text import recognised, with_escapes
 from .engine.container import Document, describe, open_document
-from .engine.own_summaries import recognised, with_escapes
-from .engine.slimming import slimmed as _slimmed
+from .engine.writing import slimmed as _slimmed
 from .engine.writing import write as _write
 from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
 from .understood import checked

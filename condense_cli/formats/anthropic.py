@@ -13,22 +13,12 @@ from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.markers import content_hash
-from ..core.transcript import (
-    SERVER_CALLS,
-    Block,
-    BlockKind,
-    Family,
-    JsonPath,
-    Message,
-    Place,
-    Role,
-    Transcript,
-)
-from .engine import estimates
+from ..core.transcript import SERVER_CALLS, Block, JsonPath, Message, Place, Transcript
+from ..core.values import BlockKind, Family, Role
+from .engine import client_text
 from .engine.base import Evidence, Format, message_role, part_kinds, unknown_block
-from .engine.container import Document
-from .engine.injected import is_injected
-from .engine.spelling import as_lazy
+from .engine.client_text import is_injected
+from .engine.container import Document, as_lazy
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
 _FOREIGN = {
@@ -75,11 +65,11 @@ class BlockReader:
             yield self._text(part["text"], record, (*owner, "text"), owner, is_user)
         elif kind == "thinking" and isinstance(part.get("thinking"), str):
             text = part["thinking"]
-            estimate = estimates.encrypted_thinking(part.get("signature"), text)
+            estimate = client_text.encrypted_thinking(part.get("signature"), text)
             place, unsigned = Place(record, (*owner, "thinking")), not part.get("signature")
             yield Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate, unsigned=unsigned)
         elif kind == "redacted_thinking":
-            estimate = estimates.encrypted_thinking(part.get("data"))
+            estimate = client_text.encrypted_thinking(part.get("data"))
             yield Block(BlockKind.THINKING, Place(record, owner), owner, estimate=estimate)
         elif kind == "tool_use" and isinstance(part.get("id"), str) and "input" in part:
             tool = str(part.get("name") or "")
@@ -187,18 +177,18 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     if kind == "document" and isinstance(data, str):
         if isinstance(source, dict) and source.get("type") == "text":
             return Block(BlockKind.OPAQUE, where, owner, content=data, is_readable=True, **common)
-        return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), encoded=len(data), **common)
+        return Block(BlockKind.OPAQUE, where, owner, estimate=client_text.document(data), encoded=len(data), **common)
     file = part.get("file") if kind == "file" else None
     if isinstance(file, dict):  # Of a chat completion; one that only has an id is sent whole too.
         inline = file.get("file_data")
         data = inline.rpartition(",")[2] if isinstance(inline, str) else None
-        return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
+        return Block(BlockKind.OPAQUE, where, owner, estimate=client_text.document(data), **common)
     if kind == "tool_reference":
         return Block(
-            BlockKind.OPAQUE, where, owner, json_text.dump_compact(part), estimate=estimates.TOOL_DEFINITION, **common
+            BlockKind.OPAQUE, where, owner, json_text.dump_compact(part), estimate=client_text.TOOL_DEFINITION, **common
         )
     if kind == "compaction" and isinstance(part.get("content"), str):
-        common["estimate"] = estimates.encrypted_thinking(part.get("signature"))
+        common["estimate"] = client_text.encrypted_thinking(part.get("signature"))
         return Block(BlockKind.OPAQUE, where, owner, content=part["content"], is_readable=True, **common)
     if (isinstance(kind, str) and kind in _WHOLE) or common.get("server_call"):
         return Block(BlockKind.OPAQUE, where, owner, content=json_text.dump_compact(part), **common)
@@ -206,9 +196,9 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
 
 
 def _image(data: Any, where: Place, owner: JsonPath, digest: str, common: dict[str, Any]) -> Block:
-    pixels = estimates.pixels(data)
+    pixels = client_text.pixels(data)
     encoded = len(data) if isinstance(data, str) else 0
-    estimate = estimates.of_pixels(pixels)
+    estimate = client_text.of_pixels(pixels)
     return Block(
         BlockKind.IMAGE, where, owner, estimate=estimate, digest=digest, pixels=pixels, encoded=encoded, **common
     )

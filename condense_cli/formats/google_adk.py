@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.transcript import Family, Role, Transcript
+from ..core.transcript import Transcript
+from ..core.values import Family, Role
 from ..errors import UnknownFormatError
 from .engine.base import Evidence, Format
-from .engine.container import Document, first_of, with_records_at
-from .engine.content_parts import PartsReader
-from .engine.spelling import as_lazy
-from .engine.turns import Turn, joined
+from .engine.container import Document, as_lazy, first_of, with_records_at
+from .engine.turns import PartsReader, Turn, joined
 
 _LIST: Final = "events"
 _APP: Final = ("app_name", "appName")

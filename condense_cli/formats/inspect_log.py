@@ -16,13 +16,13 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core.markers import content_hash
-from ..core.transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Container, Family, Role
 from ..errors import UnknownFormatError
-from .engine import estimates, repeats
+from .engine import client_text, repeats
 from .engine.base import Evidence, Format, message_role, unknown_block
-from .engine.container import LARGEST_UNPACKED, Document, open_document, with_beside, with_records_at
-from .engine.injected import is_injected
-from .engine.spelling import as_lazy
+from .engine.client_text import is_injected
+from .engine.container import LARGEST_UNPACKED, Document, as_lazy, open_document, with_beside, with_records_at
 from .engine.turns import Turn, joined
 from .openai.chat import ROLES, flat_call
 
@@ -164,7 +164,7 @@ def _part(part: Any, record: int, path: JsonPath, role: Role, common: dict[str, 
     image = part.get("image") if kind == "image" else None
     if isinstance(image, str):
         digest = content_hash(image.partition(",")[2] if image.startswith("data:") else image)
-        estimate = estimates.image(image if image.startswith("data:") else None)
+        estimate = client_text.image(image if image.startswith("data:") else None)
         return Block(BlockKind.IMAGE, Place(record, path), owner, estimate=estimate, digest=digest, **common)
     return unknown_block(part, record, path, owner, **common)
 

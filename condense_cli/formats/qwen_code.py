@@ -19,14 +19,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.transcript import Family, Role, Transcript, Usage
-from .engine import chain_links, repeats
-from .engine.base import Evidence, Format, RecordEdits, records_of
-from .engine.container import Document
-from .engine.content_parts import PartsReader
-from .engine.spelling import as_lazy
-from .engine.turns import Turn, joined
-from .engine.usages import recorded
+from ..core.transcript import Transcript
+from ..core.values import Family, Role, Usage
+from .engine import repeats, writing
+from .engine.base import Evidence, Format, RecordEdits, recorded, records_of
+from .engine.container import Document, as_lazy
+from .engine.turns import PartsReader, Turn, joined
 
 _TYPES: Final = ("user", "assistant", "tool_result", "system")
 _SHOWN: Final = "toolCallResult"
@@ -80,7 +78,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         begins_in_middle=begins_in_middle,
         usages=tuple(usages),
         unknown=tuple(unknown.items()),
-        warnings=chain_links.not_reached(path[0][0], "parentUuid", earlier) if begins_in_middle else (),
+        warnings=writing.not_reached(path[0][0], "parentUuid", earlier) if begins_in_middle else (),
     )
 
 
@@ -156,7 +154,7 @@ def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
 
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     _copies_go(meant, edits, gone, style)
-    chain_links.relink(meant.source, edits, gone, key="uuid", parent="parentUuid")
+    writing.relink(meant.source, edits, gone, key="uuid", parent="parentUuid")
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
@@ -184,7 +182,7 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
-    rules=(chain_links.parents_exist("parentUuid"),),
+    rules=(writing.parents_exist("parentUuid"),),
     display=repeats.displaying(_shown),
     new_message=new_message,
     summary_role=Role.USER,

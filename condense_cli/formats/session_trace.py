@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from .engine.base import Evidence, Format, RecordEdits, message_role, not_a_message, unknown_block
-from .engine.container import Document
-from .engine.injected import is_injected
-from .engine.spelling import as_lazy
+from .engine.client_text import is_injected
+from .engine.container import Document, as_lazy
 from .engine.turns import Turn, joined
 
 _ROLES: Final = {role.value: role for role in (Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.TOOL)}

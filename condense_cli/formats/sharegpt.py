@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.transcript import IN_STRING, TEXT_CALL, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import IN_STRING, TEXT_CALL, Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
 from .anthropic import envelope_text
 from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds, unknown_block
-from .engine.container import Document, with_records_under
-from .engine.injected import is_injected
-from .engine.spelling import as_lazy
+from .engine.client_text import is_injected
+from .engine.container import Document, as_lazy, with_records_under
 from .engine.turns import Turn, joined
 
 ROLES: Final = {

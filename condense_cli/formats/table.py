@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Final
 
-from ..core.transcript import Container
+from ..core.values import Container
 from .engine.base import Evidence, Format
 from .engine.container import Document
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from .engine import repeats
 from .engine.base import Evidence, Format, message_role
-from .engine.container import Document
-from .engine.spelling import as_lazy
+from .engine.container import Document, as_lazy
 from .engine.turns import Turn, joined
 from .openai.chat import flat_call
 

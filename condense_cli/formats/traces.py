@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..core import json_text
-from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
 from .anthropic import attachment_block
 from .engine.base import Evidence, Format, unknown_block
+from .engine.client_text import is_injected
 from .engine.container import Document
-from .engine.injected import is_injected
 from .engine.turns import Turn, joined
 
 _ROLES: Final = {

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.markers import SPELLED
-from ..core.plurals import plural
-from ..core.transcript import IN_STRING, Block, BlockKind, Transcript
+from ..core.transcript import IN_STRING, Block, Transcript
+from ..core.values import BlockKind
+from ..core.wording import plural
 from ..errors import UnknownFormatError
 from .engine.base import records_of
 

@@ -17,11 +17,11 @@ from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..core.transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
+from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Container, Family, Role
 from .engine.base import Evidence, Format, unknown_block
-from .engine.container import Document, with_records_under
-from .engine.injected import is_injected
-from .engine.spelling import as_lazy
+from .engine.client_text import is_injected
+from .engine.container import Document, as_lazy, with_records_under
 from .engine.turns import Turn, joined
 
 _LIST: Final = "requests"

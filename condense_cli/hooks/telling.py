@@ -76,9 +76,9 @@ def _window(client: str, use: Use, notes: Notes) -> int:
 
 def _listed(use: Use) -> int:
     """The window of a model by the user's profiles, else by the table of prices, which takes a while to import."""
+    from ..config.files import load_user_configuration
     from ..config.models import Configuration
-    from ..config.user import load_user_configuration
-    from ..core.transcript import WindowSigns
+    from ..core.values import WindowSigns
     from ..providers.window import window_of
 
     signs = WindowSigns(use.model, use.tokens)

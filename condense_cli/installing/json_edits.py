@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.json_walk import key_at, next_member, scan, skip
+from ..core.json_text import key_at, next_member, scan, skip
 
 _INDENT: Final = re.compile(r"\{\r?\n([ \t]+)\"")
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from .. import api
 from ..config.models import Configuration
-from ..core.models import binds_thinking
+from ..core.factor import binds_thinking
 from ..live.conversation import KEEP_RECENT
 from ..live.freezing import Frozen, Means, freeze, usual_configuration
 from ..passes.summaries import Summarizer

@@ -19,7 +19,8 @@ from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.lazy_pattern import lazy_pattern
-from ..core.transcript import BlockKind, Message
+from ..core.transcript import Message
+from ..core.values import BlockKind
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from ..toolcalls.tools import arguments_of, string_values
 from .bounded import DONE

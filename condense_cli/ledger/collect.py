@@ -9,11 +9,12 @@ from itertools import accumulate
 from typing import Any, Final, assert_never
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind
 from ..extractive.answers import words_in
 from ..extractive.pasted import is_typed, pasted_units
 from ..extractive.units import render, split
-from ..toolcalls import patches, todos, tools
+from ..toolcalls import tools
 from ..toolcalls.outcomes import Results, command_outcome, results_of
 from .entries import (
     LONGEST_REQUEST,
@@ -99,7 +100,7 @@ def _of_command(command: str, results: Results) -> Iterator[Ledger]:
     outcome = command_outcome(results)
     text = middle_left_out(command.strip(), *_LONGEST_COMMAND)
     yield Ledger(commands=(CommandEntry(text, outcome.outcome, 1, int(outcome.state == "failed"), outcome.error),))
-    patched = patches.files(command)
+    patched = tools.files(command)
     if patched:
         yield from _of_patch(patched, outcome.state)
     elif not outcome.state:
@@ -163,9 +164,9 @@ def worked_on(call: Block, results: Results) -> list[str]:
 def _todos(call: Block, results: Results) -> Iterator[Ledger]:
     name = tools.name_of(call)
     if name in tools.TODO_LISTS:
-        path = todos.path_of(call)
+        path = tools.path_of(call)
         # A list that went was replaced by a later call.
-        if not results.is_refused and not (path and todos.gap_of(todos.value_of(call, path))):
+        if not results.is_refused and not (path and tools.gap_of(tools.value_of(call, path))):
             yield Ledger(todos=tuple(_todo_list(tools.arguments_of(call) or {})), is_whole_list=True)
     elif name in tools.TASK_TOOLS and not results.is_refused:
         arguments = tools.arguments_of(call) or {}
@@ -178,7 +179,7 @@ def _todos(call: Block, results: Results) -> Iterator[Ledger]:
 
 
 def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
-    entries = next((arguments[key] for key in todos.ARGUMENTS if key in arguments), ())
+    entries = next((arguments[key] for key in tools.ARGUMENTS if key in arguments), ())
     if isinstance(entries, str):
         for line in entries.split("\n"):
             box = _CHECKBOX.fullmatch(line)
@@ -187,7 +188,7 @@ def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
         return
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict):
-            text = todos.words_of(entry)
+            text = tools.words_of(entry)
             if text:
                 yield Todo(text, _status(entry.get("status") or "pending"))
 

@@ -26,8 +26,8 @@ from ..core.arguments import (
     is_number,
     with_arguments,
 )
-from ..core.nearest import nearest
 from ..core.version import __version__
+from ..core.wording import nearest
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
 from .breakpoints import BESIDE, last_marked, marks_in, with_breakpoints

@@ -15,7 +15,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind
 from ..toolcalls.tools import (
     patched_paths,
     path_argument,

@@ -14,10 +14,10 @@ from ..config.overrides import Overrides
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import load_preset
 from ..core import json_text
-from ..core.exchanges import cut_before
 from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
-from ..core.transcript import BlockKind, Message, Transcript
+from ..core.transcript import Message, Transcript, cut_before
+from ..core.values import BlockKind
 from ..errors import BrokenOutputError
 from ..passes.summaries import Summarizer
 from .files_at_work import blocks_at_work

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from ..core.numbers import count_in, percent_in
+from ..core.wording import count_in, percent_in
 from ..errors import UsageError
 from ..money.economics import NEVER, TURNS, PrefixRewrite, Rates, weigh
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.models import binds_thinking
+from ..core.factor import binds_thinking
 from .breakpoints import last_marked, with_blocks
 from .freezing import Means, freeze
 from .requests import Request, as_bytes, decoded, digest_of, without_marks

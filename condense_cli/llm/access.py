@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ..config.files import UserConfiguration, unknown_profile
 from ..config.profiles import OFFLINE, Access
-from ..config.user import UserConfiguration, unknown_profile
 from .client import names_of
 from .reasons import Cause, Failure, ReasonNames, failure
 

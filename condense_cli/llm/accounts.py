@@ -15,7 +15,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.transcript import BlockKind, Role, Transcript
+from ..core.transcript import Transcript
+from ..core.values import BlockKind, Role
 from ..storage.cache_files import CacheFile
 
 FILE_NAME: Final = "spent.sqlite3"

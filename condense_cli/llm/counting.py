@@ -18,7 +18,8 @@ from .. import formats
 from ..config.profiles import Access, Api
 from ..core.factor import HIGHEST, LOWEST, Factor, Known, typical_of
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, Transcript
+from ..core.transcript import Block, Transcript
+from ..core.values import BlockKind
 from ..errors import UsageError
 from ..formats.convert.converting import convert
 from .client import CallError, names_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..core.exchanges import calls_by_id
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message, calls_by_id
+from ..core.values import BlockKind
 
 _LEFT_OUT: Final = {BlockKind.IMAGE: "[image left out]", BlockKind.OPAQUE: "[content of an unknown kind left out]"}
 

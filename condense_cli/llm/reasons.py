@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.brief import brief
+from ..core.wording import brief
 
 _MOST: Final = 300
 """Characters of what an API says, which are shown."""

@@ -11,9 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.profiles import INSTALLED, Access
-from ..core.plurals import plural
 from ..core.tokens import Counter
-from ..core.transcript import ContentType, Message, Transcript
+from ..core.transcript import Message, Transcript
+from ..core.values import ContentType
+from ..core.wording import plural
 from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import Offline

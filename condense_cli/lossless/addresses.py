@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
+from ..core.transcript import Block, JsonPath, Message
+from ..core.values import BlockKind, Role, Text
 from ..toolcalls.tools import TODO_LISTS, command_of_editor, main_argument, name_of, path_argument
 from . import states
 from .references import THE_RESULT, THIS_CALL, Address

@@ -18,11 +18,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.lazy_text import compact, size_of
 from ..core.markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
-from ..toolcalls.todos import list_in
-from ..toolcalls.tools import arguments_of, string_values, with_values
+from ..core.transcript import Block, JsonPath, Message
+from ..core.values import BlockKind, Role, Text, compact, size_of
+from ..toolcalls.tools import arguments_of, list_in, string_values, with_values
 from . import states
 from .addresses import Addresses, TextPlace, field_of, tag_of
 from .excerpt import find_above, find_place, readings

@@ -15,10 +15,10 @@ from typing import Any, Final, Literal, assert_never
 from msgspec import Struct
 
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Text, compact
+from ..core.transcript import Block, JsonPath, Message
+from ..core.values import BlockKind, Text, compact
 from ..toolcalls.outcomes import Endings
-from ..toolcalls.todos import list_in
-from ..toolcalls.tools import with_values
+from ..toolcalls.tools import list_in, with_values
 from .addresses import Addresses, TextPlace
 from .finders import Category, Finders
 from .lines import Lines, Shape

@@ -9,8 +9,8 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
-from ..core.kinds import at_hand
 from ..core.transcript import Block
+from ..core.values import at_hand
 from ..toolcalls.tools import prints_a_file, reads_a_file, writes_a_file
 from .states import TAGS
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..core import json_text
 from ..core.markers import REFERENCE_PREFIX
 from ..core.transcript import JsonPath
-from ..toolcalls import todos
+from ..toolcalls import tools
 from .addresses import field_of
 from .references import ABOVE, parse_reference
 
@@ -26,7 +26,7 @@ def is_said_in(words: str, path: JsonPath) -> bool:
 
 def text_of(listed: list[Any], path: JsonPath) -> str:
     """The list as a text, with references as lines of their own."""
-    words = [(todos.words_of(todo), todo) for todo in listed]
+    words = [(tools.words_of(todo), todo) for todo in listed]
     return "\n".join(said if is_said_in(said, path) else json_text.dump_compact(todo) for said, todo in words)
 
 
@@ -35,8 +35,8 @@ def list_of(text: str, like: list[Any]) -> list[Any]:
 
     Raises ValueError or RecursionError where a line is neither a todo nor a reference.
     """
-    known = {todos.words_of(todo): todo for todo in reversed(like)}
+    known = {tools.words_of(todo): todo for todo in reversed(like)}
     return [
-        known.get(line, todos.stand_in(like, line)) if line.startswith(REFERENCE_PREFIX) else json_text.parse_text(line)
+        known.get(line, tools.stand_in(like, line)) if line.startswith(REFERENCE_PREFIX) else json_text.parse_text(line)
         for line in text.split("\n")
     ]

@@ -7,10 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.exchanges import calls_by_id
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
-from ..toolcalls.todos import list_in, text_of
-from ..toolcalls.tools import MAIN_ARGUMENTS, arguments_of, string_values
+from ..core.transcript import Block, JsonPath, Message, calls_by_id
+from ..core.values import BlockKind, Role, Text, compact
+from ..toolcalls.tools import MAIN_ARGUMENTS, arguments_of, list_in, string_values, text_of
 from .addresses import ATTACHED_HEAD, TextPlace, field_of
 from .finders import Category, Finders
 from .states import outermost

@@ -13,7 +13,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..core.markers import REFERENCE_PREFIX, with_escape, without_escapes
-from ..core.transcript import Block, BlockKind, Message, Text
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind, Text
 from ..toolcalls.tools import arguments_of, string_values, with_values
 from .addresses import field_of
 from .decode import WRITTEN_TIMES, decode, texts_of

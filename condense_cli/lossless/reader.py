@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..core.markers import REFERENCE_PREFIX
-from ..core.transcript import Text, compact
+from ..core.values import Text, compact
 from .addresses import Names
 from .lines import Lines, read_lines
 from .matching import Hashed, hash_lines

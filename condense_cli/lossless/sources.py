@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..core.lazy_text import Text, compact, size_of
 from ..core.transcript import Block
-from ..toolcalls import todos
+from ..core.values import Text, compact, size_of
+from ..toolcalls import tools
 from ..toolcalls.tools import arguments_of, string_values
 from . import states
 from .addresses import field_of
@@ -44,8 +44,8 @@ class Sources:
         if self._values is None or self._values[0] is not call:
             self._allowance.covers(size_of(call.content))
             values = {field_of(path): compact(value) for path, value in string_values(arguments_of(call))}
-            if listed := todos.list_in(call):
-                values[field_of(listed[0])] = compact(todos.text_of(listed[1]))
+            if listed := tools.list_in(call):
+                values[field_of(listed[0])] = compact(tools.text_of(listed[1]))
             self._values = (call, values)
         return self._values[1]
 

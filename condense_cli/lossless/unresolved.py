@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..core.markers import REFERENCE_PREFIX
-from ..core.transcript import Block, BlockKind, Message, Transcript
+from ..core.transcript import Block, Message, Transcript
+from ..core.values import BlockKind
 from ..toolcalls.tools import arguments_of, string_values
 from . import states
 from .addresses import Addresses, TextPlace, field_of, tag_of

@@ -15,8 +15,7 @@ from ..core.factor import factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Transcript
 from ..errors import CondenseError
-from ..formats.compacted import compactions
-from ..formats.stretches import stretches
+from ..formats.compacted import compactions, stretches
 from ..quality.recorded import judge
 from ..report.costs.facts import PriceSource
 from ..report.costs.usage import overhead_of

@@ -1,7 +1,10 @@
-"""Prices of models, from the table that the package genai-prices brings along, offline.
+"""Prices and context windows of models, from the table that the package genai-prices brings along, offline.
 
 Importing that package takes a fifth of a second, so it happens inside the functions, when a cost is
 asked for. What the table does not know is None: never guessed, never 0.
+
+The table of prices lists the largest window that a model can have. A client may work with a smaller one, and a beta, or
+a plan, may give a larger one.
 """
 
 from __future__ import annotations
@@ -9,12 +12,16 @@ from __future__ import annotations
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
+from ..core.markers import is_marked
+from ..core.transcript import Transcript
+from ..core.values import WindowSigns
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
@@ -202,3 +209,78 @@ def table(on: date) -> PriceTable:
         if isinstance(conditional.constraint, StartDateConstraint)
     ]
     return PriceTable(genai_prices.__version__, max((start for start in starts if start <= on), default=None))
+
+
+LISTED: Final = "price table"
+UNKNOWN: Final = "unknown"
+RECORDED_USE: Final = "recorded use"
+NAMED: Final = "named by the client"
+
+USUAL: Final = (
+    *(32_000, 64_000, 128_000, 200_000, 256_000, 400_000, 500_000),
+    *(1_000_000, 2_000_000, 5_000_000, 10_000_000),
+)
+"""Sizes that windows have."""
+
+LARGEST_BESIDE: Final = 100_000
+"""System prompt and tools hardly ever take more tokens than this."""
+
+_LARGEST: Final = 2_000_000
+"""Hardly any window is larger."""
+
+_FAR_LESS: Final = 0.5
+"""Clients compact when most of the window is full. One that did so below this part of the listed window had another."""
+
+
+def signs_of(transcript: Transcript) -> WindowSigns:
+    """What a transcript shows of the window of its model; requests of other models say nothing about it."""
+    model = transcript.model
+    sent = [usage.input_tokens for usage in transcript.usages if _is_same(usage.model, model)]
+    found = [signs for signs in transcript.window_signs if _is_same(signs.model, model)]
+    used, most = [*sent, *(signs.used for signs in found)], most_sent(transcript)
+    if max(used, default=0) > most and not any(is_marked(block.content) for _, block in transcript.blocks()):
+        used = [tokens for tokens in used if tokens <= most]  # Nothing went from the file: so much was never sent.
+    return WindowSigns(
+        model,
+        max(used, default=0),
+        max((signs.compacted_at for signs in found), default=0),
+        max((signs.named for signs in found), default=0),
+    )
+
+
+def most_sent(transcript: Transcript) -> float:
+    """The most tokens that a request can have had: no more than the largest windows hold, or than the file has bytes,
+    with system prompt and tools.
+
+    What a conversation that begins in its middle took before is not in the file.
+    """
+    return inf if transcript.begins_in_middle else max(_LARGEST, len(transcript.source.data) + LARGEST_BESIDE)
+
+
+def window_size(model: str | None, signs: WindowSigns) -> tuple[int | None, str]:
+    """The tokens of a model's window, None where nothing tells, and where that is known from."""
+    listed = context_window(model)
+    if not _is_same(signs.model, model):
+        return listed, UNKNOWN if listed is None else LISTED
+    if signs.named and not names_window(model):
+        return signs.named, NAMED
+    size, source = listed, UNKNOWN if listed is None else LISTED
+    at = signs.compacted_at
+    if at and not names_window(model) and (listed is None or at < _FAR_LESS * listed):
+        smaller = _holding(at)
+        if smaller and signs.used <= smaller:
+            size, source = smaller, f"the client's own compaction at {at:,}"
+    if size and signs.used > size:
+        larger = _holding(signs.used)
+        size, source = (larger, RECORDED_USE) if larger else (size, source)
+    return size, source
+
+
+def _holding(tokens: int) -> int | None:
+    """The next of the usual sizes; None for tokens that no window holds."""
+    return next((size for size in USUAL if size >= tokens), None)
+
+
+def _is_same(one: str | None, other: str | None) -> bool:
+    """Whether both may be the same model; None is any."""
+    return one is None or other is None or bare_name(one) == bare_name(other)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from ..core.transcript import Message
-from ..toolcalls.claims import claiming, outdated, without_claims
+from ..toolcalls.outcomes import claiming, outdated, without_claims
 from .receipts import Receipt, changed
 from .selection import why_untouched
 from .sheet import Step

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.factor import Factor
-from ..core.plurals import plural
 from ..core.transcript import Transcript
+from ..core.wording import plural
 from ..extractive.reasons.reason import ReasonedLine, tally
 from ..rules.validity import BOUND_THINKING, Violation, validate
 from .decisions import Decisions, Place

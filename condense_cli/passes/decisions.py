@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.factor import AS_COUNTED, Factor
-from ..core.kinds import at_hand
 from ..core.transcript import Block, Message, Transcript
+from ..core.values import at_hand
 from .receipts import PRELUDE, SUMMARIZE, Kept, PassReceipt, Receipt
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind
 from ..extractive.reasons.reason import ReasonedLine
 from ..lossless.decode import decode
 from ..toolcalls.tools import arguments_of, string_values

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from ..config.models import CUT, Configuration, Globs
 from ..config.overrides import Overrides
-from ..core.brief import brief
-from ..core.nearest import nearest
 from ..core.selectors import OfText, parse_selector
 from ..core.transcript import Message
+from ..core.wording import brief, nearest
 from .condensation import Condensation
 from .receipts import PROTECTED, Kept, Receipt
 from .selection import matches, meant, why_none

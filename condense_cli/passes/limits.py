@@ -18,9 +18,9 @@ from ..config.models import (
 )
 from ..core.factor import Factor
 from ..core.markers import is_marked
-from ..core.numbers import percent_in
 from ..core.tokens import Counter
 from ..core.transcript import Transcript
+from ..core.wording import percent_in
 from .summaries import OFFLINE, Summarizer, WorksOffline
 
 

@@ -11,11 +11,12 @@ from itertools import chain
 from typing import Final
 
 from ..config.models import Configuration
-from ..core.models import binds_thinking
+from ..core.factor import binds_thinking
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKey, BlockKind, Message, Text, Transcript
+from ..core.transcript import Block, BlockKey, Message, Transcript
+from ..core.values import BlockKind, Text
 from ..formats import format_named
-from ..formats.engine.coming_back import ComingBack
+from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, encode
 from ..lossless.finders import Finders

@@ -10,9 +10,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.kinds import at_hand
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKey, BlockKind, ContentType, Message
+from ..core.transcript import Block, BlockKey, Message
+from ..core.values import BlockKind, ContentType, at_hand
 from ..extractive.reasons.reason import LineReason
 
 

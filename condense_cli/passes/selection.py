@@ -14,13 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration, Globs, Predicates, Selection
-from ..core.brief import brief
-from ..core.exchanges import calls_by_id, cut_before
+from ..core.factor import binds_thinking
 from ..core.markers import Gap, parse_gap, short
-from ..core.models import binds_thinking
-from ..core.nearest import nearest
-from ..core.patterns import searcher
-from ..core.plurals import plural
 from ..core.selectors import (
     AnySelector,
     Except,
@@ -33,13 +28,16 @@ from ..core.selectors import (
     OfTool,
     is_exact,
     parse_selector,
+    searcher,
     written,
 )
 from ..core.tokens import Counter
-from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from ..core.transcript import Block, Message, calls_by_id, cut_before
+from ..core.values import STANDING_ROLES, BlockKind, Role
+from ..core.wording import brief, nearest, plural
 from ..errors import ConfigurationError
 from ..extractive.pasted import is_typed
-from ..formats.engine.injected import is_command, is_wrapped
+from ..formats.engine.client_text import is_command, is_wrapped
 from ..toolcalls.tools import has_failed, main_argument, paths, prints_a_file, reads_a_file
 from .receipts import Kept
 

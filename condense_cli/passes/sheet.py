@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from ..config.models import PassConfig
 from ..core.tokens import MESSAGE_TOKENS, Counter
-from ..core.transcript import Block, BlockKey, Family, Message, Role, Text, Transcript
+from ..core.transcript import Block, BlockKey, Message, Transcript
+from ..core.values import Family, Role, Text
 from ..formats import format_named
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks

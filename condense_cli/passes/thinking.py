@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
-from ..core.models import binds_thinking
+from ..core.factor import binds_thinking
 from ..core.tokens import MESSAGE_TOKENS, Counter
-from ..core.transcript import Block, BlockKind, Message, Role, Transcript
+from ..core.transcript import Block, Message, Transcript
+from ..core.values import BlockKind, Role
 from ..formats import format_named
 from ..rules.validity import thinking_behind_changes
 

@@ -24,7 +24,7 @@ from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, BatchConfig, Configuration, PassConfig
 from ..core.tokens import Counter
 from ..core.transcript import BlockKey, Transcript
-from ..toolcalls.claims import SIGNS
+from ..toolcalls.outcomes import SIGNS
 from . import thinking
 from .claimed import Claimed
 from .condensation import Condensation

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
-from ..core.plurals import plural
-from ..core.transcript import Block, BlockKind, Message, Role
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind, Role
+from ..core.wording import plural
 from ..extractive.answers import words_in
 from ..extractive.pasted import Address, is_typed, own_units
 from ..extractive.units import split

@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..core.plurals import plural
 from ..core.tokens import MESSAGE_TOKENS
 from ..core.transcript import Transcript
+from ..core.wording import plural
 from ..formats import format_named, serialize
-from ..formats.rereading import reads_back
+from ..formats.engine.rereading import reads_back
 from ..passes.condensation import Condensation
 from ..passes.context import Context, LastResort
 from ..passes.modes.sliding_window import WINDOW, dropped, sliding

@@ -16,7 +16,7 @@ from ..config.models import Configuration
 from ..config.overrides import without_passes
 from ..core.transcript import Transcript
 from ..errors import BrokenOutputError
-from ..formats.rereading import differences
+from ..formats.engine.rereading import differences
 from ..lossless.decode import decode
 from ..passes.condensation import Condensation, Proof
 from ..passes.context import Context

@@ -8,11 +8,11 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.base import ProviderSettings
 from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.positions import Positions
-from ..config.provider_settings import ProviderSettings
-from ..core.nearest import nearest
+from ..core.wording import nearest
 from ..errors import ConfigurationError
 from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from ..config.files import UserConfiguration, unknown_profile
 from ..config.models import Configuration
 from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
-from ..config.user import UserConfiguration, unknown_profile
-from ..core.transcript import WindowSigns
+from ..core.values import WindowSigns
 from ..errors import UsageError
-from ..money.prices import bare_name
-from ..money.windows import window_size
+from ..money.prices import bare_name, window_size
 from .decision import RESERVED_TOKENS, Sizes, limit_of
 
 

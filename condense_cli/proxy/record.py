@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.plurals import plural
+from ..core.wording import plural
 from ..live.decisions import Decision, DecisionKind
 from .savings import Sums
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from ..config.models import ContentOperation, OperationParams, TruncateParams
-from ..core.exchanges import stretches
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message, stretches
+from ..core.values import BlockKind
 from ..lossless.proof import Positions, with_blocks
 from ..passes.blocks.operations import apply
 from .cases import Case, ToTarget, Way, fixed_messages

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..core.exchanges import cut_before
 from ..core.factor import AS_COUNTED, Factor
 from ..core.tokens import Counter
-from ..core.transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
+from ..core.transcript import Message, Transcript, cut_before
+from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..lossless.decode import decode
 from ..passes.selection import protect
 from .needs import TextReader

@@ -7,7 +7,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..core.tokens import MESSAGE_TOKENS
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Place, Role
+from ..core.transcript import Block, JsonPath, Message, Place
+from ..core.values import BlockKind, Role
 from ..extractive.parts import Key
 from ..extractive.shared_budget import shorten_to_budget, summarize
 from ..extractive.survey import Survey

@@ -13,7 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.facts import facts_of
-from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from ..core.transcript import Block, Message
+from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..lossless.lines import read_lines
 from ..toolcalls.outcomes import Results, results_of
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, arguments_of, matched_texts, name_of, string_values

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from ..core.factor import Factor
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, Message, Role
+from ..core.transcript import Block, Message
+from ..core.values import BlockKind, Role
 from ..errors import CondenseError
-from ..formats.compacted import Compacted, CompactionKind
-from ..formats.stretches import CompactedStretch
+from ..formats.compacted import Compacted, CompactedStretch, CompactionKind
 from ..ledger.collect import collect
 from ..ledger.entries import Ledger
 from ..lossless.decode import decode

@@ -8,8 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..core.exchanges import cut_before
-from ..core.transcript import Message
+from ..core.transcript import Message, cut_before
 from ..lossless.decode import decode
 from .cases import Case
 

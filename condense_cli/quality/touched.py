@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from ..core.transcript import BlockKind, Message
+from ..core.transcript import Message
+from ..core.values import BlockKind
 from ..ledger.collect import collect, merge_all
 from ..ledger.entries import FileEntry, Ledger
 from ..ledger.written import OPENING, parse

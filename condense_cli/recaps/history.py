@@ -8,8 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.transcript import Message, Transcript
-from ..formats.compacted import CompactionKind, compactions
-from ..formats.stretches import stretches
+from ..formats.compacted import CompactionKind, compactions, stretches
 from ..lossless.decode import decode
 
 _MOST: Final = 8

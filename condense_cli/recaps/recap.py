@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.tokens import Counter
-from ..core.transcript import BlockKind, Message
+from ..core.transcript import Message
+from ..core.values import BlockKind
 from ..extractive.answers import is_all_words
 from ..extractive.shared_budget import summarize
 from ..extractive.survey import Survey

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..core.markers import parse_summary
-from ..core.transcript import BlockKind, Message
+from ..core.transcript import Message
+from ..core.values import BlockKind
 from ..extractive.answers import words_in
 from ..extractive.pasted import own_units, pasted_units
 from ..extractive.units import render, split

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..core.plurals import plural
+from ..core.wording import plural
 from ..ledger.entries import CommandEntry, Ledger, UserRequest
 from ..ledger.written import command_text, render
 from .fence import RECORD, WORDS, fenced, harmless, key_for

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
-from ..core import json_text, json_walk
+from ..core import json_text
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM, open_document
 from ..storage.files import LARGEST_STREAM, STDIO
@@ -34,7 +34,7 @@ def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
     text = start.decode("latin-1")
     found: list[bytes] = []
     try:
-        for first, end in json_walk.elements(text, 0):
+        for first, end in json_text.elements(text, 0):
             found.append(start[first:end])
             if len(found) == _FEW:
                 break

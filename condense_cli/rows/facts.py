@@ -10,9 +10,9 @@ from decimal import Decimal
 from msgspec import UNSET, Struct, UnsetType
 
 from ..core.factor import CountName
-from ..core.plurals import plural
 from ..core.tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
 from ..core.version import __version__
+from ..core.wording import plural
 from ..money import prices
 from ..report.costs.text import digits, dollars
 from ..report.run.facts import IN_JSON, SHAPE, Bytes, Pair, Summarized

@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api, formats
-from ..core.exchanges import cut_before
 from ..core.factor import Factor
 from ..core.tokens import Counter
-from ..core.transcript import Message, Role, Transcript
+from ..core.transcript import Message, Transcript, cut_before
+from ..core.values import Role
 from ..errors import CondenseError
 from ..passes.condensation import Condensation
 from .tally import Tally

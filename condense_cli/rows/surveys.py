@@ -11,10 +11,10 @@ from typing import IO, Final, Self, TypeVar
 from msgspec import Struct, field
 
 from .. import api
-from ..core.exchanges import calls_by_id
 from ..core.factor import CountName, factor_as
 from ..core.tokens import CounterName
-from ..core.transcript import BlockKind, Transcript
+from ..core.transcript import Transcript, calls_by_id
+from ..core.values import BlockKind
 from ..report.inspection.facts import content_type
 from ..report.lists.validation import check
 from ..storage.processes import usable_processors

@@ -1,4 +1,4 @@
-"""What an API refuses: one function per rule, in the words of the API where they are known.
+"""Check what an API refuses: one function per rule, in the words of the API where they are known.
 
 Each rule looks at a transcript and yields violations. Wordings come from public issue threads and
 vendor documentation; `validate` runs the rules of the transcript's family.
@@ -9,20 +9,180 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
-from ..core.models import binds_thinking
-from ..core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Source, Transcript
-from .blocks import (
-    at_most_four_cache_marks,
-    compaction_comes_first,
-    documents_not_from_assistant,
-    server_calls_answered,
-    thinking_is_signed,
-)
-from .sizes import MESSAGES, REQUEST, images_not_too_large, request_not_too_large
-from .violations import Rule
-from .violations import Violation as Violation
+from msgspec import Struct
+
+from ..core import json_text
+from ..core.factor import binds_thinking
+from ..core.transcript import SERVER_CALLS, TEXT_CALL, Block, JsonPath, Message, Source, Transcript
+from ..core.values import BlockKind, Family, Role, size_of
+
+
+class Violation(Struct, frozen=True):
+    """A rule that a transcript breaks; `message` is an index, `said` what the API would answer.
+
+    `about` names the call or block, so that the same violation is recognised before and after a run.
+    """
+
+    rule: str
+    message: int
+    about: str
+    said: str
+
+
+Rule = Callable[[Transcript], Iterator[Violation]]
+
+
+_CACHE_MARKS: Final = 4
+
+
+def server_calls_answered(transcript: Transcript) -> Iterator[Violation]:
+    """Calls of server tools have results, and results have calls before them.
+
+    Where a client's tools were called beside it, the result is in the next answer; code that calls them itself goes on
+    until the user speaks again. https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+    """
+    called: set[str] = set()
+    waiting: dict[str, tuple[int, bool]] = {}
+    for message in transcript.messages:
+        for block in message.blocks:
+            call = block.server_call
+            if not call:
+                continue
+            if block.api_type in SERVER_CALLS:
+                called.add(call)
+                waiting[call] = message.index, '"name":"code_execution"' in block.text
+                continue
+            waiting.pop(call, None)
+            if call not in called:
+                said = (
+                    f"messages.{message.index}: unexpected `tool_use_id` found in `{block.api_type}` blocks: {call}. "
+                    f"Each `{block.api_type}` block must have a corresponding `server_tool_use` block before it."
+                )
+                yield Violation("server_calls_answered", message.index, call, said)
+        is_over = message.role is Role.USER and not message.answers_calls
+        for call, (index, is_code) in list(waiting.items()):
+            if index != message.index and (is_over or (message.role is Role.ASSISTANT and not is_code)):
+                said = f"messages.{index}: tool use with id `{call}` was found without a corresponding result block"
+                yield Violation("server_calls_answered", index, call, said)
+                del waiting[call]
+
+
+def thinking_is_signed(transcript: Transcript) -> Iterator[Violation]:
+    """The API takes back what it signed, also without the text of it. Models of others think without a signature."""
+    if transcript.model and "claude" not in transcript.model.lower():
+        return
+    for message, block in transcript.blocks():
+        if block.unsigned:
+            said = f"messages.{message.index}: Invalid `signature` in `thinking` block"
+            yield Violation("thinking_is_signed", message.index, str(block.place), said)
+
+
+def documents_not_from_assistant(transcript: Transcript) -> Iterator[Violation]:
+    """https://platform.claude.com/docs/en/api/migration-2026-10-21"""
+    for message, block in transcript.blocks():
+        if block.api_type == "document" and message.role is Role.ASSISTANT:
+            said = f"messages.{message.index}: `document` blocks are not allowed in assistant messages"
+            yield Violation("documents_not_from_assistant", message.index, str(block.place), said)
+
+
+def compaction_comes_first(transcript: Transcript) -> Iterator[Violation]:
+    """A signed compaction. One without a signature is older: the API leaves out what stands before it."""
+    source = transcript.source
+    for position, (message, block) in enumerate(transcript.blocks()):
+        if not position or block.api_type != "compaction":
+            continue
+        if "signature" in _value_at(json_text.parse(source.view(block.place.record)), block.place.path):
+            said = f"messages.{message.index}: compaction_block_misplaced: it must be the first block, and the only one"
+            yield Violation("compaction_comes_first", message.index, str(block.place), said)
+
+
+def at_most_four_cache_marks(transcript: Transcript) -> Iterator[Violation]:
+    source = transcript.source
+    if b"cache_control" not in source.data:
+        return
+    owners: dict[int, dict[JsonPath, int]] = {}
+    for message, block in transcript.blocks():
+        if not block.is_inserted:
+            owners.setdefault(block.place.record, {})[block.owner] = message.index
+    marked = [
+        index
+        for record, paths in owners.items()
+        if b"cache_control" in source.raw(record)
+        for value in (json_text.parse(source.view(record)),)
+        for path, index in paths.items()
+        for part in _with_parts(_value_at(value, path))
+        if part.get("cache_control")
+    ]
+    if len(marked) > _CACHE_MARKS:
+        said = f"A maximum of {_CACHE_MARKS} blocks with cache_control may be provided. Found {len(marked)}."
+        yield Violation("at_most_four_cache_marks", marked[_CACHE_MARKS], "", said)
+
+
+def _value_at(value: Any, path: JsonPath) -> dict[str, Any]:
+    """The object at a path of a record; an empty one where there is none, or it stands inside a string."""
+    try:
+        for key in path:
+            value = value[key]
+    except (LookupError, TypeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _with_parts(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """An API block and those inside it."""
+    content = value.get("content")
+    yield value
+    yield from (part for part in (content if isinstance(content, list) else ()) if isinstance(part, dict))
+
+
+_SIDE: Final = 8_000
+_MANY: Final = 20
+_SIDE_OF_MANY: Final = 2_000
+"""Pixels that an image may have each way, and those where a request has more images than so many.
+https://platform.claude.com/docs/en/build-with-claude/vision"""
+
+_IMAGE: Final = 10 * 2**20
+"""Characters of base64 that an image may have: 5 MB until 2026."""
+
+REQUEST: Final = 32 * 2**20
+MESSAGES: Final = 100_000
+"""Bytes and messages that a request may have. https://platform.claude.com/docs/en/api/overview#request-size-limits"""
+
+
+def images_not_too_large(transcript: Transcript) -> Iterator[Violation]:
+    """Those of results count as well. One whose header nobody reads here may have any size."""
+    images = [(message.index, block) for message, block in transcript.blocks() if block.kind is BlockKind.IMAGE]
+    is_many = len(images) > _MANY
+    most = _SIDE_OF_MANY if is_many else _SIDE
+    for index, block in images:
+        about = str(block.place)
+        if block.pixels and max(block.pixels) > most:
+            said = (
+                f"messages.{index}: At least one of the image dimensions exceed max allowed size"
+                f"{' for many-image requests' if is_many else ''}: {most} pixels"
+            )
+            yield Violation("images_not_too_large", index, about, said)
+        if block.encoded > _IMAGE:
+            said = f"messages.{index}: image exceeds 10 MB maximum: {block.encoded} bytes > {_IMAGE} bytes"
+            yield Violation("images_not_too_large", index, about, said)
+
+
+def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
+    """Counted are the characters of what is sent, each a byte at least; tokens are another limit, that of the model."""
+    messages = transcript.messages
+    if len(messages) > MESSAGES:
+        said = f"messages: a request has at most {MESSAGES} messages, not {len(messages)}"
+        yield Violation("request_not_too_large", messages[MESSAGES].index, "messages", said)
+    size = 0
+    for message, block in transcript.blocks():
+        size += size_of(block.content) + (0 if block.stands_in else block.encoded)
+        if size > REQUEST:
+            said = "request_too_large: Request exceeds the maximum size"
+            yield Violation("request_not_too_large", message.index, "", said)
+            return
+
 
 BOUND_THINKING: Final = "thinking_bound_to_prefix"
 

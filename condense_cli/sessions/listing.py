@@ -13,8 +13,8 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
+from ..config.files import UserConfiguration
 from ..config.models import Configuration
-from ..config.user import UserConfiguration
 from ..errors import UnreadableError
 from ..formats.engine.session_ids import claude_folder
 from ..providers.window import window_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..core.markers import parse_summary
-from ..formats.engine.injected import words_beside
+from ..formats.engine.client_text import words_beside
 
 LONGEST: Final = 200
 """Characters of a title."""

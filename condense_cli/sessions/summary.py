@@ -11,10 +11,11 @@ from .. import formats
 from ..core import markers
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
-from ..core.transcript import Transcript, WindowSigns
+from ..core.transcript import Transcript
+from ..core.values import WindowSigns
 from ..errors import CondenseError, NotJsonError
 from ..lossless import references
-from ..money.windows import signs_of
+from ..money.prices import signs_of
 from ..report.costs.usage import ESTIMATED, in_use
 from ..report.run.facts import estimated_tokens
 from ..storage.files import read_bytes

@@ -28,7 +28,7 @@ from typing import Final, Literal, cast, get_args
 
 from msgspec import Struct
 
-from ..core.plurals import plural
+from ..core.wording import plural
 from ..errors import OutputError, UnreadableError, UsageError
 from .files import (
     STDIO,

@@ -1,16 +1,91 @@
-"""What the tools of the known agents do, by their names and arguments."""
+"""Classify the tools of the known agents by name and arguments, and read their patches and lists of todos.
+
+*** Begin Patch
+    *** Update File: src/app.py
+    @@ def main():
+    -    old()
+    +    new()
+    *** End Patch
+
+The sections are read as arguments, so that the paths stay where the changes to a file are shortened. Any other
+text is one argument, `input`.
+
+{"todos": [{"content": "Fix the parser", "status": "completed"}, {"content": "Run the tests", "status": "pending"}]}
+
+Such a list is read as a text with one todo, as JSON, a line. Where todos are left out of it, one of the same shape
+takes their place, with the marker in its words: the schemas of the tools take nothing else (each todo an object with
+these keys, a status of theirs, no empty text, no further keys), and a client that reads the call again finds a list.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
+from ..core.markers import Gap, parse_gap
 from ..core.transcript import Block, JsonPath
-from . import patches, text_actions, xml_calls
+from ..core.values import BlockKind
+from . import text_calls
+
+BEGIN: Final = "*** Begin Patch"
+
+_FILE: Final = lazy_pattern(
+    r"^\*\*\* (?P<kind>Add|Update|Delete) File: (?P<path>(?:[^ \t\r\n]++|[ \t\r]++(?=[^ \t\r\n]))*+)[ \t\r]*+"
+    r"(?:\n(?:\*\*\* Move to: (?P<target>[^\n]*)(?:\n|\Z))?|\Z)",
+    re.MULTILINE,
+)
+_AFTER: Final = lazy_pattern(r"(?:^|\n)\*\*\* (?:(?:Add|Update|Delete) File: |End Patch)|\Z")
+
+
+def files(text: str) -> list[tuple[str, str, str]]:
+    """The files that a patch in the text changes: Add, Update or Delete, the path, and where an update moves it."""
+    found = _FILE.finditer(text) if BEGIN in text else ()
+    return [(match["kind"], match["path"], (match["target"] or "").strip()) for match in found if match["path"]]
+
+
+def section_paths(text: str) -> list[str]:
+    """The files that a patch in the text changes."""
+    return [path for _, path, _ in files(text)]
+
+
+def arguments(text: str) -> dict[str, Any]:
+    """`{"files": [{"path", "patch"}]}` for a patch, `{"input": text}` for any other text."""
+    found: dict[str, Any] = {}
+    for path, start, end in _values(text):
+        if len(path) == 1:
+            return {"input": text}
+        files = found.setdefault("files", [])
+        if path[-1] == "path":
+            files.append({})
+        files[-1][path[-1]] = text[start:end]
+    return found
+
+
+def replace(text: str, edits: Mapping[JsonPath, str]) -> str:
+    """The text with the arguments at some paths exchanged."""
+    spans = {path: (start, end) for path, start, end in _values(text)}
+    for path, value in sorted(edits.items(), key=lambda edit: -spans[edit[0]][0]):
+        start, end = spans[path]
+        text = text[:start] + value + text[end:]
+    return text
+
+
+def _values(text: str) -> Iterator[tuple[JsonPath, int, int]]:
+    """Path and span of every argument."""
+    headers = list(_FILE.finditer(text)) if BEGIN in text else []
+    for number, header in enumerate(headers):
+        yield ("files", number, "path"), *header.span("path")
+        # The line break before the next section belongs to no change; an empty section begins behind it.
+        after = _AFTER.search(text, header.end() - 1)
+        end = max(header.end(), after.start() if after else len(text))
+        yield ("files", number, "patch"), header.end(), end
+    if not headers:
+        yield ("input",), 0, len(text)
+
 
 READERS: Final = frozenset({
     "notebookread", "read", "read_file", "read_files", "read_many_files", "read_multiple_files", "read_text_file",
@@ -100,11 +175,11 @@ def arguments_of(call: Block) -> Mapping[str, Any] | None:
     """
     text = call.text
     if call.is_free_text:
-        return patches.arguments(text)
+        return arguments(text)
     if text.startswith("<"):
-        return xml_calls.arguments(text)
+        return text_calls.xml_arguments(text)
     if _is_action(call):
-        return text_actions.arguments(text)
+        return text_calls.action_arguments(text)
     try:
         value = json_text.parse_text(text)
     except (ValueError, RecursionError):
@@ -131,11 +206,11 @@ def replace_arguments(call: Block, edits: Mapping[JsonPath, Any]) -> str:
     """Text of the call with the values at some paths exchanged; everything around them stays."""
     text = call.text
     if call.is_free_text:
-        return patches.replace(text, edits)
+        return replace(text, edits)
     if text.startswith("<"):
-        return xml_calls.replace(text, edits)
+        return text_calls.replace_xml(text, edits)
     if _is_action(call):
-        return text_actions.replace(text, edits)
+        return text_calls.replace_action(text, edits)
     # The text of an object is our own: spelled otherwise than it was read, the same values would count otherwise.
     return json_text.replace_values(text, edits, json_text.DUMPED if call.is_object else None)
 
@@ -175,11 +250,11 @@ def writes_a_file(call: Block) -> bool:
 def patched_paths(call: Block) -> list[str]:
     """Files that a call changes by a patch: that of `apply_patch`, or one in a command that runs it."""
     name = name_of(call)
-    if not (name == "apply_patch" or name in SHELLS) or patches.BEGIN not in call.text:
+    if not (name == "apply_patch" or name in SHELLS) or BEGIN not in call.text:
         return []
     if call.is_free_text:
-        return patches.paths(call.text)
-    return [path for _, value in string_values(arguments_of(call)) for path in patches.paths(value)]
+        return section_paths(call.text)
+    return [path for _, value in string_values(arguments_of(call)) for path in section_paths(value)]
 
 
 def prints_a_file(call: Block) -> bool:
@@ -211,7 +286,9 @@ def command_lines(call: Block) -> list[str]:
     """
     name = name_of(call)
     if name not in SHELLS:
-        is_program = _is_action(call) and not any(name in tools for tools in (READERS, WRITERS, text_actions.TOOLS))
+        is_program = _is_action(call) and not any(
+            name in tools for tools in (READERS, WRITERS, text_calls.ACTION_TOOLS)
+        )
         return [call.text] if is_program else []
     arguments = arguments_of(call) or {}
     value = next((arguments[key] for key in _COMMAND_ARGUMENTS if arguments.get(key)), None)
@@ -226,7 +303,7 @@ def patched_files(call: Block) -> Iterator[tuple[str, str, str]]:
     """What a call of `apply_patch` does to files, as `patches.files` says it."""
     if name_of(call) == "apply_patch":
         for _, value in string_values(arguments_of(call) or {"input": call.text}):
-            yield from patches.files(value)
+            yield from files(value)
 
 
 def matched_texts(call: Block) -> list[str]:
@@ -240,7 +317,7 @@ def matched_texts(call: Block) -> list[str]:
         elif path[-1] in _PATCH_ARGUMENTS:
             found += _searched_texts(value)
             # A patch that is all a call says is read file by file, without the lines around them.
-            if patches.BEGIN in value or (call.is_free_text and path[-1] == "patch"):
+            if BEGIN in value or (call.is_free_text and path[-1] == "patch"):
                 found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
     return found
 
@@ -347,3 +424,111 @@ def readable_arguments(call: Block) -> str:
         text = value if isinstance(value, str) else _with_line_breaks(json_text.dump_compact(value))
         lines.append(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}")
     return "\n".join(lines)
+
+
+ARGUMENTS: Final = ("todos", "plan", "items", "task_list", "todoList")
+"""Arguments that hold the list: a list in most clients, a text with one todo a line in Roo Code and Copilot."""
+
+WORDS: Final = ("content", "step", "title", "text", "subject", "description")
+"""What the words of a todo are called: Claude Code, Codex, Kimi and others."""
+
+_PROGRESS: Final = "task_progress"
+"""The list of todos that Cline lets any call have beside its own arguments."""
+
+_READING: Final = frozenset({"view", "read"})
+"""What OpenHands' and Copilot's tools are told where they show the list."""
+
+_SHORT_WORD: Final = lazy_pattern(r"[\w-]{1,16}")
+"""A status, a priority or a number, of which a schema takes certain ones only."""
+
+_FILLER: Final = "…"
+
+
+def path_of(call: Block) -> JsonPath:
+    """Where the arguments of a call hold a whole list of todos; empty where they hold none."""
+    if call.kind is not BlockKind.TOOL_CALL:
+        return ()
+    # A server's tool of such a name may have many lists.
+    if name_of(call) in TODO_LISTS and not (call.tool or "").lower().startswith("mcp__"):
+        arguments = arguments_of(call) or {}
+        if arguments.get("command") in _READING or arguments.get("operation") in _READING:
+            return ()
+        key = next((key for key in ARGUMENTS if key in arguments), "")
+        value = arguments.get(key)
+        return (key,) if isinstance(value, str) or (isinstance(value, list) and holds_json(call)) else ()
+    if _PROGRESS in call.content and isinstance((arguments_of(call) or {}).get(_PROGRESS), str):
+        return (_PROGRESS,)
+    return ()
+
+
+def kind_of(call: Block, path: JsonPath) -> str:
+    """What a call with a list replaces: earlier lists of the same kind."""
+    return _PROGRESS if path == (_PROGRESS,) else name_of(call)
+
+
+def replaces_all(call: Block) -> bool:
+    """Whether a call replaces the whole list, and does not merge its todos into it, as Cursor's can."""
+    return (arguments_of(call) or {}).get("merge") not in (True, "true")
+
+
+def value_of(call: Block, path: JsonPath) -> str | list[Any]:
+    """The list at the path that `path_of` gave: a text, or todos."""
+    value: str | list[Any] = (arguments_of(call) or {})[str(path[0])]
+    return value
+
+
+def text_of(value: str | list[Any]) -> str:
+    """The list as a text. It is what markers name by its hash, and what references count the lines of."""
+    return value if isinstance(value, str) else "\n".join(map(json_text.dump_compact, value))
+
+
+def marked(value: str | list[Any], marker: str) -> str | list[Any] | None:
+    """A list of todos that says the marker alone; None where no todo can say it."""
+    if isinstance(value, str):
+        return marker
+    todo = stand_in(value, marker)
+    return None if todo is None else [todo]
+
+
+def stand_in(todos: Iterable[Any], words: str) -> Any:
+    """A todo that says these words, of the shape of the first of some todos that has any; None where none has."""
+    for todo in todos:
+        if isinstance(todo, str):
+            return words
+        key = words_key(todo)
+        if key:
+            return {name: words if name == key else _filler(value) for name, value in todo.items()}
+    return None
+
+
+def words_key(todo: Any) -> str:
+    """The key of a todo's words; empty where it has none."""
+    if not isinstance(todo, dict):
+        return ""
+    return next((key for key in WORDS if isinstance(todo.get(key), str)), "")
+
+
+def words_of(todo: Any) -> str:
+    """The words of a todo; empty where it has none."""
+    return todo if isinstance(todo, str) else str(todo[words_key(todo)]) if words_key(todo) else ""
+
+
+def gap_of(value: str | list[Any]) -> Gap | None:
+    """The marker that a list consists of, where it was left out."""
+    if isinstance(value, str):
+        return parse_gap(value)
+    return parse_gap(words_of(value[0])) if len(value) == 1 else None
+
+
+def _filler(value: Any) -> Any:
+    """A short value of the same type that is valid where the value is."""
+    if isinstance(value, str):
+        return value if _SHORT_WORD.fullmatch(value) or not value else _FILLER
+    return [] if isinstance(value, list) else value
+
+
+def list_in(call: Block) -> tuple[JsonPath, list[Any]] | None:
+    """The list of todos that a call holds, with its path, where a todo could say a reference."""
+    path = path_of(call)
+    value = value_of(call, path) if path else None
+    return (path, value) if isinstance(value, list) and stand_in(value, "") is not None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config.document import ConfigurationDocument
+from ..config.yaml_editing import ConfigurationDocument
 from .choice import UserChoice
 from .configurations import Configurations
 

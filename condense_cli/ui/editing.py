@@ -8,10 +8,10 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.document import ConfigurationDocument
 from ..config.loading import Loaded
 from ..config.positions import KeyPath, value_at
-from ..core.plurals import plural
+from ..config.yaml_editing import ConfigurationDocument
+from ..core.wording import plural
 from ..errors import ConfigurationError, UsageError
 from .configurations import Configurations
 from .form import Field, FieldFault, fields, sections_of_whole

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from ..config.effective import configuration_schema
 from ..config.positions import KeyPath, is_at, value_at
-from ..config.schema import configuration_schema
 from ..config.yaml_editing import in_line
 
 Kind = Literal["choice", "switch", "number", "text", "texts", "yaml", "section"]

@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
+from ..config.files import UserConfiguration
 from ..config.models import Configuration
 from ..config.overrides import overrides_from
-from ..config.user import UserConfiguration
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
 from ..extractive.remembered import remember
-from ..money.windows import signs_of
+from ..money.prices import signs_of
 from ..passes.condensation import Condensation
 from ..passes.explained import explained
 from ..passes.selection import Address

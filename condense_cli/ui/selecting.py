@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.exchanges import calls_by_id
-from ..core.plurals import plural
-from ..core.transcript import Block, BlockKind, Message
+from ..core.transcript import Block, Message, calls_by_id
+from ..core.values import BlockKind
+from ..core.wording import plural
 from ..passes.selection import Address, meant
 from ..toolcalls.tools import paths
 

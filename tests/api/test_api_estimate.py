@@ -23,7 +23,7 @@ from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.measuring import estimating, evaluating
-from condense_cli.money.windows import signs_of
+from condense_cli.money.prices import signs_of
 from condense_cli.passes.condensation import RunError
 from condense_cli.passes.context import Context
 from condense_cli.plugins import Installed

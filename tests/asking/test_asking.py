@@ -14,7 +14,7 @@ from helpers import CUT, as_lines, condense, session, snapshot
 from condense_cli.asking import answers, figures
 from condense_cli.asking.library import Library
 from condense_cli.asking.pages import MOST, page
-from condense_cli.config.user import UserConfiguration
+from condense_cli.config.files import UserConfiguration
 from condense_cli.core.markers import short_hash
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.formats.engine.session_ids import claude_folder

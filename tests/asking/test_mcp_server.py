@@ -15,7 +15,7 @@ from odd_values import ODD
 
 from condense_cli.asking.library import Library
 from condense_cli.asking.pages import MOST
-from condense_cli.config.user import UserConfiguration
+from condense_cli.config.files import UserConfiguration
 from condense_cli.core.markers import short_hash
 
 SEARCH = {"name": "search", "arguments": {"text": "TEXT"}}

@@ -33,7 +33,7 @@ from condense_cli.core.markers import Gap, content_hash, gaps_in, short_hash
 from condense_cli.core.transcript import Block, JsonPath, Transcript
 from condense_cli.errors import CondenseError, ExitStatus, UsageError
 from condense_cli.report.inspection.lookup import HitKind, find
-from condense_cli.toolcalls import todos
+from condense_cli.toolcalls import tools
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 CODE = "def total(items):\n    return sum(items)\n"
@@ -168,7 +168,7 @@ def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:
 
 def _lists(old: Block, new: Block, path: JsonPath) -> tuple[str, str]:
     """A list of todos as a text, and the marker in its place."""
-    return todos.text_of(todos.value_of(old, path)), str(todos.gap_of(todos.value_of(new, path)))
+    return tools.text_of(tools.value_of(old, path)), str(tools.gap_of(tools.value_of(new, path)))
 
 
 def originals_found(transcript: Transcript) -> int:

@@ -13,8 +13,8 @@ from helpers import as_lines, condense, condense_on_terminal
 
 from condense_cli.core.transcript import Source, Transcript
 from condense_cli.errors import ExitStatus
-from condense_cli.formats.claude_code import faults as claude_faults
-from condense_cli.formats.claude_code import links as claude_links
+from condense_cli.formats.claude_code import writing as claude_faults
+from condense_cli.formats.claude_code import writing as claude_links
 from condense_cli.report.lists.validation import Validation, check, line_numbers
 from condense_cli.rules.validity import validate
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from condense_cli.core.transcript import Block, BlockKind, Message, Role, Transcript
+from condense_cli.core.transcript import Block, Message, Transcript
+from condense_cli.core.values import BlockKind, Role
 
 from . import token_counts
 from .loopback import Json

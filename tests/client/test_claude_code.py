@@ -16,7 +16,8 @@ from build import text as text_of
 from kind_cases import attached
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.formats import parse
 from condense_cli.rules.validity import validate
 

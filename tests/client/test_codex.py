@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import real
 
-from condense_cli.core.transcript import BlockKind
+from condense_cli.core.values import BlockKind
 from condense_cli.formats import parse
 from condense_cli.rules.validity import validate
 

@@ -14,9 +14,9 @@ from helpers import condense_process
 
 from condense_cli.config import models
 from condense_cli.config.checks import value_warnings
+from condense_cli.config.effective import configuration_schema, own_schema
 from condense_cli.config.loading import load_with_positions, parse_configuration
 from condense_cli.config.preset_folders import presets_folder
-from condense_cli.config.schema import configuration_schema, own_schema
 from condense_cli.errors import ConfigurationError
 from condense_cli.providers import truncation
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from condense_cli.config import yaml_editing
-from condense_cli.config.document import ConfigurationDocument
 from condense_cli.config.preset_folders import presets_folder
+from condense_cli.config.yaml_editing import ConfigurationDocument
 
 TEXT = """\
 # The file as a whole.

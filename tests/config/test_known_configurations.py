@@ -17,7 +17,8 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in, parse_gap, parse_summary
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, Transcript
+from condense_cli.core.transcript import Block, Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import REFER

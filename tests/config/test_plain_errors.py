@@ -15,8 +15,7 @@ import condense_cli
 from condense_cli.config.base import with_numbers
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.presets import load_preset
-from condense_cli.core.brief import brief, quoted
-from condense_cli.core.numbers import count_in, percent_in
+from condense_cli.core.wording import brief, count_in, percent_in, quoted
 from condense_cli.errors import ConfigurationError, ExitStatus, UsageError
 
 PASS = "passes: [{id: a, selection: {type: custom}, individual_config: {defaults: {tool_results: {%s}}}}]"

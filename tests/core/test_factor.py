@@ -31,7 +31,8 @@ from condense_cli.core.factor import (
 )
 from condense_cli.core.markers import Gap
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, Message, Place, Role, Transcript, Usage
+from condense_cli.core.transcript import Block, Message, Place, Transcript
+from condense_cli.core.values import BlockKind, Role, Usage
 
 Json = dict[str, Any]
 MODEL = "claude-opus-4-7-20260401"
@@ -142,7 +143,7 @@ def test_of_an_unknown_model_nothing_is_known() -> None:
     ],
 )
 def test_models_belong_to_the_family_of_their_tokenizer(model: str, family: str) -> None:
-    from condense_cli.core.models import tokenizer_of
+    from condense_cli.core.factor import tokenizer_of
 
     assert tokenizer_of(model) == family
     assert family_of(model) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from condense_cli.core.kinds import BlockKind, ContentType, Role
+from condense_cli.core.values import BlockKind, ContentType, Role
 from condense_cli.passes.receipts import Kept
 
 

@@ -8,7 +8,6 @@ from hashlib import sha256
 import pytest
 from msgspec import Raw
 
-from condense_cli.core.lazy_text import LazyText
 from condense_cli.core.markers import (
     SPELLED,
     Gap,
@@ -29,6 +28,7 @@ from condense_cli.core.markers import (
     without_escape,
     without_escapes,
 )
+from condense_cli.core.values import LazyText
 
 HASH = "0a1b2c3d"
 SHORT = "012345"

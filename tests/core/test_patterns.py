@@ -10,8 +10,8 @@ from build import anthropic, assistant, read_turn, user
 from helpers import as_lines, condense, session, unharmed
 
 from condense_cli import api
-from condense_cli.core import patterns
-from condense_cli.core.patterns import PatternError, check, searcher
+from condense_cli.core import selectors
+from condense_cli.core.selectors import PatternError, check, searcher
 from condense_cli.errors import ConfigurationError
 
 SLOW = r"(a|aa)+$"
@@ -21,8 +21,8 @@ HARD = "a" * 200 + "b"
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "_SECONDS", 0.05)
-    monkeypatch.setattr(patterns, "_left", 0.05)
+    monkeypatch.setattr(selectors, "_SECONDS", 0.05)
+    monkeypatch.setattr(selectors, "_left", 0.05)
 
 
 @pytest.mark.sampled(2)
@@ -55,7 +55,7 @@ def test_all_searches_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
         def search(self, text: str, timeout: float) -> None:
             allowed.append(timeout)
 
-    monkeypatch.setattr(patterns, "_compiled", lambda pattern: Engine())
+    monkeypatch.setattr(selectors, "_compiled", lambda pattern: Engine())
     one, other = searcher("a"), searcher("b")
     for _ in range(3):
         one("")

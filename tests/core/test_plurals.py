@@ -9,7 +9,7 @@ import pytest
 from build import assistant, user
 from helpers import as_lines, condense
 
-from condense_cli.core.plurals import plural
+from condense_cli.core.wording import plural
 
 
 @pytest.mark.parametrize(

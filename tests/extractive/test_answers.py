@@ -8,9 +8,9 @@ import pytest
 from answers import ANSWERS, NO_ANSWERS, QUESTIONS, REJECTED, RULE
 from build import LONG, anthropic, assistant, call, result, user
 
-from condense_cli.core.lazy_text import LazyText
 from condense_cli.core.markers import Gap
-from condense_cli.core.transcript import Block, BlockKind, Place
+from condense_cli.core.transcript import Block, Place
+from condense_cli.core.values import BlockKind, LazyText
 from condense_cli.extractive.answers import is_all_words, lines_with_words, words_in
 from condense_cli.ledger.collect import collect
 

@@ -17,7 +17,8 @@ from summarizers import Short
 from condense_cli import api
 from condense_cli.core.markers import gaps_in
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind
+from condense_cli.core.transcript import Block
+from condense_cli.core.values import BlockKind
 from condense_cli.extractive.reasons import finding
 from condense_cli.extractive.reasons.reason import LineReason, Reason
 from condense_cli.lossless.decode import decode

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, result, user
 
-from condense_cli.core.lazy_text import Text
 from condense_cli.core.markers import gaps_in
 from condense_cli.core.tokens import Counter
+from condense_cli.core.values import Text
 from condense_cli.extractive import shorten
 from condense_cli.extractive.choice import Choice
 from condense_cli.extractive.parts import Key

@@ -8,7 +8,8 @@ from build import LONG, anthropic, assistant, call, cut_to, extract, one_pass, r
 from build import condense as run
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.words import lost
 

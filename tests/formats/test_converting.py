@@ -17,7 +17,8 @@ from strategies import FILES, REPEATING_FILES
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset
-from condense_cli.core.transcript import BlockKind, Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
 from condense_cli.formats.convert.converting import TARGETS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from condense_cli.formats.engine.ids import derived_uuid
+from condense_cli.formats.engine.base import derived_uuid
 
 
 def test_ids_are_what_they_always_were() -> None:

@@ -18,7 +18,8 @@ from helpers import condense, listing
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError
 from condense_cli.formats import inspect_log, parse
 from condense_cli.ledger.collect import collect

@@ -24,11 +24,11 @@ from build import (
 from helpers import condense
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Container, Role
+from condense_cli.core.values import BlockKind, Container, Role
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
 from condense_cli.extractive.parts import parts_of
 from condense_cli.formats import FORMATS, parse, serialize
-from condense_cli.formats.engine import estimates
+from condense_cli.formats.engine import client_text
 from condense_cli.llm.flatten import flattened
 from condense_cli.report.inspection.facts import content_type
 
@@ -93,7 +93,7 @@ def test_thinking_and_unknown_blocks_have_no_content_type() -> None:
     transcript = anthropic(user("a"), assistant([thinking(), unknown, text("b")]))
     assert [block.content_type for block in transcript.messages[1].blocks[:2]] == [None, None]
     redacted = anthropic(user("a"), assistant([{"type": "redacted_thinking", "data": "x" * 480}]))
-    assert redacted.messages[1].blocks[0].estimate == 480 * 3 // 16 - estimates.SIGNATURE
+    assert redacted.messages[1].blocks[0].estimate == 480 * 3 // 16 - client_text.SIGNATURE
 
 
 # A recorded request names its model, and sends more with every call than its messages.

@@ -13,7 +13,7 @@ from pictures import picture
 
 from condense_cli import api
 from condense_cli.core.markers import Gap, gaps_in, parse_gap, short_hash
-from condense_cli.core.transcript import BlockKind, ContentType
+from condense_cli.core.values import BlockKind, ContentType
 from condense_cli.errors import ConfigurationError
 from condense_cli.passes.blocks import cutting
 from condense_cli.passes.receipts import Kept

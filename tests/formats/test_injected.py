@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from build import anthropic, user
 
-from condense_cli.formats.engine.injected import is_command, is_injected, words_of_user
+from condense_cli.formats.engine.client_text import is_command, is_injected, words_of_user
 
 REMINDER = "<system-reminder>be brief</system-reminder>"
 AUTOMATED = "(This is an automated message, so do not respond to it conversationally.)"

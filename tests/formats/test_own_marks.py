@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from condense_cli.core.markers import GO_ON, SummaryMark, short_hash
-from condense_cli.core.transcript import Block, BlockKind, Message, Place, Role
-from condense_cli.formats.engine.own_summaries import NO_REQUEST, recognised, request_before, with_escapes
+from condense_cli.core.transcript import Block, Message, Place
+from condense_cli.core.values import BlockKind, Role
+from condense_cli.formats.engine.client_text import NO_REQUEST, recognised, request_before, with_escapes
 
 USER, ASSISTANT, SYSTEM = Role.USER, Role.ASSISTANT, Role.SYSTEM
 GO = short_hash("Go.")

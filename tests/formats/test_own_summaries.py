@@ -26,7 +26,7 @@ from condense_cli import api
 from condense_cli.config.overrides import overrides_from
 from condense_cli.core.markers import GO_ON, SummaryMark, parse_summary, short_hash
 from condense_cli.core.transcript import Message, Transcript
-from condense_cli.formats.engine.own_summaries import NO_REQUEST
+from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 

@@ -19,7 +19,7 @@ from build import LONG, assistant, call, result, text, user
 from helpers import condense, listing
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import ExitStatus, UnknownFormatError
 from condense_cli.formats import parse
 from condense_cli.live.conversation import Live

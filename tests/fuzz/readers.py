@@ -19,7 +19,8 @@ with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli import api
     from condense_cli.config.loading import parse_configuration
     from condense_cli.core.tokens import Counter
-    from condense_cli.core.transcript import BlockKind, Message, Transcript
+    from condense_cli.core.transcript import Message, Transcript
+    from condense_cli.core.values import BlockKind
     from condense_cli.errors import CondenseError
     from condense_cli.formats import format_named, parse, serialize
     from condense_cli.lossless.decode import decode

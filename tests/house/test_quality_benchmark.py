@@ -19,7 +19,8 @@ import peers
 import shapes
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.quality.evaluation import Cut, Evaluated, Point
 from condense_cli.quality.needs import texts_in
 from condense_cli.quality.recall import Recall, Score

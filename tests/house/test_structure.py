@@ -58,17 +58,16 @@ CALLS = {"print", "input", "open", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 AT_THE_EDGE = {
     "core/token_table.py": {"pathlib", "sys"},
-    "config/files.py": {"pathlib"},
+    "config/files.py": {"os", "pathlib"},
     "config/loading.py": {"pathlib"},
     "config/packaged/known.py": {"pathlib"},
     "config/preset_folders.py": {"os", "pathlib"},
-    "config/user.py": {"os", "pathlib"},
     "core/user_folders.py": {"os", "platformdirs", "sys"},
     "llm/accounts.py": {"pathlib", "sqlite3"},
     "llm/cache.py": {"os", "pathlib", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
     "llm/redaction.py": {"pathlib"},
-    "core/patterns.py": {"time"},
+    "core/selectors.py": {"time"},
     "quality/paired.py": {"random"},  # With a seed: a function of its arguments.
     "report/page/document.py": {"pathlib"},
     "report/lists/providers.py": {"pathlib"},

@@ -17,10 +17,11 @@ from words_law import users_words_go_last
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core import json_text
+from condense_cli.core.factor import binds_thinking
 from condense_cli.core.markers import gaps_in, may_be_marked, parse_gap
-from condense_cli.core.models import binds_thinking
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, Place, Transcript
+from condense_cli.core.transcript import Block, Place, Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.formats import detected_format, format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference

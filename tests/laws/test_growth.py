@@ -12,9 +12,9 @@ from real import PROJECT
 
 from condense_cli import api
 from condense_cli.core import json_text
-from condense_cli.core.lazy_text import LazyText
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
+from condense_cli.core.values import LazyText
 from condense_cli.extractive import shorten
 from condense_cli.extractive import survey as survey_module
 from condense_cli.extractive.parts import Key

@@ -39,7 +39,8 @@ from build import (
 from real import PROJECT
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
@@ -339,7 +340,7 @@ def test_17_nothing_is_written_into_the_home_on_help(isolated_home: Path) -> Non
 
 # Content types are closed: whatever kind a block is, it is decided what may happen to it.
 def test_every_kind_of_block_has_a_decision() -> None:
-    from condense_cli.core.transcript import CONTENT_TYPE_OF_KIND
+    from condense_cli.core.values import CONTENT_TYPE_OF_KIND
 
     untouchable = {BlockKind.THINKING, BlockKind.IMAGE, BlockKind.OPAQUE}
     assert set(CONTENT_TYPE_OF_KIND) | untouchable == set(BlockKind)

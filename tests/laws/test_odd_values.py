@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from condense_cli.asking import answers, figures
 from condense_cli.asking.library import Library
-from condense_cli.config.user import UserConfiguration
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.config.files import UserConfiguration
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import CondenseError
 from condense_cli.formats import parse
 from condense_cli.live.conversation import Live

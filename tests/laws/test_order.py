@@ -24,7 +24,7 @@ from condense_cli.core.markers import SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.formats import format_named, parse
-from condense_cli.formats.engine.own_summaries import NO_REQUEST
+from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
 
 EARLIER = st.sampled_from([None, {"max_messages_to_keep": 6}, {"max_messages_to_keep": 12}])

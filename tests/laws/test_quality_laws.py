@@ -13,9 +13,8 @@ from strategies import FILES
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
-from condense_cli.core.exchanges import cut_before
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Message, Transcript
+from condense_cli.core.transcript import Message, Transcript, cut_before
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.measuring.evaluating import KNOWN_WAYS

@@ -20,12 +20,11 @@ from test_order import WAYS, sources, with_new_work
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core import json_text
-from condense_cli.core.exchanges import cut_before
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.facts import facts_of
 from condense_cli.core.markers import parse_gap
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, Transcript
+from condense_cli.core.transcript import Block, Transcript, cut_before
 from condense_cli.formats import parse
 from condense_cli.ledger.written import OPENING
 from condense_cli.passes.condensation import Condensation

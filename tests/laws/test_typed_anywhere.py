@@ -20,7 +20,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.formats import format_named
-from condense_cli.formats.engine.injected import _TAGS
+from condense_cli.formats.engine.client_text import _TAGS
 from condense_cli.lossless.decode import decode
 
 Json = dict[str, Any]

@@ -9,7 +9,8 @@ from condense_cli.config.models import Configuration, ExtractConfig, Selection
 from condense_cli.core.markers import parse_gap
 from condense_cli.core.selectors import is_exact, parse_selector
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, ContentType, Message
+from condense_cli.core.transcript import Block, Message
+from condense_cli.core.values import BlockKind, ContentType
 from condense_cli.extractive.answers import words_in
 from condense_cli.extractive.pasted import is_typed
 from condense_cli.ledger.written import parse

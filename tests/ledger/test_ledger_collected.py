@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli import api
-from condense_cli.core.exchanges import cut_before
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Transcript
+from condense_cli.core.transcript import Transcript, cut_before
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest, merge

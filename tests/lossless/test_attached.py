@@ -11,7 +11,8 @@ from claude_tree import GO, Json, reply, said
 from kind_cases import attached
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.lossless.addresses import Addresses, TextPlace
 from condense_cli.passes.condensation import Condensation
 

@@ -15,7 +15,8 @@ from strategies import REPEATING_FILES
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
-from condense_cli.core.transcript import BlockKind, Message
+from condense_cli.core.transcript import Message
+from condense_cli.core.values import BlockKind
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.encode import Keep

@@ -11,9 +11,9 @@ from build import anthropic, assistant, call, read_turn, result, user
 from msgspec.structs import replace
 from references import texts
 
-from condense_cli.core.lazy_text import Text
 from condense_cli.core.markers import short_hash, with_escape
 from condense_cli.core.transcript import Block, Message
+from condense_cli.core.values import Text
 from condense_cli.lossless import proof
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.proof import Positions, has_imitations, verified, with_blocks, with_escapes

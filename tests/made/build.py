@@ -9,7 +9,8 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
 from condense_cli.core.markers import SummaryMark, parse_summary
-from condense_cli.core.transcript import Block, BlockKind, Transcript
+from condense_cli.core.transcript import Block, Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.providers.registry import Registry

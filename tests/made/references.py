@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from condense_cli.core.markers import REFERENCE_PREFIX, without_escape
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, BlockKind, Message
+from condense_cli.core.transcript import Block, Message
+from condense_cli.core.values import BlockKind
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.encode import Keep, encode
 from condense_cli.lossless.finders import Finders

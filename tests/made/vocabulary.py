@@ -28,8 +28,9 @@ from condense_cli.core.markers import (
     short_hash,
     with_escape,
 )
-from condense_cli.core.transcript import BlockKind, Transcript
-from condense_cli.formats.engine.own_summaries import NO_REQUEST
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
+from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.lossless.references import parse_reference
 from condense_cli.toolcalls.tools import arguments_of, string_values
 

@@ -19,8 +19,9 @@ from rollouts import record as codex_record
 from condense_cli import api
 from condense_cli.core.factor import AS_COUNTED, typical_of
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Transcript, Usage
-from condense_cli.money.windows import signs_of
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import Usage
+from condense_cli.money.prices import signs_of
 from condense_cli.report.costs.usage import InUse, beside_messages, in_use, overhead_of
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ import pytest
 from build import LONG, assistant, text, user
 from helpers import as_lines, condense
 
-from condense_cli.formats.engine import estimates
+from condense_cli.formats.engine import client_text
 from condense_cli.money.prices import context_window
 
 
@@ -101,5 +101,7 @@ def test_the_package_of_prices_knows_the_window_of_a_real_model() -> None:
 def test_a_document_takes_as_much_as_its_pages() -> None:
     pages = b"".join(b"%d 0 obj\n<< /Type /Page /Parent 2 0 R >>\nendobj\n" % number for number in (3, 4, 5))
     tree = b"<< /Type /Catalog /Pages 2 0 R >> << /Type/Pages /Kids [3 0 R 4 0 R 5 0 R] /Count 3 >>\n"
-    assert estimates.document(base64.b64encode(b"%PDF-1.4\n" + tree + pages).decode()) == 3 * estimates.DOCUMENT_PAGE
-    assert estimates.document(base64.b64encode(b"%PDF-1.4\n" + tree).decode()) == estimates.DOCUMENT_PAGE
+    assert (
+        client_text.document(base64.b64encode(b"%PDF-1.4\n" + tree + pages).decode()) == 3 * client_text.DOCUMENT_PAGE
+    )
+    assert client_text.document(base64.b64encode(b"%PDF-1.4\n" + tree).decode()) == client_text.DOCUMENT_PAGE

@@ -19,11 +19,12 @@ from rollouts import message
 from rollouts import record as codex_record
 
 from condense_cli import api
+from condense_cli.config.files import KnownProfile, UserConfiguration
 from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
-from condense_cli.config.user import KnownProfile, UserConfiguration
-from condense_cli.core.transcript import Transcript, WindowSigns
-from condense_cli.money.windows import NAMED, RECORDED_USE, signs_of, window_size
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import WindowSigns
+from condense_cli.money.prices import NAMED, RECORDED_USE, signs_of, window_size
 from condense_cli.providers.window import WindowFlags, window_of
 
 Json = dict[str, Any]

@@ -16,9 +16,9 @@ from rollouts import message as codex_message
 from rollouts import record as codex_record
 
 from condense_cli import api
+from condense_cli.core.factor import binds_thinking
 from condense_cli.core.markers import GO_ON, find_stretch, parse_summary
-from condense_cli.core.models import binds_thinking
-from condense_cli.core.transcript import BlockKind, Role
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.passes.condensation import Condensation
 from condense_cli.rules.validity import validate
 

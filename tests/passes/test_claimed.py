@@ -15,7 +15,7 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.shared_budget import summarize
 from condense_cli.extractive.survey import Survey
 from condense_cli.passes.condensation import Condensation
-from condense_cli.toolcalls.claims import without_claims
+from condense_cli.toolcalls.outcomes import without_claims
 
 CURRENT = " (file state is current in your context — no need to Read it back)"
 EDITED = "The file {} has been updated successfully."

@@ -30,7 +30,8 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Repeat, TruncationConfig
 from condense_cli.config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, MultiPass, SelectionPhase
 from condense_cli.core.markers import gaps_in, parse_summary
-from condense_cli.core.transcript import Block, BlockKind, Message, Role, Transcript
+from condense_cli.core.transcript import Block, Message, Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.summaries import Outcome, Refused, Task, TextTask, Written

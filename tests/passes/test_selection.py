@@ -22,8 +22,8 @@ from build import (
     user,
 )
 
-from condense_cli.core.exchanges import cut_before
-from condense_cli.core.transcript import Block, BlockKind, Message, Place, Role
+from condense_cli.core.transcript import Block, Message, Place, cut_before
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.passes.receipts import Kept
 
 # --- Selection --------------------------------------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from sums import savings_add_up
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Predicates, Prelude
-from condense_cli.core.exchanges import cut_before, stretches
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript, cut_before, stretches
+from condense_cli.core.values import BlockKind
 from condense_cli.formats import parse, serialize
-from condense_cli.formats.rereading import reads_back
+from condense_cli.formats.engine.rereading import reads_back
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
 from condense_cli.passes.modes.sliding_window import dropped, sliding

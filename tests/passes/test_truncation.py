@@ -10,7 +10,8 @@ from build import LONG, anthropic, assistant, call, configuration, openai, resul
 from condense_cli import api
 from condense_cli.config.checks import value_warnings
 from condense_cli.core.markers import gaps_in
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.passes.condensation import Condensation
 
 QUESTION = user("First of all, what is in src?")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from condense_cli.config.files import KnownProfile, UserConfiguration
 from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
-from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.errors import ConfigurationError, ExitStatus
 from condense_cli.providers.decision import CheckDecision, DecisionReason, Sizes, decide
 from condense_cli.providers.window import Window, WindowFlags, window_of

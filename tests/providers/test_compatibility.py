@@ -16,11 +16,12 @@ from build import anthropic, configuration, conversation, user
 from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
+from condense_cli.config.files import KnownProfile, UserConfiguration
 from condense_cli.config.models import Configuration, NativeConfig
 from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD, Profile
-from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.core.tokens import Counter, encoding_for
-from condense_cli.core.transcript import BlockKind, Message, Transcript
+from condense_cli.core.transcript import Message, Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.llm.access import AccessChoice, Permission, choose
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
 from condense_cli.llm.reasons import Cause as CallReason

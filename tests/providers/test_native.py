@@ -10,7 +10,8 @@ from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
 from condense_cli.core.markers import GO_ON, parse_summary
-from condense_cli.core.transcript import Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import Role
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer

@@ -10,8 +10,8 @@ from build import anthropic, configuration, conversation
 from provided import Mine, Package, registry_of
 
 from condense_cli import CondensationManager, api
+from condense_cli.config.base import ProviderSettings
 from condense_cli.config.models import NativeConfig
-from condense_cli.config.provider_settings import ProviderSettings
 from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError
 from condense_cli.providers.installed import FoundPlugin

@@ -12,9 +12,8 @@ from looked_up import READS, shown, work
 
 import condense_cli
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.core.exchanges import cut_before
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Message
+from condense_cli.core.transcript import Message, cut_before
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.measuring.evaluating import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
 from condense_cli.quality.baselines import BASELINES, mask_but_newest

@@ -17,8 +17,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import BrokenOutputError
-from condense_cli.formats.compacted import CompactionKind, compactions
-from condense_cli.formats.stretches import stretches
+from condense_cli.formats.compacted import CompactionKind, compactions, stretches
 from condense_cli.measuring.evaluating import Plan
 from condense_cli.measuring.judging import judge_recorded
 from condense_cli.quality import recorded

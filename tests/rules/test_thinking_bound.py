@@ -6,7 +6,8 @@ import pytest
 from build import anthropic, assistant, openai, read_turn, result, text, thinking, user
 from msgspec.structs import replace
 
-from condense_cli.core.transcript import Block, Message, Place, Role, Transcript
+from condense_cli.core.transcript import Block, Message, Place, Transcript
+from condense_cli.core.values import Role
 from condense_cli.rules.validity import (
     calls_answered_next,
     first_message_from_user,

@@ -25,9 +25,8 @@ from build import (
 from pictures import picture
 
 from condense_cli import api
-from condense_cli.core.exchanges import cut_before, stretches
-from condense_cli.core.transcript import Place, Transcript
-from condense_cli.rules import sizes, validity
+from condense_cli.core.transcript import Place, Transcript, cut_before, stretches
+from condense_cli.rules import validity
 from condense_cli.rules.validity import RULES, validate
 
 
@@ -179,7 +178,7 @@ def test_how_large_images_may_be() -> None:
 
 
 def test_how_large_the_data_of_an_image_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "_IMAGE", 4_000)
+    monkeypatch.setattr(validity, "_IMAGE", 4_000)
 
     def said(size: int) -> list[str]:
         source = {"type": "base64", "media_type": "image/png", "data": "A" * size}
@@ -191,7 +190,7 @@ def test_how_large_the_data_of_an_image_may_be(monkeypatch: pytest.MonkeyPatch) 
 
 # Images and documents count with their data, and what a run left out of them does not.
 def test_how_large_a_request_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "REQUEST", 4_000)
+    monkeypatch.setattr(validity, "REQUEST", 4_000)
     monkeypatch.setattr(validity, "REQUEST", 4_000)
     data = "A" * 1_200
     images = [{"type": "image", "source": {"type": "base64", "data": data}} for _ in "123"]
@@ -210,7 +209,7 @@ def test_how_large_a_request_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_how_many_messages_a_request_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "MESSAGES", 4)
+    monkeypatch.setattr(validity, "MESSAGES", 4)
     monkeypatch.setattr(validity, "MESSAGES", 4)
     turns = [say("a") for _ in "123" for say in (user, assistant)]
     assert not rules_broken(anthropic(*turns[:4]))

@@ -17,7 +17,7 @@ from real import PROJECT
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
-from condense_cli.core.transcript import LONG, LazyText, compact
+from condense_cli.core.values import LONG, LazyText, compact
 from condense_cli.formats import parse, serialize
 
 TEXTS = st.text(st.characters() | st.sampled_from('"\\/\n\t\x00→😀\ud800'), min_size=1, max_size=20)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from condense_cli import Live, api
-from condense_cli.core.models import binds_thinking
+from condense_cli.core.factor import binds_thinking
 from condense_cli.live.decisions import DecisionKind, Fitted
 from condense_cli.live.policies import Moment, Outcome
 from condense_cli.live.requests import is_thinking, without_marks

@@ -8,7 +8,7 @@ from trajectories import PROMPT, SYSTEM, TASK, act, traj
 
 from condense_cli.core.transcript import JsonPath
 from condense_cli.passes.selection import superseded_results
-from condense_cli.toolcalls import text_actions
+from condense_cli.toolcalls import text_calls
 from condense_cli.toolcalls.tools import arguments_of, main_argument, path_argument, readable_arguments, reads_a_file
 
 
@@ -26,7 +26,7 @@ from condense_cli.toolcalls.tools import arguments_of, main_argument, path_argum
     ],
 )
 def test_the_action_is_found_where_it_stands(content: str, action: str | None, rest: str) -> None:
-    span = text_actions.find(content, action)
+    span = text_calls.find(content, action)
     assert span is not None
     assert content[span[0] : span[1]] == (action or "ls -l").strip()
     assert content[span[1] :] == rest
@@ -37,7 +37,7 @@ def test_the_action_is_found_where_it_stands(content: str, action: str | None, r
     [("Exit due to cost limit", "exit_cost"), ("tools", "ls"), ("nothing", None), ("```\n\n```", None), ("x", "\n")],
 )
 def test_an_action_that_is_not_there_is_not_found(content: str, action: str | None) -> None:
-    assert text_actions.find(content, action) is None
+    assert text_calls.find(content, action) is None
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_an_action_has_the_arguments_of_a_call(action: str, arguments: dict[str,
     "action", ['open "a b" 12', "edit 3:4\nx\ny\nend_of_edit", "search_dir 'x' src", "python a.py --fast", "ls"]
 )
 def test_replacing_arguments_changes_exactly_these(action: str) -> None:
-    before = text_actions.arguments(action)
+    before = text_calls.action_arguments(action)
     new: dict[JsonPath, str] = {(name,): f"{number}:{number}" for number, name in enumerate(before)}
-    replaced = text_actions.replace(action, new)
-    assert list(text_actions.arguments(replaced).values()) == list(new.values())
-    assert text_actions.replace(replaced, {(name,): value for name, value in before.items()}) == action
+    replaced = text_calls.replace_action(action, new)
+    assert list(text_calls.action_arguments(replaced).values()) == list(new.values())
+    assert text_calls.replace_action(replaced, {(name,): value for name, value in before.items()}) == action
 
 
 # A file opened again at the same line makes the older window obsolete; another line does not.

@@ -35,7 +35,7 @@ from condense_cli.passes.blocks.state import REPLACED
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.report.inspection.lookup import find
-from condense_cli.toolcalls import todos
+from condense_cli.toolcalls import tools
 from condense_cli.toolcalls.tools import arguments_of
 
 SUPPRESS = one_pass(individual_config={"defaults": {"tool_parameters": {"operation": "suppress"}}})
@@ -64,9 +64,9 @@ def lists(condensation: Condensation) -> list[Any]:
     """The lists of the calls, None for those that went."""
     found = []
     for block in calls(condensation.transcript):
-        path = todos.path_of(block)
-        value = todos.value_of(block, path) if path else []
-        found.append(None if todos.gap_of(value) else value)
+        path = tools.path_of(block)
+        value = tools.value_of(block, path) if path else []
+        found.append(None if tools.gap_of(value) else value)
     return found
 
 
@@ -252,7 +252,7 @@ def test_a_ledger_tells_no_list_that_went() -> None:
 )
 def test_calls_without_a_whole_list(tool: str, arguments: dict[str, Any]) -> None:
     [block] = calls(work([assistant([call("1", tool, **arguments)])]))
-    assert todos.path_of(block) == ()
+    assert tools.path_of(block) == ()
 
 
 @pytest.mark.parametrize("todo", [{"n": 1}, None, {"content": None}, 3])

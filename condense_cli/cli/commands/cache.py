@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import OutputError
 from ...report.text.visible import visible
 from ..console import exits, write_text

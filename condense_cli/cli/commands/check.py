@@ -116,11 +116,10 @@ def check(
         asked = continuing.window_flags()
         from datetime import UTC, datetime
 
+        from ...config.files import load_user_configuration
         from ...config.models import Configuration
-        from ...config.user import load_user_configuration
         from ...core.tokens import Counter, encoding_for
-        from ...money.prices import price_of
-        from ...money.windows import signs_of
+        from ...money.prices import price_of, signs_of
         from ...providers.decision import DecisionReason, decide
         from ...providers.window import window_of
         from ...report.costs.usage import beside_messages, overhead_of, remarks_on_usage

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 from msgspec import Struct
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import ConfigurationError, ExitStatus
 from ...report.text.visible import visible
 from ..console import exits, say, write_text
@@ -87,9 +87,8 @@ def validate(
 
 def _check(file: Path, registry: Registry) -> Checked:
     from ...config.checks import target_warnings, warnings
-    from ...config.files import user_configuration_path
+    from ...config.files import load_user_configuration, load_user_settings, user_configuration_path
     from ...config.loading import load_with_positions
-    from ...config.user import load_user_configuration, load_user_settings
 
     is_own = file.absolute() == user_configuration_path()
     try:
@@ -120,8 +119,8 @@ def _undefined_profiles(file: Path, configuration: Configuration | None = None) 
     Without a configuration the file has other mistakes, and what it says is looked at as it is.
     """
     from ...config.checks import profiles_named
+    from ...config.files import load_user_configuration, unknown_profile
     from ...config.loading import plain_values
-    from ...config.user import load_user_configuration, unknown_profile
 
     try:
         value, positions = plain_values(file)
@@ -214,7 +213,7 @@ def schema(
     condense config schema --own > own.schema.json
     """
     with exits():
-        from ...config.schema import configuration_schema, own_schema
+        from ...config.effective import configuration_schema, own_schema
         from ...report.run.facts import to_json
 
         write_text(to_json(own_schema() if own else configuration_schema()))

@@ -36,8 +36,8 @@ from ..running.several import check_rows
 
 if TYPE_CHECKING:
     from ...calling import Calls, OnDemand
-    from ...config.layers import Settings
     from ...config.models import Configuration
+    from ...config.overrides import Settings
     from ...passes.condensation import Condensation
     from ...providers.registry import Registry
     from ...report.estimate.facts import Estimate

@@ -78,9 +78,9 @@ def inspect(
     position, as in 12.0; condense show prints them.
     """
     with exits():
+        from ...config.files import load_user_configuration
         from ...config.models import Configuration
-        from ...config.user import load_user_configuration
-        from ...money.windows import signs_of
+        from ...money.prices import signs_of
         from ...providers.window import window_of
         from ...report.inspection import facts as inspection
         from ...report.run import facts

@@ -41,7 +41,7 @@ def mcp(
                 "The MCP server needs the package mcp, which is not installed.", "pip install 'condense-cli[mcp]'"
             ) from error
         from ...asking.library import Library
-        from ...config.user import load_user_configuration
+        from ...config.files import load_user_configuration
         from ...sessions.machine import session_places
 
         library = Library(session_places(), Path.cwd(), named)

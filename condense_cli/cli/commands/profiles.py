@@ -13,8 +13,8 @@ from ..named_things import group_of
 from ..options import complete_profile
 
 if TYPE_CHECKING:
+    from ...config.files import UserConfiguration
     from ...config.profiles import Access
-    from ...config.user import UserConfiguration
     from ...llm.calls import CallOutcome
     from ...llm.reasons import Failure
     from ...report.lists.profiles import ProfileFacts
@@ -47,8 +47,7 @@ def list_profiles(json: Json = False) -> None:
     condense profiles list --json | jq -r '.profiles[] | select(.ready) | .name'
     """
     with exits():
-        from ...config.files import user_configuration_path
-        from ...config.user import load_user_configuration
+        from ...config.files import load_user_configuration, user_configuration_path
         from ...report.run.facts import to_json
 
         user = load_user_configuration()
@@ -88,7 +87,7 @@ def show(name: Name, json: Json = False) -> None:
     condense profiles show gpt-4o-mini --json | jq .profile.price
     """
     with exits():
-        from ...config.user import load_user_configuration
+        from ...config.files import load_user_configuration
         from ...report.lists.profiles import as_lines
         from ...report.run.facts import to_json
 
@@ -113,7 +112,7 @@ def try_out(name: Name, json: Json = False) -> None:
     with exits():
         import os
 
-        from ...config.user import load_user_configuration, unknown_profile
+        from ...config.files import load_user_configuration, unknown_profile
         from ...llm.access import open_access
         from ...report.lists.profiles import call_facts
         from ...report.run.facts import to_json
@@ -171,7 +170,7 @@ def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
     import os
     from datetime import UTC, datetime
 
-    from ...config.user import unknown_profile
+    from ...config.files import unknown_profile
     from ...report.lists.profiles import profile_facts
 
     if name not in user.profiles:

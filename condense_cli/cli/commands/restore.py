@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...delivering import replaced_at
 from ...errors import ExitStatus, UsageError
 from ..console import console, exits, say, write_out, write_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import UsageError
 from ...sessions.choices import Client, Order
 from ..console import console, exits, say, write_text
@@ -58,7 +58,7 @@ def sessions(
     with exits():
         if here and project is not None:
             raise UsageError("--here and --project cannot be used together.", "Use one of them.")
-        from ...config.user import load_user_configuration
+        from ...config.files import load_user_configuration
         from ...sessions import finding, listing
         from ...sessions.machine import cache_folder, session_places
 

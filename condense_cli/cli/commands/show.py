@@ -117,7 +117,7 @@ def _found(
 
 
 def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
-    from ...core.exchanges import calls_by_id
+    from ...core.transcript import calls_by_id
     from ...report.inspection.lookup import HitKind
 
     calls = calls_by_id([*transcript.messages, *(hit.message for hit in hits if hit.message and hit.is_before)])

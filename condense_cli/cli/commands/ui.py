@@ -56,7 +56,7 @@ def edit_configuration(name: str, file: str | None, session: str | None) -> None
 
 def _desk() -> Desk:
     """What the app needs to know of this user."""
-    from ...config.user import load_user_configuration
+    from ...config.files import load_user_configuration
     from ...ui.configurations import Configurations
     from ...ui.opened import Desk
     from ..memory import give_back_large_blocks
@@ -88,7 +88,7 @@ def check_terminal() -> None:
 
 def sessions_here() -> SessionList:
     """The newest sessions of this machine."""
-    from ...config.user import load_user_configuration
+    from ...config.files import load_user_configuration
     from ...sessions import finding, listing
     from ...sessions.machine import cache_folder, session_places
 

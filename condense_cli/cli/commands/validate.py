@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import ExitStatus
 from ..console import console, exits, write_text
 from ..options import File, FormatOption, LenientReading, Session

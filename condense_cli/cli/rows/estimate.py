@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...report.costs.text import dollars
 from ...report.run import facts as report_facts
 from ...report.text.tokens import of_several
@@ -28,8 +28,8 @@ from .running import bad_rows, report_of
 
 if TYPE_CHECKING:
     from ...calling import Calls
+    from ...config.base import ProviderSettings
     from ...config.models import Configuration
-    from ...config.provider_settings import ProviderSettings
     from ...core.factor import CountName
     from ...rows.row import RowKind
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ...core.factor import CountName
-from ...core.plurals import plural
 from ...core.tokens import CounterName
+from ...core.wording import plural
 from ...report.inspection.facts import CONTENT_TYPES
 from ...report.inspection.parts import MARKUP
 from ...report.inspection.terminal import with_bars

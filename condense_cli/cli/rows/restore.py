@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import ExitStatus
 from ...rows.surveys import Restored, restoring, survey
 from ..reading import name_of

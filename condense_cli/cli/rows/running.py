@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...delivering import Destination
 from ...errors import ExitStatus
 from ...report.run.summaries import sentences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import ExitStatus
 from ...report.run import facts
 from ...report.text.visible import visible

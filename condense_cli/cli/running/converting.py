@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.brief import quoted
+from ...core.wording import quoted
 from ...errors import UsageError
 from ..options import TARGETS
 

@@ -14,9 +14,9 @@ from ..options import AllowCount, CountAs, CounterOption, CountProfile, Redact
 
 if TYPE_CHECKING:
     from ...calling import Calls
-    from ...config.layers import Settings
+    from ...config.files import UserConfiguration
+    from ...config.overrides import Settings
     from ...config.profiles import Access, Profile
-    from ...config.user import UserConfiguration
     from ...core.factor import CountName, Factor
     from ...core.tokens import Counter, CounterName, Encoding
     from ...core.transcript import Transcript
@@ -42,7 +42,7 @@ def count_asked(
 ) -> tuple[CountName, Calls]:
     """In whose tokens a command counts that calls no model otherwise, and what its flags say about that call."""
     from ...calling import Calls
-    from ...config.limits import Limits
+    from ...config.base import Limits
 
     calls = Calls(profile, allow_calls, Limits(redact=redact), is_planned=True, is_count_asked=flag == "exact")
     return flag or (settings.configuration.count if settings else "model"), calls
@@ -83,7 +83,7 @@ def factor_for(how: CountName, transcript: Transcript, count: Counter, calls: Ca
     if how != "exact":
         return factor_as(how, transcript, count)
     from ...calling import redactor_of
-    from ...config.user import load_user_configuration
+    from ...config.files import load_user_configuration
     from ...llm.client import CallError
     from ...llm.counting import counted_factor
 
@@ -99,7 +99,7 @@ def _access(model: str | None, calls: Calls, user: UserConfiguration) -> Access:
     """The access to what counts for a model. Raises UsageError and CallFailedError."""
     from msgspec.structs import replace
 
-    from ...config.user import KnownProfile, unknown_profile
+    from ...config.files import KnownProfile, unknown_profile
     from ...llm.access import open_access
     from ...llm.reasons import Failure
 
@@ -163,7 +163,7 @@ def _check(name: str, profile: Profile, model: str | None) -> None:
 
 
 def _are_counted_alike(one: str, other: str) -> bool:
-    from ...core.models import tokenizer_of
+    from ...core.factor import tokenizer_of
     from ...core.tokens import encoding_for
     from ...money.prices import bare_name
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...errors import ExitStatus, UsageError
 from ...many.inputs import Input, find_inputs
 from ...many.record import NAME, add_entry, read_record

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from ... import formats
 from ...calling import OnDemand
-from ...config.user import load_user_configuration
-from ...core.plurals import plural
+from ...config.files import load_user_configuration
 from ...core.tokens import Counter
 from ...core.version import __version__
+from ...core.wording import plural
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
 from ...passes.flags import missed_keeps

@@ -163,7 +163,7 @@ class Spending(NamedTuple):
     def calls(self, *, is_planned: bool = False, is_count_asked: bool = False) -> Calls:
         """The flags as one checked value. Raises UsageError."""
         from ...calling import Calls, dollars_of
-        from ...config.limits import Limits
+        from ...config.base import Limits
 
         limits = Limits(
             dollars_of(self.max_cost, "--max-cost"),

@@ -11,9 +11,9 @@ from ..console import DEBUG_VARIABLE, say
 from .settings import settings_for
 
 if TYPE_CHECKING:
-    from ...config.layers import Layer, Settings
     from ...config.loading import Loaded
     from ...config.models import Configuration
+    from ...config.overrides import Layer, Settings
     from ...config.positions import KeyPath, Positions
     from ...passes.condensation import Condensation
     from ...providers.registry import Registry
@@ -28,7 +28,7 @@ def registry_of_user() -> Registry:
 
     if not os.path.lexists(user_configuration_path()):
         return Registry(installed=Installed())
-    from ...config.user import load_user_configuration
+    from ...config.files import load_user_configuration
 
     registry = Registry(load_user_configuration().providers, installed=Installed())
     for warning in registry.unknown:
@@ -82,8 +82,7 @@ def _filled(
 
 def _place_of_own(path: KeyPath) -> str:
     """File and line of a value in the user's own file."""
-    from ...config.files import user_configuration_path
-    from ...config.user import load_user_settings
+    from ...config.files import load_user_settings, user_configuration_path
 
     file = user_configuration_path()
     loaded = load_user_settings(file)
@@ -135,8 +134,8 @@ def checked(loaded: Loaded, registry: Registry) -> Configuration:
 
 def with_assignments(configuration: Configuration, assignments: Sequence[str], registry: Registry) -> Configuration:
     """The configuration with values that --set gives for settings of its provider. Raises CondenseError."""
-    from ...config.assignments import assigned
     from ...config.checks import problems
+    from ...config.effective import assigned
     from ...config.positions import Positions
 
     provider = registry.get(configuration.provider)
@@ -166,7 +165,7 @@ def say_error(result: Condensation) -> None:
 
 def _assigned(layers: Mapping[str, Layer], flag: str, paths: Sequence[KeyPath]) -> dict[str, Layer]:
     """The layers, with the flag as where the values at these paths are from."""
-    from ...config.layers import Assigned
+    from ...config.overrides import Assigned
 
     keys = dict.fromkeys(str(path[0]) for path in paths)
     return {**layers, **{key: Assigned(layers.get(key), flag, tuple(paths)) for key in keys}}
@@ -184,8 +183,8 @@ def _path_of(assignment: str, section: str) -> KeyPath:
 def _flags(configuration: Configuration) -> Layer:
     import msgspec
 
-    from ...config.layers import Flags
     from ...config.models import Configuration
+    from ...config.overrides import Flags
 
     usual = Configuration()
     given = {

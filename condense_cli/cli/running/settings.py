@@ -10,7 +10,7 @@ from ...errors import ConfigurationError, UsageError
 from ..console import say
 
 if TYPE_CHECKING:
-    from ...config.layers import Layer, Settings
+    from ...config.overrides import Layer, Settings
     from ...config.presets import Presets
     from ...core.tokens import CounterName
 
@@ -26,12 +26,12 @@ def settings_for(
     """
     if preset is not None and config is not None:
         raise UsageError("--preset and --config cannot be used together.", "Use one of them.")
-    from ...config.layers import settle
     from ...config.loading import load_with_positions
+    from ...config.overrides import settle
 
     has_variables = any(name.startswith("CONDENSE_") for name in os.environ)
     if has_variables:
-        from ...config.variables import unknown_in
+        from ...config.base import unknown_in
 
         for warning in unknown_in(os.environ):
             say(f"condense: warning: {warning}")
@@ -47,7 +47,7 @@ def settings_for(
         named = flags
     layers = _files(no_config, presets)
     if has_variables:
-        from ...config.environment import read_variables
+        from ...config.effective import read_variables
 
         layers.append(read_variables(os.environ, presets))
     layers.append(named)
@@ -56,7 +56,7 @@ def settings_for(
 
 def settings_if_any(*, no_config: bool = False) -> Settings | None:
     """The settings that somebody wrote down; None where nobody did. Reading YAML takes longer than to look for it."""
-    from ...config.variables import given_in
+    from ...config.base import given_in
 
     project, own = _paths()
     is_written = not no_config and (project is not None or os.path.lexists(own))
@@ -88,7 +88,7 @@ def _files(no_config: bool, presets: Presets) -> list[Layer | None]:
         )
     found: list[Layer | None] = []
     if os.path.lexists(own):
-        from ...config.user import load_user_settings
+        from ...config.files import load_user_settings
 
         found.append(load_user_settings(own, presets))
     if project is not None:

@@ -10,14 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...calling import Calls, OnDemand
+from ...config.base import ProviderSettings
 from ...config.models import Configuration
 from ...config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ...config.preset_folders import DEFAULT_PRESET
-from ...config.provider_settings import ProviderSettings
 from ...core.factor import CountName, Factor, factor_as
 from ...errors import ExitStatus, UsageError
 from ...formats import detected_format, format_named
-from ...money.windows import signs_of
+from ...money.prices import signs_of
 from ...passes.context import Context
 from ...passes.limits import target_of
 from ...plugins import Installed
@@ -29,8 +29,8 @@ from ...report.costs.usage import beside_messages, remarks_on_usage
 from .summarizing import status_of, was_interrupted
 
 if TYPE_CHECKING:
-    from ...config.layers import Settings
-    from ...config.user import UserConfiguration
+    from ...config.files import UserConfiguration
+    from ...config.overrides import Settings
     from ...core.tokens import Counter
     from ...core.transcript import Transcript
     from ...passes.condensation import Condensation
@@ -263,6 +263,6 @@ class Worker:
 
 
 def _user() -> UserConfiguration:
-    from ...config.user import load_user_configuration
+    from ...config.files import load_user_configuration
 
     return load_user_configuration()

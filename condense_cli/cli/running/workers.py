@@ -35,7 +35,7 @@ class Spread(Protocol):
 
 def may_call(calls: Calls) -> bool:
     """Whether models may be called."""
-    from ...config.user import load_user_configuration
+    from ...config.files import load_user_configuration
 
     return calls.profile is not None or calls.allow_calls or load_user_configuration().allow_calls
 

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Final
 
 from ...core.facts import facts_of
-from ...core.transcript import BlockKind
+from ...core.values import BlockKind
 from ..parts import Key, Part
 from ..pasted import Address
 from ..survey import Survey

@@ -1,4 +1,12 @@
-"""Which records of a Claude Code session the client would send: the live chain.
+"""Find the records that Claude Code would send: the live chain, behind compactions, with what hangs beside it.
+
+A compact boundary may name messages that stay: they are not written again, the client links them
+anew when it reads the file. Everything else before the boundary is no longer part of the conversation.
+
+The client notes the last message of the branch that it worked on in `last-prompt` records.
+
+When a session went on after a long pause, attachments note which old results are sent as a short text from then on
+(`tool_results_cut`), and from which reply up to here no thinking is sent (`thinking_stripped`). The records stay whole.
 
 A session file is an append-only tree. Each record names its parent; a retry or a rewind starts a new
 branch, a compaction starts a new root. The conversation is the path from its last message (see
@@ -12,16 +20,315 @@ from __future__ import annotations
 from bisect import bisect_right
 from calendar import timegm
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.lazy_pattern import lazy_pattern
-from .beside import Beside
-from .boundary import after_compaction
-from .ending import NOTHING_NAMED, Ending, last_message
-from .tree import Node, Tree
+from ...core.transcript import Block, Place
+from ...core.values import BlockKind
+from .records import Node, Preserved, Tree
+from .turns import TurnLine
+
+
+def preserved(metadata: Any) -> Preserved | None:
+    """What the `compactMetadata` of a boundary keeps."""
+    if not isinstance(metadata, Mapping):
+        return None
+    listed, piece = metadata.get("preservedMessages"), metadata.get("preservedSegment")
+    if isinstance(listed, Mapping) and isinstance(listed.get("uuids"), list):
+        return Preserved(_uuid(listed.get("anchorUuid")), tuple(map(str, listed["uuids"])))
+    if isinstance(piece, Mapping):
+        head, tail = str(piece.get("headUuid")), str(piece.get("tailUuid"))
+        return Preserved(_uuid(piece.get("anchorUuid")), head=head, tail=tail)
+    return None
+
+
+def _uuid(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def after_compaction(tree: Tree) -> tuple[Tree, bool]:
+    """The tree without what the last boundary cut off, and whether preserved messages were joined to it.
+
+    Only for a tree of which some boundary preserves anything: any other conversation begins at the last boundary on
+    its path. A list that names a missing record is void.
+    """
+    boundaries = [node for node in tree.values() if node.is_boundary]
+    preserving = [node for node in boundaries if node.preserved]
+    kept: tuple[str, ...] = ()
+    said = preserving[-1].preserved
+    if said and preserving[-1] is boundaries[-1]:
+        kept = said.uuids or _piece(tree, said.head, said.tail)
+        if any(uuid not in tree for uuid in kept) or (not kept and said.head):
+            return tree, False
+        tree = _joined(tree, said.anchor, kept) if kept else tree
+    before = set(list(tree)[: list(tree).index(boundaries[-1].uuid)]) - set(kept)
+    left = {uuid: node for uuid, node in tree.items() if uuid not in before}
+    if kept:
+        cut_off = {uuid: node for uuid, node in left.items() if node.is_message and node.parent in before}
+        left |= {uuid: replace(node, parent=kept[-1]) for uuid, node in cut_off.items()}
+    return left, bool(kept)
+
+
+def _piece(tree: Tree, head: str, tail: str) -> tuple[str, ...]:
+    """The uuids from head to tail, or none where no path leads from one to the other."""
+    uuids: dict[str, None] = {}
+    node: Node | None = tree.get(tail)
+    while node is not None and node.uuid not in uuids:
+        uuids[node.uuid] = None
+        if node.uuid == head:
+            return tuple(reversed(uuids))
+        node = tree.get(node.parent) if node.parent else None
+    return ()
+
+
+def _joined(tree: Tree, anchor: str | None, kept: tuple[str, ...]) -> Tree:
+    """The kept messages follow the anchor one by one; what followed the anchor follows the last of them."""
+    parents = dict(zip(kept, (anchor, *kept), strict=False))
+    joined = {}
+    for uuid, node in tree.items():
+        if uuid in parents:
+            joined[uuid] = replace(node, parent=parents[uuid])
+        elif anchor is not None and node.parent == anchor:
+            joined[uuid] = replace(node, parent=kept[-1])
+        else:
+            joined[uuid] = node
+    return joined
+
+
+class Beside:
+    """What stands beside a path, by the replies on it. `behind` are decorations of single nodes of the path."""
+
+    def __init__(self, path: list[Node], tree: Tree) -> None:
+        self._path = path
+        self._at = {node.uuid: position for position, node in enumerate(path)}
+        self._lines: dict[str, list[Node]] = defaultdict(list)
+        self._below: dict[str | None, list[Node]] = defaultdict(list)
+        for node in tree.values():
+            self._below[node.parent].append(node)
+            if node.reply_id:
+                self._lines[node.reply_id].append(node)
+        self._taken = set(self._at)
+        self.behind: dict[str, list[Node]] = {}
+
+    def stretches(self) -> list[tuple[int, int, list[Node]]]:
+        """Stretches of the path, from the first line of a reply to what still belongs to it, with their branches."""
+        found: list[tuple[int, int, list[Node]]] = []
+        replies = sorted((self._at[node.uuid], node.reply_id) for node in self._path if node.reply_id)
+        for reply in dict.fromkeys(name for _, name in replies):
+            start, end, branches = self._of_reply(reply)
+            if not branches and not self.behind.keys() & {node.uuid for node in self._path[start:end]}:
+                continue
+            if found and start < found[-1][1]:
+                start, before, others = found.pop()
+                end, branches = max(end, before), others + branches
+            found.append((start, end, branches))
+        return found
+
+    def _of_reply(self, reply: str) -> tuple[int, int, list[Node]]:
+        lines = self._lines[reply]
+        answers = [node for line in lines for node in self._below[line.uuid] if node.answers]
+        branches = [node for node in (*lines, *answers) if node.uuid not in self._taken]
+        self._taken.update(node.uuid for node in branches)
+        on_path = [self._at[line.uuid] for line in lines if line.uuid in self._at]
+        start, end = min(on_path), max(on_path) + 1
+        while end < len(self._path) and _belongs_to(self._path[end], reply):
+            end += 1
+        if any(line.calls for line in lines):
+            for node in (*lines, *answers):
+                branches += self._decorations(node)
+            for node in self._path[start + 1 : end]:
+                if node.decorates and (more := self._decorations(node)):
+                    self.behind[node.uuid] = more
+        return start, end, branches
+
+    def _decorations(self, node: Node) -> list[Node]:
+        """What hangs below a node in single file and leads to no message."""
+        found: list[Node] = []
+        for child in self._below[node.uuid]:
+            row = self._row(child, node)
+            self._taken.update(each.uuid for each in row)
+            found += row
+        return found
+
+    def _row(self, child: Node, above: Node) -> list[Node]:
+        row: list[Node] = []
+        following = [child]
+        while following:
+            (node,) = following
+            if node.uuid in self._taken or not node.decorates or node.is_sidechain is not above.is_sidechain:
+                return []
+            row.append(node)
+            following = [each for each in self._below[node.uuid] if each.uuid not in self._taken]
+            if len(following) > 1:
+                return []
+        return row
+
+
+def _belongs_to(node: Node, reply: str) -> bool:
+    """Whether a node of the path still belongs to a reply before it."""
+    return node.decorates or bool(node.answers) or (node.kind == "assistant" and node.reply_id == reply)
+
+
+class Ending(Struct, frozen=True):
+    """What the file says about its own end.
+
+    `leaf` is a record that is named as the last one; `is_explicit` that it is the last one even where
+    others follow it (the user went back to it); `is_cleared` that nothing is left.
+    """
+
+    leaf: str | None = None
+    is_explicit: bool = False
+    is_cleared: bool = False
+
+    def after(self, value: Mapping[str, Any]) -> Ending:
+        """What is known after one more record of the file."""
+        if value.get("type") != "last-prompt":
+            if value.get("isSidechain") is True or value.get("type") == "progress":
+                return self
+            return Ending(None if value.get("subtype") == "compact_boundary" else self.leaf)
+        leaf, explicit = value.get("leafUuid"), value.get("explicit") is True
+        if isinstance(leaf, str) and leaf:
+            return Ending(leaf, explicit or (self.is_explicit and leaf == self.leaf))
+        return Ending(is_cleared=True) if leaf is None and explicit and "leafUuid" in value else self
+
+
+NOTHING_NAMED: Final = Ending()
+
+
+def last_message(tree: Mapping[str, Node], newest: Node, ending: Ending, *, is_joined: bool) -> Node | None:
+    """The message that the conversation ends with; `newest` is the record that was written last.
+
+    That is the newest one, unless a `last-prompt` names another branch. Where preserved messages were
+    joined to a boundary (`is_joined`), it is a leaf of the tree, and the name decides between leaves only.
+    """
+    named = ending.leaf if ending.leaf in tree else None
+    if not is_joined or (named and ending.is_explicit):
+        end = named
+        if named and not ending.is_explicit and any(node.uuid == named for node in _upwards(tree, newest.uuid)):
+            end = newest.uuid
+        found = _message_above(tree, end or newest.uuid)
+        if found:
+            return found
+    leaves = _leaves(tree)
+    if len(leaves) > 1:
+        found = _message_above(tree, named if named in leaves else newest.uuid)
+        if found:
+            return found
+    main = (node for node in leaves.values() if node.is_sidechain is newest.is_sidechain)
+    return max(main, key=lambda node: (node.time, node.record), default=None)
+
+
+def _leaves(tree: Mapping[str, Node]) -> dict[str, Node]:
+    """Messages that nothing continues, but for what decorates them."""
+    continued = {node.parent for node in tree.values()}
+    by_message = {node.parent for node in tree.values() if node.is_message}
+    ends = (_message_above(tree, uuid) for uuid in tree if uuid not in continued)
+    return {node.uuid: node for node in ends if node and node.uuid not in by_message}
+
+
+def _message_above(tree: Mapping[str, Node], uuid: str) -> Node | None:
+    return next((node for node in _upwards(tree, uuid) if node.is_message), None)
+
+
+def _upwards(tree: Mapping[str, Node], uuid: str) -> Iterator[Node]:
+    seen: set[str] = set()
+    node = tree.get(uuid)
+    while node is not None and node.uuid not in seen:
+        yield node
+        seen.add(node.uuid)
+        node = tree.get(node.parent) if node.parent else None
+
+
+Notes = Mapping[int, Mapping[str, Any]]
+"""Such attachments by their records."""
+
+
+def as_cut(lines: Sequence[TurnLine], notes: Notes) -> list[TurnLine]:
+    """The lines of a conversation without what its notes say was cut."""
+    stripped = _stripped(lines, notes)
+    cut = dict(stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
+    return [
+        replace(line, blocks=tuple(shortened(_without_thinking(line.blocks) if n in stripped else line.blocks, cut)))
+        for n, line in enumerate(lines)
+    ]
+
+
+def _stripped(lines: Sequence[TurnLine], notes: Notes) -> set[int]:
+    """Positions of the lines whose thinking is no longer sent."""
+    found: set[int] = set()
+    for position, line in enumerate(lines):
+        note = notes.get(line.node.record, {})
+        if note.get("type") == "thinking_stripped":
+            since = note.get("from")
+            first = _position(lines[:position], since) if note.get("scope") != "all" and isinstance(since, dict) else 0
+            found.update(range(first, position))
+    return found
+
+
+def _position(lines: Sequence[TurnLine], since: Mapping[str, Any]) -> int:
+    """The line with that piece of thinking of a reply; the first of all, where there is none."""
+    skipped = since.get("thinkingIndex")
+    skipped = skipped if isinstance(skipped, int) else 0
+    for position, line in enumerate(lines):
+        if line.node.reply_id == since.get("messageId"):
+            skipped -= sum(block.kind is BlockKind.THINKING for block in line.blocks)
+            if skipped < 0:
+                return position
+    return 0
+
+
+def _without_thinking(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    return tuple(block for block in blocks if block.kind is not BlockKind.THINKING)
+
+
+def stand_ins(notes: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Ids of calls, and what is sent instead of their results."""
+    for note in notes:
+        calls, text = (note.get("callIds"), note.get("standIn")) if isinstance(note, Mapping) else (None, None)
+        if isinstance(calls, list) and isinstance(text, str):
+            yield from ((call, text) for call in calls if isinstance(call, str))
+
+
+def shortened(blocks: Iterable[Block], cut: Mapping[str, str]) -> Iterator[Block]:
+    """Blocks with one short text in place of each result that was cut. Errors stay, and so does what is no longer."""
+    whole: dict[object, list[Block]] = {}
+    for block in blocks:
+        whole.setdefault(block.owner if block.answers in cut else id(block), []).append(block)
+    for parts in whole.values():
+        first = parts[0]
+        text = cut.get(first.answers or "")
+        if text is None or first.is_error or not _is_longer(parts, text):
+            yield from parts
+            continue
+        place = Place(first.place.record, (*first.owner, "content"))
+        # No pass can change what is sent in its place.
+        yield Block(
+            BlockKind.OPAQUE,
+            place,
+            first.owner,
+            content=text,
+            tool=first.tool,
+            call_id=first.call_id,
+            injected=True,
+            is_readable=True,
+        )
+
+
+def is_stand_in(block: Block) -> bool:
+    """Whether it is sent in place of a result that was cut."""
+    return block.kind is BlockKind.OPAQUE and bool(block.answers) and block.place.path == (*block.owner, "content")
+
+
+def _is_longer(parts: Sequence[Block], text: str) -> bool:
+    kinds = {part.kind for part in parts}
+    if not kinds <= {BlockKind.TOOL_RESULT, BlockKind.IMAGE}:
+        return False
+    return BlockKind.IMAGE in kinds or sum(len(part.text) for part in parts) > len(text)
+
 
 _BRIDGED: Final = 5.0
 """Seconds: a record whose parent is missing continues the record before it, if that is no older than this."""

@@ -13,32 +13,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from ...core.transcript import Block, Message, Place, Transcript
+from ...core.values import BlockKind, Family, Role
 from ..anthropic import BlockReader
-from ..engine.base import Evidence, Format, RecordEdits
-from ..engine.chain_links import not_reached
-from ..engine.container import Document
-from ..engine.injected import is_injected, is_wrapped
-from ..engine.spelling import as_lazy
-from ..engine.usages import SignsReader
-from . import (
-    attachments,
-    compaction,
-    cut,
-    display,
-    faults,
-    links,
-    retracted,
-    sizes,
-    slim,
-)
-from .boundary import preserved
-from .chain import live_chain
-from .ending import NOTHING_NAMED
-from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE
-from .tree import Node
-from .turns import SentConversation, TurnLine, conversation
-from .usage import first_request, note_signs, usages
+from ..engine.base import Evidence, Format, RecordEdits, SignsReader
+from ..engine.client_text import is_injected, is_wrapped
+from ..engine.container import Document, as_lazy
+from ..engine.writing import not_reached
+from . import records as attachments
+from . import slim, writing
+from .chain import NOTHING_NAMED, as_cut, live_chain, preserved
+from .records import BESIDE_TREE, NOTICE_WORDS, SUBTYPE, TREE, Node, uuids, without
+from .turns import SentConversation, TurnLine, conversation, first_request, note_signs, usages
 
 _PROOF_KEYS = {
     "file-history-snapshot": {"messageId", "snapshot"},
@@ -84,7 +70,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
-        if lacking := faults.lacking(value):
+        if lacking := writing.lacking(value):
             unknown[f"record {value.get('type')} without {lacking}"] += 1
         is_tree = isinstance(value.get("uuid"), str) and str(value.get("type")) in TREE
         if is_tree or value.get("type") == "last-prompt":
@@ -98,8 +84,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if value["type"] == "attachment":
             noted = noted or attachments.Noted(unknown)
             noted.take(value, record, is_sent=bool(blocks[record]))
-        if value.get("subtype") == retracted.SUBTYPE:
-            taken_back |= retracted.uuids(value)
+        if value.get("subtype") == SUBTYPE:
+            taken_back |= uuids(value)
         if value["type"] == "assistant":
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
@@ -115,9 +101,9 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
         TurnLine(node, blocks[node.record], facts.get(node.record, {}).get("model"))
-        for node in (retracted.without(chain, taken_back) if taken_back else chain)
+        for node in (without(chain, taken_back) if taken_back else chain)
     ]
-    sent = conversation(cut.as_cut(lines, cuts) if cuts else lines, model)
+    sent = conversation(as_cut(lines, cuts) if cuts else lines, model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
     is_cut_off = any(node.is_boundary for node in chain)
     return Transcript(
@@ -184,7 +170,7 @@ def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
     return Node(
         record,
         value["uuid"],
-        links.named(value.get("parentUuid")),
+        writing.named(value.get("parentUuid")),
         value["type"],
         str(value.get("timestamp") or ""),
         is_sidechain=value.get("isSidechain") is True,
@@ -257,9 +243,9 @@ def _last_model(facts: list[dict[str, Any]]) -> str | None:
 
 
 def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    display.shorten(transcript, edits, style)
+    slim.shorten(transcript, edits, style)
     if gone:
-        links.relink(transcript.source, edits, gone)
+        writing.relink(transcript.source, edits, gone)
 
 
 FORMAT = Format(
@@ -269,10 +255,10 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
-    again=links.written_again,
-    rules=faults.RULES,
-    sizes=sizes.sizes,
-    compaction=compaction.write,
+    again=writing.written_again,
+    rules=writing.RULES,
+    sizes=slim.sizes,
+    compaction=writing.write,
     summary_role=Role.USER,
     answers_calls=True,
     sends_lone_thinking=False,

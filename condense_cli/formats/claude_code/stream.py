@@ -10,11 +10,11 @@ from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...core.transcript import Family, Role, Transcript
+from ...core.transcript import Transcript
+from ...core.values import Family, Role
 from ..anthropic import ROLES, BlockReader, merged
 from ..engine.base import Evidence, Format, messages_understood
-from ..engine.container import Document
-from ..engine.spelling import as_lazy
+from ..engine.container import Document, as_lazy
 
 _SAID: Final = ("assistant", "user")
 _OTHERS: Final = frozenset({"system", "stream_event", "result", "rate_limit_event", "control_request", "tool_progress"})

@@ -17,16 +17,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, FirstRequest, Message, Place, Role, Transcript, Usage
+from ...core.transcript import Block, FirstRequest, Message, Place, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ...errors import UnknownFormatError
-from ..engine.base import Evidence, Format
+from ..engine.base import Evidence, Format, SignsReader, recorded
 from ..engine.container import Document
-from ..engine.usages import SignsReader, recorded
 from ..openai import responses_items
 from ..openai.responses_items import ItemReader, turns_of, with_forgotten
 from ..openai.responses_pairs import completing
-from . import compaction, faults, places, sizes, slim
-from .history import SUMMARY, RolloutHistory, RolloutItem, is_replaced, item_path
+from . import slim, writing
+from .history import NOTES, RULES, SUMMARY, RolloutHistory, RolloutItem, is_replaced, item_path
 
 _RECORD_TYPES = {
     "session_meta",
@@ -208,11 +208,11 @@ FORMAT = Format(
     read,
     complete=completing(item_path),
     fixed=_fixed,
-    rules=faults.RULES,
-    notes=faults.NOTES,
-    sizes=sizes.sizes,
+    rules=RULES,
+    notes=NOTES,
+    sizes=slim.sizes,
     display=slim.display_values,
-    compaction=compaction.write,
+    compaction=writing.write,
     summary_role=Role.USER,
-    in_place=places.in_old_places,
+    in_place=writing.in_old_places,
 )

@@ -1,4 +1,4 @@
-"""What a Codex rollout holds for display alone and can do without.
+"""Find what a Codex rollout holds for display alone, and how many bytes it takes.
 
 The client builds its requests from `response_item` and `compacted` records and shows what the `event_msg`
 records tell. Texts of these that repeat the output of the same call can go, and so can the lines that
@@ -13,10 +13,47 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import BlockKind, Place, Transcript
+from ...core.transcript import JsonPath, Place, Transcript
+from ...core.values import BlockKind
 from ...toolcalls.tools import string_values
-from ..engine.base import DisplayValue
-from ..engine.display_text import known_lines, long_strings, objects_with, repeats_lines
+from ..engine.base import DisplayValue, records_of
+from ..engine.writing import known_lines, long_strings, objects_with, repeats_lines
+from .history import item_path
+
+_ITEMS: Final = ("response_item", "compacted")
+
+
+def sizes(transcript: Transcript) -> dict[str, int]:
+    """Bytes by what they are for; they add up to the file.
+
+    `sent` items of the conversation, `display_copies` events that the client shows and does not send, `keys` all
+    else in the records of the conversation, `not_live` items before the last compaction or taken back,
+    `other_records` settings and states of the client, `between` what separates the records.
+    """
+    source = transcript.source
+    items: dict[int, set[JsonPath]] = defaultdict(set)
+    for _, block in transcript.blocks():
+        items[block.place.record].add(item_path(block.owner))
+    found = dict.fromkeys(("sent", "display_copies", "keys", "not_live", "other_records", "between"), 0)
+    for record, value in records_of(source):
+        start, end = source.spans[record]
+        if record not in items:
+            found[_use(value)] += end - start
+            continue
+        text = json_text.decode(source.raw(record))
+        keys = len(json_text.encode(json_text.splice(text, dict.fromkeys(items[record], ""))))
+        found["keys"] += keys
+        found["sent"] += end - start - keys
+    found["between"] = len(source.data) - sum(found.values())
+    return found
+
+
+def _use(value: Any) -> str:
+    kind = value.get("type") if isinstance(value, dict) else None
+    if kind == "event_msg":
+        return "display_copies"
+    return "not_live" if kind in _ITEMS else "other_records"
+
 
 _OUTPUTS: Final = ("aggregated_output", "stdout", "stderr", "formatted_output", "result", "content_items")
 """Keys of an event, or of its item, that hold what a call put out. The first repeats all that the next three hold."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ...core.transcript import Role
+from ...core.values import Role
 
 Json = dict[str, Any]
 

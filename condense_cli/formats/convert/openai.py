@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.transcript import Role
+from ...core.values import Role
 from .converted_turns import Call, ConvertedTurn, Json, Losses, shortest, text_part
 
 

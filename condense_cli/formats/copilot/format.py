@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Source, Transcript
-from ..engine import estimates
+from ...core.transcript import Block, JsonPath, Place, Source, Transcript
+from ...core.values import BlockKind, Family, Role
+from ..engine import client_text
 from ..engine.base import Evidence, Format, unknown_block
-from ..engine.container import Document
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
+from ..engine.client_text import is_injected
+from ..engine.container import Document, as_lazy
 from ..engine.turns import Turn, joined
 from . import writing
 
@@ -202,7 +202,7 @@ def _result(data: dict[str, Any], record: int, tools: dict[str, str]) -> list[Bl
     for number, file in enumerate(files if isinstance(files, list) else ()):
         if isinstance(file, dict):
             place = Place(record, ("data", "result", "binaryResultsForLlm", number))
-            estimated = estimates.image if str(file.get("mimeType")).startswith("image/") else estimates.document
+            estimated = client_text.image if str(file.get("mimeType")).startswith("image/") else client_text.document
             found.append(Block(BlockKind.OPAQUE, place, owner, estimate=estimated(file.get("data")), **common))
     return found
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import JsonPath, Role, Source, Transcript
-from ..engine import chain_links, repeats
+from ...core.transcript import JsonPath, Source, Transcript
+from ...core.values import Role
+from ..engine import repeats, writing
 from ..engine.base import RecordEdits, records_of
 
 _PARENT: Final = "parentId"
@@ -30,7 +31,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
     for block in meant.removed:
         if block.owner == _SAID and block.place.record not in gone:
             edits[block.place.record][_SAID] = '""'  # The client takes no message without it.
-    chain_links.relink(meant.source, edits, gone, key="id", parent=_PARENT)
+    writing.relink(meant.source, edits, gone, key="id", parent=_PARENT)
 
 
 def again(source: Source, gone: frozenset[int]) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""From a file's bytes to its records: JSON lines, one array, or an object that holds `messages`."""
+"""Read a file's bytes as records: JSON lines, one array, or an object that holds them; keep long texts as bytes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 from typing import Any, Final
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from ...core import json_text, json_walk
+from ...core import json_text
 from ...core.lazy_pattern import lazy_pattern
-from ...core.transcript import Container, JsonPath, Source
+from ...core.transcript import Block, JsonPath, Source
+from ...core.values import LONG, Container, LazyText, compact
 from ...errors import NotJsonError, UnknownFormatError
 from ..foreign_texts import known_text
 
@@ -84,7 +86,7 @@ def _is_followed(data: bytes, start: int, error: Exception) -> bool:
         return False
     following = data[start + len(json_text.encode(error.doc)) :]
     try:
-        json_walk.scan(following.decode("latin-1"), 0)
+        json_text.scan(following.decode("latin-1"), 0)
     except (ValueError, RecursionError):
         return False
     return following[:1] in (b"{", b"[")
@@ -112,7 +114,7 @@ def with_records_at(document: Document, record: int, path: JsonPath, beside: Ite
     source = document.source
     start, end = source.spans[record]
     text = source.data[start:end].decode("latin-1")
-    elements, _ = json_walk.whole_list(text, json_text.locate(text, [path])[path][0])
+    elements, _ = json_text.whole_list(text, json_text.locate(text, [path])[path][0])
     spans = tuple((start + first, start + last) for first, last in elements)
     inner = Source(source.data, spans, Container.OBJECT)
     return with_beside_of(replace(document, source=inner, envelope={}), (start, end), beside)
@@ -153,32 +155,32 @@ def _open_value(data: bytes, start: int, name: str, records_key: str = "messages
     return Document(name, source, _values(name, source), envelope)
 
 
-def _parsed(data: bytes, start: int, span: json_walk.Span) -> Any:
+def _parsed(data: bytes, start: int, span: json_text.Span) -> Any:
     return json_text.parse(data[start + span[0] : start + span[1]])
 
 
 def _structure(
     text: str, records_key: str
-) -> tuple[list[json_walk.Span] | None, list[tuple[json_walk.Span, json_walk.Span]], int]:
+) -> tuple[list[json_text.Span] | None, list[tuple[json_text.Span, json_text.Span]], int]:
     """Where the records stand, if there is a list of them; where each other key and its value; where the value ends."""
-    elements: list[json_walk.Span] | None = None
-    others: list[tuple[json_walk.Span, json_walk.Span]] = []
+    elements: list[json_text.Span] | None = None
+    others: list[tuple[json_text.Span, json_text.Span]] = []
     if text[0] == "[":
-        elements, end = json_walk.whole_list(text, 0)
+        elements, end = json_text.whole_list(text, 0)
     else:
-        index = json_walk.skip(text, 1)
-        while json_walk.at(text, index) != "}":
+        index = json_text.skip(text, 1)
+        while json_text.at(text, index) != "}":
             first = index
-            key, last, index = json_walk.key_at(text, index)
-            if key == records_key and json_walk.at(text, index) == "[":
-                elements, index = json_walk.whole_list(text, index)
+            key, last, index = json_text.key_at(text, index)
+            if key == records_key and json_text.at(text, index) == "[":
+                elements, index = json_text.whole_list(text, index)
             else:
-                value, index = index, json_walk.scan(text, index)[1]
+                value, index = index, json_text.scan(text, index)[1]
                 others.append(((first, last), (value, index)))
-            index = json_walk.next_member(text, index, "}")
+            index = json_text.next_member(text, index, "}")
         end = index + 1
-    if json_walk.skip(text, end) != len(text):
-        raise JSONDecodeError(_MORE, text, json_walk.skip(text, end))
+    if json_text.skip(text, end) != len(text):
+        raise JSONDecodeError(_MORE, text, json_text.skip(text, end))
     return elements, others, end
 
 
@@ -284,3 +286,46 @@ def json_kind(value: Any) -> str:
     if isinstance(value, str):
         return "a string"
     return "an array" if isinstance(value, list) else "an object"
+
+
+_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_elements: Final = msgspec.json.Decoder(list[Raw]).decode
+
+_Found = dict[JsonPath, Any]
+
+
+def as_lazy(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
+    """Blocks of one record, which read the same and take less memory: see `LazyText`.
+
+    A reader that passes its blocks through this, record by record, never holds the texts of a whole file.
+    """
+    found: _Found = {}
+    for block in blocks:
+        text = block.content
+        if isinstance(text, str) and len(text) >= LONG:
+            block = replace(block, content=_spelled(block, source, found) or compact(text))
+        yield block
+
+
+def _spelled(block: Block, source: Source, found: _Found) -> LazyText | None:
+    """The text as it stands at the block's place; None where that is not all of it or no strict JSON."""
+    if block.span:
+        return None
+    try:
+        literal = _literal(source.view(block.place.record), block.place.path, found)
+        spelled = LazyText(literal)
+        return spelled if str(spelled) == block.text else None
+    except (msgspec.DecodeError, UnicodeDecodeError, LookupError):
+        return None
+
+
+def _literal(record: memoryview, path: JsonPath, found: _Found) -> Any:
+    """The value at a path of a record, not decoded. `found` are values of the same record that were passed before."""
+    if not path:
+        return record
+    *parent, key = path
+    inside: Any = found.get(tuple(parent))
+    if inside is None:
+        take = _elements if isinstance(key, int) else _members
+        inside = found[tuple(parent)] = take(_literal(record, tuple(parent), found))
+    return inside[key]

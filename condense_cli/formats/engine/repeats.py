@@ -1,4 +1,4 @@
-"""Texts of a conversation that its file holds a second time: logs of steps, answers as the provider sent them.
+"""Find texts of a conversation that its file holds a second time, and let them go with the first.
 
 The model never sees the copies. Where a pass left something out, its copies go too, or the file would keep what
 was to be left out; each becomes a marker, and everything around it stays. Copies of what still stands stay.
@@ -7,17 +7,19 @@ was to be left out; each becomes a marker, and everything around it stays. Copie
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
 from ...core import json_text
 from ...core.markers import PREFIXES, Gap, gaps_in, parse_gap, short_hash
-from ...core.transcript import Block, BlockKind, JsonPath, Place, Transcript
-from ...toolcalls import todos
+from ...core.transcript import Block, JsonPath, Place, Transcript
+from ...core.values import BlockKind
+from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
 from .base import Complete, DisplayValue, DisplayValues, RecordEdits, Values
-from .display_text import long_strings
+from .writing import known_lines, long_strings, marker_of, repeats_lines
 
 Shown = tuple[int, JsonPath, Any]
 """A value that may repeat texts of the conversation: its record, its path there, and the value."""
@@ -151,9 +153,9 @@ def _changes(block: Block, values: Values) -> Iterator[tuple[str, str]]:
         return
     old = value if block.is_object else _parsed(value)
     new = dict(string_values(arguments_of(block)))
-    listed = todos.path_of(block)
+    listed = tools.path_of(block)
     # Of a list that was left out one todo is there, with its marker.
-    gone = str((listed and todos.gap_of(todos.value_of(block, listed))) or "")
+    gone = str((listed and tools.gap_of(tools.value_of(block, listed))) or "")
     yield from ((text, new.get(path, gone)) for path, text in string_values(old))
 
 
@@ -162,3 +164,48 @@ def _parsed(text: Any) -> Any:
         return json_text.parse_text(text) if isinstance(text, str) else text
     except (ValueError, RecursionError):
         return text
+
+
+def shorten(transcript: Transcript, edits: RecordEdits, style: json_text.Style, beside: JsonPath) -> None:
+    """Add edits for strings that repeat a result which was shortened; they stand at the path `beside` of its owner."""
+    changed: dict[int, list[Block]] = defaultdict(list)
+    for _, block in transcript.blocks():
+        if block.changed and block.kind is BlockKind.TOOL_RESULT:
+            changed[block.place.record].append(block)
+    for record, blocks in changed.items():
+        value = json_text.parse(transcript.source.raw(record))
+        for block in blocks:
+            old = _at(value, block.place.path)
+            if set(gaps_in(block.text)) <= set(gaps_in(old)):
+                continue  # Nothing was left out: lines are said by reference, or restored.
+            known = known_lines(old)
+            for path, text in _beside(value, (*block.owner, *beside)):
+                if repeats_lines(text, known):
+                    edits[record][path] = style.literal(marker_of(text, block.text))
+
+
+def display_values(transcript: Transcript, beside: JsonPath) -> Iterator[DisplayValue]:
+    """Strings at the path `beside` of a result's owner that repeat the result."""
+    blocks = [block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_RESULT]
+    found: dict[int, list[Block]] = defaultdict(list)
+    for block in blocks:
+        found[block.place.record].append(block)
+    for record in sorted(found):
+        value = json_text.parse(transcript.source.raw(record))
+        for block in found[record]:
+            known = known_lines(_at(value, block.place.path)) | known_lines(block.text)
+            for path, text in _beside(value, (*block.owner, *beside)):
+                if repeats_lines(text, known):
+                    yield DisplayValue(Place(record, path), "result_copies", text)
+
+
+def _at(value: Any, path: JsonPath) -> str:
+    for key in path:
+        value = value[key]
+    return str(value)
+
+
+def _beside(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
+    for key in path[:-1]:
+        value = value[key]
+    return long_strings(value.get(path[-1]), path)

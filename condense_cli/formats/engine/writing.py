@@ -1,4 +1,4 @@
-"""Writing a transcript back: the bytes of its file, with only the changed values exchanged."""
+"""Write a transcript back: the bytes of its file with only the changed values exchanged, and links mended."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
+from itertools import groupby
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ...core import json_text
-from ...core.transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
-from .base import Format, RecordEdits, Rewrite, Values
+from ...core.lazy_pattern import lazy_pattern
+from ...core.markers import Gap, gaps_in, short_hash
+from ...core.transcript import IN_STRING, Block, JsonPath, Message, Place, Slimmed, Source, Transcript
+from ...core.values import Container
+from ...core.wording import plural
+from ...toolcalls.tools import string_values
+from .base import DisplayValue, FileFault, FileRule, Format, RecordEdits, Rewrite, Values, records_of
 
 
 def write(transcript: Transcript, form: Format) -> bytes:
@@ -192,3 +200,121 @@ def _removals(source: Source, gone: frozenset[int]) -> list[tuple[int, int]]:
         line_end = source.data.find(b"\n", end)
         spans.append((line_start, len(source.data) if line_end < 0 else line_end + 1))
     return spans
+
+
+def relink(source: Source, edits: RecordEdits, gone: frozenset[int], *, key: str, parent: str) -> None:
+    """Add edits to the records that stay: what named a record that goes names the one before that.
+
+    `key` and `parent` are the keys of a record's name and of its link.
+    """
+    values = {record: value for record, value in records_of(source) if isinstance(value, dict)} if gone else {}
+    before = {str(values[record].get(key)): values[record].get(parent) for record in gone if record in values}
+    for record, value in values.items():
+        target = value.get(parent)
+        if record in gone or not isinstance(target, str) or target not in before:
+            continue
+        seen: set[str] = set()
+        while isinstance(target, str) and target in before and target not in seen:
+            seen.add(target)
+            target = before[target]
+        is_known = isinstance(target, str) and target not in seen
+        edits[record][(parent,)] = json.dumps(target if is_known else None)
+
+
+def not_reached(first: int, link: str, earlier: int) -> tuple[str, ...]:
+    """A warning about a conversation that begins at record `first`, whose `link` leads to no record of the file.
+
+    `earlier` is how many messages are before it; none where there are none.
+    """
+    if not earlier:
+        return ()
+    return (
+        f"The {link} of record {first + 1} names no record in the file. The client begins there and never sends "
+        f"{plural(earlier, 'message')} before it; they stay in the file.",
+    )
+
+
+def parents_exist(link: str) -> FileRule:
+    """The rule that the first record of the conversation is a root, which the client would read on from otherwise."""
+
+    def missing(transcript: Transcript) -> Iterator[FileFault]:
+        if transcript.begins_in_middle:
+            first = min((block.place.record for _, block in transcript.blocks()), default=0)
+            yield FileFault("parents_exist", first, f"{link} names no record in the file")
+
+    return missing
+
+
+_SHORT: Final = 200
+"""Strings of fewer characters are not worth a marker."""
+
+FAILED: Final = "Error: "
+"""What Claude Code writes before some texts that it shows."""
+
+_LINE_NUMBER: Final = lazy_pattern(r"^\s*\d+(?:[→\t]|[|:] ?)")
+
+
+def known_lines(text: str) -> set[str]:
+    """Lines of a text, with and without line numbers."""
+    lines = list(map(str.rstrip, text.split("\n")))
+    return {
+        *lines,
+        *(line[match.end() :] for line, match in zip(lines, map(_LINE_NUMBER.match, lines), strict=True) if match),
+    }
+
+
+def repeats_lines(text: str, known: set[str]) -> bool:
+    """Whether all lines of a text are known."""
+    return known.issuperset(map(str.rstrip, text.removeprefix(FAILED).split("\n")))
+
+
+def marker_of(repeat: str, result: str) -> str:
+    """The marker for a text that repeats a result; it names the hash in the shortened result, where that has one."""
+    gaps = [gap for gap in gaps_in(result) if not gap.is_image]
+    lines = repeat.count("\n") + 1
+    return str(Gap(gaps[0].hash if gaps else short_hash(repeat), lines))
+
+
+def long_strings(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
+    """Strings inside a value that stands at a path of its record, where they are worth a marker."""
+    return ((where, text) for where, text in string_values(value, path) if len(text) >= _SHORT)
+
+
+def objects_with(source: Source, *words: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Records that are objects and hold one of the words as a string."""
+    needles = [f'"{word}"'.encode() for word in words]
+    for record in range(len(source.spans)):
+        raw = source.raw(record)
+        if record in source.unparsed or not any(needle in raw for needle in needles):
+            continue
+        value = json_text.parse(raw)
+        if isinstance(value, dict):
+            yield record, value
+
+
+def slimmed(transcript: Transcript, plain: tuple[Message, ...], form: Format) -> Iterator[Slimmed]:
+    """What of the source only a client shows, in records that stay. `plain` are its messages without references."""
+    if form.display is None:
+        return
+    source = transcript.source
+    style = json_text.Style.of(source.data)
+    keeps_all = form.compaction is not None and transcript.has_new_summary
+    gone = frozenset() if keeps_all else gone_records(transcript)
+    found = form.display(replace(transcript, messages=plain))
+    for record, values in groupby(found, lambda value: value.place.record):
+        if record in gone:
+            continue
+        literals = {value.place.path: (value, _literal(value, style)) for value in values}
+        text = json_text.decode(source.raw(record))
+        for path, (start, end) in json_text.locate(text, literals).items():
+            value, literal = literals[path]
+            saved = len(json_text.encode(text[start:end])) - len(json_text.encode(literal))
+            yield Slimmed(value.place, value.kind, literal, saved)
+
+
+def _literal(value: DisplayValue, style: json_text.Style) -> str:
+    if value.text is None:
+        return "[]"
+    digest = short_hash(value.text)
+    gap = Gap(digest, is_image=True) if value.is_image else Gap(digest, value.text.count("\n") + 1)
+    return style.literal(str(gap))

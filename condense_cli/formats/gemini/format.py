@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import Family, JsonPath, Role, Transcript
-from ..engine import result_copies
+from ...core.transcript import JsonPath, Transcript
+from ...core.values import Family, Role
+from ..engine import repeats
 from ..engine.base import Evidence, Format, RecordEdits, not_a_message
 from ..engine.container import Document
 from .messages import GeminiEntry, is_message, transcript
@@ -40,7 +41,7 @@ _SHOWN: Final[JsonPath] = ("resultDisplay",)
 
 
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    result_copies.shorten(meant, edits, style, _SHOWN)
+    repeats.shorten(meant, edits, style, _SHOWN)
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
@@ -56,7 +57,7 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
-    display=lambda meant: result_copies.display_values(meant, _SHOWN),
+    display=lambda meant: repeats.display_values(meant, _SHOWN),
     new_message=new_message,
     summary_role=Role.USER,
 )

@@ -12,10 +12,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, JsonPath, Transcript
+from ...core.transcript import Block, JsonPath, Transcript
+from ...core.values import BlockKind
 from ..engine import repeats
-from ..engine.base import RecordEdits, Rewrite, Values, records_of
-from ..engine.ids import derived_uuid
+from ..engine.base import RecordEdits, Rewrite, Values, derived_uuid, records_of
 from .messages import GeminiEntry, holds_only_responses, is_message
 from .messages import transcript as read_entries
 

@@ -22,14 +22,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from ...core.transcript import Block, JsonPath, Message, Place, Source, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ..anthropic import attachment_block
-from ..engine import estimates
-from ..engine.base import unknown_block
-from ..engine.content_parts import WHOLE
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
-from ..engine.usages import recorded
+from ..engine import client_text
+from ..engine.base import recorded, unknown_block
+from ..engine.client_text import is_injected
+from ..engine.container import as_lazy
+from ..engine.turns import WHOLE
 
 TYPES: Final = ("user", "gemini", "info", "error", "warning")
 _LISTS: Final = frozenset({"content", "displayContent", "thoughts", "toolCalls"})
@@ -195,7 +195,7 @@ def _attachment(part: dict[str, Any], record: int, owner: JsonPath, **common: An
     if str(inline.get("mimeType")).startswith("image/"):
         image = {"type": "image", "source": {"data": inline.get("data")}}
         return attachment_block(image, record, owner, **common)
-    estimate = estimates.document(inline.get("data"))
+    estimate = client_text.document(inline.get("data"))
     return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=estimate, **common)
 
 

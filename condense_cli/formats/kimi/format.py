@@ -22,15 +22,14 @@ from typing import Any, Final
 import msgspec
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from ...core.transcript import Block, JsonPath, Message, Place, Source, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ...errors import UnknownFormatError
 from ..anthropic import attachment_block
-from ..engine import estimates
-from ..engine.base import Evidence, Format, unknown_block
-from ..engine.container import Document
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
-from ..engine.usages import SignsReader, recorded
+from ..engine import client_text
+from ..engine.base import Evidence, Format, SignsReader, recorded, unknown_block
+from ..engine.client_text import is_injected
+from ..engine.container import Document, as_lazy
 from . import writing
 
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
@@ -258,7 +257,7 @@ class _Context:
             is_summary = turn.origin == writing.SUMMARY
             yield Block(BlockKind.TEXT, place, owner, content=text, injected=injected, summarizes=is_summary)
         elif kind == "think" and isinstance(part.get("think"), str):
-            estimate = 0 if part["think"] else estimates.encrypted_thinking(part.get("encrypted"))
+            estimate = 0 if part["think"] else client_text.encrypted_thinking(part.get("encrypted"))
             place = Place(record, (*owner, "think"))
             yield Block(BlockKind.THINKING, place, owner, content=part["think"], estimate=estimate)
         elif kind == "image_url":

@@ -14,13 +14,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import STANDING_ROLES, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ...core.transcript import Block, JsonPath, Place, Transcript
+from ...core.values import STANDING_ROLES, BlockKind, Family, Role
 from ..anthropic import BlockReader, attachment_block, envelope_model, envelope_text
 from ..engine import repeats
 from ..engine.base import Evidence, Format, message_role, part_kinds, unknown_block
-from ..engine.container import Document, with_beside
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
+from ..engine.client_text import is_injected
+from ..engine.container import Document, as_lazy, with_beside
 from ..engine.turns import Turn, joined
 from . import tool_parts
 

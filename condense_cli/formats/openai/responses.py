@@ -16,11 +16,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Role, Transcript
+from ...core.transcript import Block, JsonPath, Message, Transcript
+from ...core.values import BlockKind, Family, Role
 from ..anthropic import envelope_model
 from ..engine.base import Evidence, FileFault, Format, not_a_message, only_value, part_kinds, records_of
-from ..engine.container import Document, with_records_under
-from ..engine.spelling import as_lazy
+from ..engine.container import Document, as_lazy, with_records_under
 from .responses_items import NEEDED, REASONING, ROLES, Item, ItemReader, turns_of, with_forgotten
 from .responses_pairs import NEED_IDS, completing
 

@@ -13,11 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.models import forgets_thinking
-from ...core.transcript import STANDING_ROLES, Block, BlockKind, JsonPath, Message, Place, Role
-from ..engine import estimates
+from ...core.factor import forgets_thinking
+from ...core.transcript import Block, JsonPath, Message, Place
+from ...core.values import STANDING_ROLES, BlockKind, Role
+from ..engine import client_text
 from ..engine.base import unknown_block
-from ..engine.injected import is_injected
+from ..engine.client_text import is_injected
 from .responses_outputs import output_blocks, part_block, shell_blocks
 
 ROLES: Final = {
@@ -200,10 +201,10 @@ class ItemReader:
         Those that belong together are linked as calls of a server are, so that none goes without the other.
         """
         value = dict(item.value)
-        estimate = estimates.encrypted_thinking(value.pop(_ENCRYPTED, None))
+        estimate = client_text.encrypted_thinking(value.pop(_ENCRYPTED, None))
         picture = value.pop(_PICTURES.get(item.kind, ""), None)
         if picture:
-            estimate += estimates.image(picture.get("image_url") if isinstance(picture, dict) else picture)
+            estimate += client_text.image(picture.get("image_url") if isinstance(picture, dict) else picture)
         is_answer = item.kind.endswith("_output") and item.call_id in self._tools
         return Block(
             BlockKind.OPAQUE,
@@ -261,7 +262,7 @@ def _reasoning(value: dict[str, Any], record: int, path: JsonPath) -> Block:
     lists = [value[key] for key in ("summary", "content") if isinstance(value.get(key), list)]
     parts = [part for parts in lists for part in parts if isinstance(part, dict)]
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-    estimate = estimates.encrypted_thinking(value.get(_ENCRYPTED))
+    estimate = client_text.encrypted_thinking(value.get(_ENCRYPTED))
     return Block(BlockKind.THINKING, Place(record, path), path, content=text, estimate=estimate)
 
 

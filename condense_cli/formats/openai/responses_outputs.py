@@ -19,8 +19,9 @@ from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.markers import content_hash
-from ...core.transcript import IN_STRING, Block, BlockKind, JsonPath, Place
-from ..engine import estimates
+from ...core.transcript import IN_STRING, Block, JsonPath, Place
+from ...core.values import BlockKind
+from ..engine import client_text
 from ..engine.base import unknown_block
 
 _LINE: Final = (
@@ -131,12 +132,12 @@ def part_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | Non
         inline = url if isinstance(url, str) and url.startswith("data:") else None
         # The data alone, so that one image has one hash in every format.
         digest = content_hash(inline.partition(",")[2] if inline else json_text.dump_compact(part))
-        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest)
+        return Block(BlockKind.IMAGE, where, owner, estimate=client_text.image(inline), digest=digest)
     if kind == "input_file":  # One that has only an id, or an address, is sent whole too.
         data = part.get("file_data")
-        estimate = estimates.document(data.rpartition(",")[2] if isinstance(data, str) else None)
+        estimate = client_text.document(data.rpartition(",")[2] if isinstance(data, str) else None)
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimate)
     if kind == "encrypted_content":
-        estimate = estimates.encrypted_thinking(part.get("encrypted_content"))
+        estimate = client_text.encrypted_thinking(part.get("encrypted_content"))
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimate)
     return unknown_block(part, record, where.path, owner)

@@ -11,7 +11,8 @@ from typing import Final
 
 from ...core import json_text
 from ...core.json_text import Style
-from ...core.transcript import BlockKind, JsonPath, Role, Transcript
+from ...core.transcript import JsonPath, Transcript
+from ...core.values import BlockKind, Role
 from ..engine.base import Complete, RecordEdits, Values
 from .responses_items import Item
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, JsonPath, Place, Transcript
+from ...core.transcript import Block, JsonPath, Place, Transcript
+from ...core.values import BlockKind
 from ..engine import repeats
 from ..engine.base import RecordEdits, records_of, unknown_block
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ...core.transcript import Family, JsonPath, Transcript
+from ...core.transcript import JsonPath, Transcript
+from ...core.values import Family
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import Family, JsonPath, Role, Source, Transcript
-from ..engine import result_copies
+from ...core.transcript import JsonPath, Source, Transcript
+from ...core.values import Family, Role
+from ..engine import repeats
 from ..engine.base import Evidence, Format, RecordEdits, not_a_message
 from ..engine.container import Document
 from .turns import ROLES, OpencodeEntry, OpencodePart, transcript
@@ -48,7 +49,7 @@ _METADATA: Final[JsonPath] = ("state", "metadata")
 
 
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    result_copies.shorten(meant, edits, style, _METADATA)
+    repeats.shorten(meant, edits, style, _METADATA)
     if gone:
         _relink(meant, edits, gone)
 
@@ -120,7 +121,7 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
-    display=lambda meant: result_copies.display_values(meant, _METADATA),
+    display=lambda meant: repeats.display_values(meant, _METADATA),
     new_message=new_message,
     summary_role=Role.USER,
 )

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, JsonPath, Place, Role
+from ...core.transcript import Block, JsonPath, Place
+from ...core.values import BlockKind, Role
 from ..anthropic import attachment_block
-from ..engine import estimates
+from ..engine import client_text
 from ..engine.base import unknown_block
-from ..engine.injected import is_injected
+from ..engine.client_text import is_injected
 
 CLEARED: Final = "[Old tool result content cleared]"
 INTERRUPTED: Final = "[Tool execution was interrupted]"
@@ -75,7 +76,7 @@ def _encrypted(metadata: Any) -> int:
     """Tokens of reasoning that only its provider can read; each provider has its own object in the metadata."""
     found = metadata.values() if isinstance(metadata, dict) else ()
     inner = [value for value in found if isinstance(value, dict)]
-    return sum(estimates.encrypted_thinking(value.get(key)) for value in inner for key in _ENCRYPTED)
+    return sum(client_text.encrypted_thinking(value.get(key)) for value in inner for key in _ENCRYPTED)
 
 
 def _file(part: dict[str, Any], record: int, owner: JsonPath, **common: Any) -> Block:
@@ -84,7 +85,7 @@ def _file(part: dict[str, Any], record: int, owner: JsonPath, **common: Any) -> 
         link = {"type": "image_url", "image_url": {"url": url}}
         return attachment_block(link, record, owner, place=owner, **common)
     data = url.partition(",")[2] if isinstance(url, str) and url.startswith("data:") else None
-    return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=estimates.document(data), **common)
+    return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=client_text.document(data), **common)
 
 
 def result_blocks(part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Block]:

@@ -13,20 +13,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core.transcript import (
-    Block,
-    BlockKind,
-    Family,
-    JsonPath,
-    Message,
-    Role,
-    Source,
-    Transcript,
-    Usage,
-    WindowSigns,
-)
-from ..engine.spelling import as_lazy
-from ..engine.usages import SignsReader, recorded
+from ...core.transcript import Block, JsonPath, Message, Source, Transcript
+from ...core.values import BlockKind, Family, Role, Usage, WindowSigns
+from ..engine.base import SignsReader, recorded
+from ..engine.container import as_lazy
 from .parts import result_blocks, said_blocks
 
 ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}

@@ -16,12 +16,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import TEXT_CALL, Block, BlockKind, Container, Family, Place, Role, Transcript
-from ..engine import estimates, repeats
+from ...core.transcript import TEXT_CALL, Block, Place, Transcript
+from ...core.values import BlockKind, Container, Family, Role
+from ..engine import client_text, repeats
 from ..engine.base import Evidence, Format, not_a_message, only_value
-from ..engine.container import Document, with_records_at
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
+from ..engine.client_text import is_injected
+from ..engine.container import Document, as_lazy, with_records_at
 from ..engine.turns import Turn, joined
 
 _ACTIONS: Final = frozenset({
@@ -147,7 +147,7 @@ class _Reader:
         key = "image_urls" if arguments.get("image_urls") else "images_urls"
         images = arguments.get(key)
         seen = [
-            Block(BlockKind.OPAQUE, Place(record, (*path, key, n)), (*path, key, n), estimate=estimates.image(url))
+            Block(BlockKind.OPAQUE, Place(record, (*path, key, n)), (*path, key, n), estimate=client_text.image(url))
             for n, url in enumerate(images if isinstance(images, list) else ())
         ]
         texts = _texts(arguments, ("content",), record, path, is_user=role is Role.USER)

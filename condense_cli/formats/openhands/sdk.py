@@ -18,13 +18,13 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ...core.transcript import Block, JsonPath, Place, Transcript
+from ...core.values import BlockKind, Family, Role
 from ..anthropic import BlockReader, attachment_block
 from ..engine import repeats
 from ..engine.base import Evidence, Format, not_a_message, unknown_block
-from ..engine.container import Document
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
+from ..engine.client_text import is_injected
+from ..engine.container import Document, as_lazy
 from ..engine.turns import Turn, joined
 from ..openai.chat import ROLES
 

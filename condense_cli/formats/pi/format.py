@@ -16,15 +16,14 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Transcript, Usage
+from ...core.transcript import Block, JsonPath, Message, Place, Transcript
+from ...core.values import BlockKind, Family, Role, Usage
 from ..anthropic import attachment_block
-from ..engine import estimates
-from ..engine.base import Evidence, Format
-from ..engine.chain_links import not_reached, parents_exist
-from ..engine.container import Document
-from ..engine.injected import is_injected
-from ..engine.spelling import as_lazy
-from ..engine.usages import recorded
+from ..engine import client_text
+from ..engine.base import Evidence, Format, recorded
+from ..engine.client_text import is_injected
+from ..engine.container import Document, as_lazy
+from ..engine.writing import not_reached, parents_exist
 from . import writing
 from .path import PiEntry, is_tree, path, sent
 
@@ -209,7 +208,7 @@ def _part(part: Any, record: int, owner: JsonPath, is_user: bool) -> Block:
         encrypted = _encrypted(signature)
         if encrypted is not None:
             text, signature = "", encrypted  # What is shown is a summary, which is not sent.
-        estimate = 0 if text else estimates.encrypted_thinking(signature)
+        estimate = 0 if text else client_text.encrypted_thinking(signature)
         place = Place(record, (*owner, "thinking"))
         return Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
     if kind == "toolCall" and isinstance(part.get("id"), str) and "arguments" in part:

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import json_text
-from ...core.transcript import Block, Container, JsonPath, Source, Transcript
-from ..engine.base import RecordEdits, Rewrite
-from ..engine.ids import derived_uuid
+from ...core.transcript import Block, JsonPath, Source, Transcript
+from ...core.values import Container
+from ..engine.base import RecordEdits, Rewrite, derived_uuid
 from ..engine.writing import gone_records, join
 from .path import PiEntry, is_tree, path
 

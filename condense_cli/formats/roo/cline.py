@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core import json_text
-from ...core.transcript import IN_STRING, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from ...core.transcript import IN_STRING, Block, JsonPath, Place, Transcript
+from ...core.values import BlockKind, Family, Role
 from .. import anthropic
 from ..anthropic import BlockReader, attachment_block
 from ..engine.base import Evidence, Format

@@ -11,9 +11,9 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator
 
 from ...core import json_text
-from ...core.transcript import Container, Message, Source
-from ..engine.base import Rewrite
-from ..engine.ids import derived_uuid
+from ...core.transcript import Message, Source
+from ...core.values import Container
+from ..engine.base import Rewrite, derived_uuid
 from ..engine.writing import join, new_record
 
 

@@ -16,13 +16,13 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core.markers import gaps_in
-from ...core.transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Role, Transcript
-from ...toolcalls import xml_calls
+from ...core.transcript import TEXT_CALL, Block, Transcript
+from ...core.values import STANDING_ROLES, BlockKind, Family, Role
+from ...toolcalls import text_calls
 from .. import anthropic
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, message_role
-from ..engine.container import Document
-from ..engine.spelling import as_lazy
+from ..engine.container import Document, as_lazy
 from . import condense
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
@@ -104,7 +104,7 @@ class _Linker:
 
     def _calls(self, block: Block) -> Iterator[Block]:
         position = 0
-        for tool, start, end in xml_calls.find_calls(block.text):
+        for tool, start, end in text_calls.find_calls(block.text):
             if block.text[position:start]:
                 yield block.part(position, start)
             self._number += 1

@@ -16,14 +16,14 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from ...core.transcript import TEXT_CALL, Block, Message, Transcript
+from ...core.values import BlockKind, Family, Role
 from ...errors import UnknownFormatError
-from ...toolcalls import text_actions
+from ...toolcalls import text_calls
 from ..anthropic import BlockReader
 from ..engine import repeats
 from ..engine.base import Evidence, Format, RecordEdits, message_role
-from ..engine.container import Document, first_of, with_records_at
-from ..engine.spelling import as_lazy
+from ..engine.container import Document, as_lazy, first_of, with_records_at
 from ..openai.chat import ROLES, message_blocks
 
 
@@ -82,7 +82,7 @@ class ActionReader:
 
     def __init__(
         self,
-        find: Callable[[str, str | None], tuple[int, int] | None] = text_actions.find,
+        find: Callable[[str, str | None], tuple[int, int] | None] = text_calls.find,
         fixed: Callable[[str], list[tuple[int, int]]] = lambda _: [],
     ) -> None:
         self._find, self._fixed = find, fixed
@@ -112,7 +112,7 @@ class ActionReader:
     def _acting(self, blocks: list[Block], action: str | None) -> list[Block]:
         """The blocks of an assistant's message with its action as a block of its own."""
         if action is not None:
-            self._asked = (text_actions.tool(action), None)
+            self._asked = (text_calls.tool(action), None)
         for position, block in reversed(list(enumerate(blocks))):
             span = self._find(block.text, action) if block.kind is BlockKind.TEXT else None
             if span:
@@ -138,9 +138,9 @@ class ActionReader:
         """The action, and what stands around it. By its fences it is found: no pass may rewrite them."""
         self._number += 1
         text = block.text
-        tool, call_id = text_actions.tool(text[start:end]), f"{TEXT_CALL}{self._number}"
+        tool, call_id = text_calls.tool(text[start:end]), f"{TEXT_CALL}{self._number}"
         self._asked = (tool, call_id)
-        opening, closing = text_actions.fences(text, start, end)
+        opening, closing = text_calls.fences(text, start, end)
         opening = opening if text[:opening].strip() else 0
         closing = closing if text[closing:].strip() else len(text)
         parts = (

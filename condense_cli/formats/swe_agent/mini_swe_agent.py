@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...core.transcript import Container, Family, Transcript
+from ...core.transcript import Transcript
+from ...core.values import Container, Family
 from ..engine import repeats
 from ..engine.base import Evidence, Format, not_a_message
-from ..engine.container import Document
-from ..engine.spelling import as_lazy
+from ..engine.container import Document, as_lazy
 from ..engine.turns import Turn, joined
 from ..openai.chat import ROLES
 from .format import ActionReader

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ...core.markers import gaps_in
 from ...core.tokens import Counter
 from ...core.transcript import Block, BlockKey, JsonPath, Message
-from ...toolcalls import todos
+from ...toolcalls import tools
 from ...toolcalls.outcomes import results_of
 from ...toolcalls.tools import with_values
 from ..receipts import Kept
@@ -36,7 +36,7 @@ class TodoList(Struct, frozen=True):
 
     def is_left_out_of(self, block: Block) -> bool:
         """Whether the list went, in this run or before."""
-        return self.is_over and todos.gap_of(todos.value_of(block, self.path)) is not None
+        return self.is_over and tools.gap_of(tools.value_of(block, self.path)) is not None
 
 
 States = Mapping[BlockKey, TodoList]
@@ -45,27 +45,27 @@ States = Mapping[BlockKey, TodoList]
 
 def states_of(messages: Sequence[Message]) -> States:
     """Every list of todos in the messages, which have to be those of the input: passes cut what tells of failures."""
-    calls = [(block, path) for message in messages for block in message.blocks if (path := todos.path_of(block))]
+    calls = [(block, path) for message in messages for block in message.blocks if (path := tools.path_of(block))]
     if not calls:
         return {}
     results = results_of(messages)
     found: dict[BlockKey, TodoList] = {}
     replaced: set[str] = set()
     for block, path in reversed(calls):
-        kind = todos.kind_of(block, path)
+        kind = tools.kind_of(block, path)
         found[block.key] = TodoList(path, kind in replaced)
         answer = results.get(id(block))
-        if answer and not answer.is_refused and not gaps_in(answer.text) and todos.replaces_all(block):
+        if answer and not answer.is_refused and not gaps_in(answer.text) and tools.replaces_all(block):
             replaced.add(kind)
     return found
 
 
 def leave_out(block: Block, state: TodoList, count: Counter) -> Block | Kept:
     """The call with a marker in place of a list that is over, or why it stays as it is."""
-    value = todos.value_of(block, state.path)
-    if todos.gap_of(value):
+    value = tools.value_of(block, state.path)
+    if tools.gap_of(value):
         return Kept.CUT
-    new = todos.marked(value, cutting.suppress(todos.text_of(value)))
+    new = tools.marked(value, cutting.suppress(tools.text_of(value)))
     if new is None or new == value:
         return Kept.SHORT_VALUES
     written = with_values(block, {state.path: new})

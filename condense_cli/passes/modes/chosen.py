@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ...config.models import SummarizationConfig
-from ...core.transcript import BlockKind, Message
+from ...core.transcript import Message
+from ...core.values import BlockKind
 from ...formats import format_named
 from ..receipts import REQUEST, Kept
 from ..selection import Selected

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...core.exchanges import cut_before
+from ...core.transcript import cut_before
 from ...extractive.remembered import priced_of
 from ...extractive.shared_budget import SharedBudget
 from ...extractive.summary import Sections

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from msgspec.structs import replace
 
 from ...config.models import ExtractConfig
-from ...core.transcript import Text
+from ...core.values import Text
 from ..blocks.cutting import LEAST_SAVED
 from ..receipts import Kept, Receipt
 from ..selection import compile_predicates

@@ -9,9 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...config.models import SummarizationConfig
-from ...core.exchanges import cut_before
 from ...core.tokens import MESSAGE_TOKENS
-from ...core.transcript import Message
+from ...core.transcript import Message, cut_before
 from ..receipts import Receipt
 from ..sheet import Sheet, Step
 from ..summaries import OFFLINE, Written

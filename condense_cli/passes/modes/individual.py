@@ -15,7 +15,8 @@ from ...config.models import (
     IndividualConfig,
     PartialOperations,
 )
-from ...core.transcript import Block, BlockKind, ContentType, Message, Role
+from ...core.transcript import Block, Message
+from ...core.values import BlockKind, ContentType, Role
 from ...extractive.answers import words_in
 from ..blocks import operations
 from ..blocks.state import REPLACED

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from ...config.models import ExtractConfig
 from ...core.markers import gaps_in
 from ...core.tokens import Counter
-from ...core.transcript import Block, BlockKind, ContentType, JsonPath, Text
+from ...core.transcript import Block, JsonPath
+from ...core.values import BlockKind, ContentType, Text
 from ...toolcalls.tools import arguments_of, string_values, with_values
 from ..blocks.operations import long_values
 from ..blocks.state import REPLACED, TodoList, leave_out

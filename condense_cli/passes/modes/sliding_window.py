@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...config.models import BatchConfig, Configuration, PassConfig, Selection
-from ...core.exchanges import stretches
-from ...core.transcript import Message
+from ...core.transcript import Message, stretches
 from ..receipts import Kept, Receipt, all_kept, changed, tokens_in
 from ..selection import Protection, Selected
 from ..sheet import Step

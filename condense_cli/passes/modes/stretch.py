@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from ...core.markers import GO_ON, parse_summary
 from ...core.tokens import Counter
-from ...core.transcript import Message, Role
+from ...core.transcript import Message
+from ...core.values import Role
 from ...ledger.bounded import fit
 from ...ledger.collect import collect, merge_all
 from ...ledger.entries import Ledger, merge

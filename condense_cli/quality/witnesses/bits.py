@@ -20,7 +20,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from ...core.transcript import BlockKind, Message, Role
+from ...core.transcript import Message
+from ...core.values import BlockKind, Role
 from ..needs import texts_of
 
 _LEAST: Final = 64

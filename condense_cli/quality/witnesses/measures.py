@@ -7,7 +7,8 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from ...core.tokens import Counter
-from ...core.transcript import STANDING_ROLES, Message
+from ...core.transcript import Message
+from ...core.values import STANDING_ROLES
 from ...lossless.decode import decode
 from ..needs import texts_in
 from ..recall import RECALLS, Questions

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ...core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from ...core.transcript import Block, Message
+from ...core.values import STANDING_ROLES, BlockKind, Role
 from ...lossless.lines import read_lines
 from ...toolcalls.outcomes import Results, results_of
-from ...toolcalls.patches import BEGIN
-from ...toolcalls.tools import arguments_of, matched_texts, string_values
+from ...toolcalls.tools import BEGIN, arguments_of, matched_texts, string_values
 from ..needs import said_lines, texts_in
 from .condensed import Condensed
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from ...core.transcript import Block, BlockKind, Message
+from ...core.transcript import Block, Message
+from ...core.values import BlockKind
 from ...extractive.answers import words_in
 from ...extractive.pasted import own_units
 from ...extractive.units import split

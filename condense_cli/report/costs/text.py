@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from typing import Final
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ..run.facts import Cost
 
 _SMALLEST: Final = Decimal("0.0001")

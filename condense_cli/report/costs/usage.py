@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from ...core.factor import Factor, family_of, typical_of
 from ...core.markers import is_marked, parse_summary
 from ...core.tokens import Counter, encoding_for
-from ...core.transcript import STANDING_ROLES, FirstRequest, Message, Role, Transcript, Usage
+from ...core.transcript import FirstRequest, Message, Transcript
+from ...core.values import STANDING_ROLES, Role, Usage
 from ...formats import format_named
-from ...money.prices import context_window
-from ...money.windows import LARGEST_BESIDE, most_sent, signs_of
+from ...money.prices import LARGEST_BESIDE, context_window, most_sent, signs_of
 
 RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"

@@ -9,12 +9,12 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from ...core.exchanges import calls_by_id
 from ...core.factor import Factor
 from ...core.markers import content_hash, parse_gap
-from ...core.plurals import plural
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
-from ...core.transcript import Block, BlockKind, Message, Role, Transcript
+from ...core.transcript import Block, Message, Transcript, calls_by_id
+from ...core.values import BlockKind, Role
+from ...core.wording import plural
 from ...extractive.reasons.reason import LineReason, ReasonedLine
 from ...lossless.references import parse_reference
 from ...passes.condensation import Condensation

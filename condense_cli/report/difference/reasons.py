@@ -11,7 +11,7 @@ from ...core.markers import gaps_in
 from ...core.tokens import Counter
 from ...core.transcript import Block, Transcript
 from ...passes.explained import Address, Lines, lines_between
-from ...toolcalls import todos
+from ...toolcalls import tools
 from .facts import BlockDiff, Diff, What, changed_texts
 
 _SEVERAL: Final = 2
@@ -28,7 +28,7 @@ def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -
     cut = {
         id(block.old)
         for block in diff.blocks
-        if block.what in (What.CUT, What.REMOVED) and block.old and block.new and not todos.path_of(block.old)
+        if block.what in (What.CUT, What.REMOVED) and block.old and block.new and not tools.path_of(block.old)
     }
     asked = {address for block, address in _places(before) if id(block) in cut}
     pairs = [(block.old, block.new) for block in diff.blocks]

@@ -14,8 +14,7 @@ from ...core.factor import Factor
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ...core.transcript import Transcript
 from ...core.version import __version__
-from ...money.prices import Price
-from ...money.windows import signs_of, window_size
+from ...money.prices import Price, signs_of, window_size
 from ...passes.condensation import Condensation
 from ...passes.receipts import Status
 from ...quality.kept import KeptShare

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...passes.receipts import NO_TARGET, Kept
 from ...quality.kept import KeptShare
 from ..costs.text import dollars, pays_after, unknown_price

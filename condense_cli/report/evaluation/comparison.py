@@ -10,7 +10,7 @@ from itertools import groupby
 
 import msgspec
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...llm.summarizer import ProfileUse
 from ...quality.differences import CONDENSED, SIZE, Compared
 from ...quality.paired import FEWEST, Verdict

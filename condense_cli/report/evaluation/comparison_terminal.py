@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...quality.differences import Compared
 from ...quality.paired import CONFIDENCE, Verdict
 from ..costs.text import dollars

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...quality.curves import Mean, line_of
 from ..text.visible import visible
 from .facts import Evaluation

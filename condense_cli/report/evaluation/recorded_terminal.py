@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ..costs.text import dollars, pays_after
 from ..text.fitted_table import fitted_table
 from ..text.tokens import OF_SEVERAL

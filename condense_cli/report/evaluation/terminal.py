@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...quality.curves import Mean
 from ..text.fitted_table import GAP, column_widths, fitted_table
 from ..text.tokens import OF_SEVERAL

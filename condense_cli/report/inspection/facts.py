@@ -8,12 +8,12 @@ from typing import Final, assert_never
 import msgspec
 
 from ... import formats
-from ...core.exchanges import calls_by_id
 from ...core.factor import Factor
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
-from ...core.transcript import Block, BlockKind, Message, Role, Transcript
+from ...core.transcript import Block, Message, Transcript, calls_by_id
+from ...core.values import BlockKind, Role
 from ...lossless.decode import decode
-from ...money.windows import signs_of, window_size
+from ...money.prices import signs_of, window_size
 from ...toolcalls.tools import path_argument
 from ..costs.usage import in_use, overhead_of, remarks_on_usage
 from ..run.facts import SHAPE, Counting, estimated_tokens

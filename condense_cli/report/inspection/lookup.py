@@ -11,13 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.markers import ELLIPSIS, content_hash, gaps_in, is_same, parse_gap
-from ...core.plurals import plural
-from ...core.transcript import Block, BlockKind, JsonPath, Message, Transcript
+from ...core.transcript import Block, JsonPath, Message, Transcript
+from ...core.values import BlockKind
+from ...core.wording import plural
 from ...errors import CondenseError, UsageError
 from ...formats import format_named
 from ...lossless.decode import decode
 from ...passes.modes.stretch import said_by_summaries
-from ...toolcalls import todos
+from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
 from ..text.labels import readable
 from .stretches import summarized, summary_counts
@@ -228,6 +229,6 @@ def _contents(transcript: Transcript) -> Iterator[Hit]:
             if block.kind is BlockKind.TOOL_CALL:
                 for path, value in string_values(arguments_of(block)):
                     yield Hit(message, number, block, HitKind.ARGUMENT, value, path)
-                path = todos.path_of(block)
-                if path and isinstance(listed := todos.value_of(block, path), list):
-                    yield Hit(message, number, block, HitKind.ARGUMENT, todos.text_of(listed), path)
+                path = tools.path_of(block)
+                if path and isinstance(listed := tools.value_of(block, path), list):
+                    yield Hit(message, number, block, HitKind.ARGUMENT, tools.text_of(listed), path)

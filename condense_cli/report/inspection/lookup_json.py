@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...core.exchanges import calls_by_id
-from ...core.transcript import Transcript
+from ...core.transcript import Transcript, calls_by_id
 from ..run.facts import SHAPE
 from ..text.labels import block_label
 from .lookup import Hit

@@ -11,7 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.tokens import Counter
-from ...core.transcript import Block, BlockKind, Transcript
+from ...core.transcript import Block, Transcript
+from ...core.values import BlockKind
 from ...toolcalls.tools import arguments_of, string_values
 
 SHORTEST: Final = 20

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ...core.markers import find_stretch, parse_summary
-from ...core.transcript import Container, Message, Transcript
+from ...core.transcript import Message, Transcript
+from ...core.values import Container
 from ...errors import TranscriptError
 from ...formats import parse
 from ...lossless.decode import decode

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...core.plurals import plural
-from ...money.windows import LISTED
+from ...core.wording import plural
+from ...money.prices import LISTED
 from ..run.slimming_text import kinds_text
 from ..text.fitted_table import GAP, column_widths, fitted_table
 from ..text.shares import BlockShare, percent, percent_text

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from ...config.files import KnownProfile, UserConfiguration
 from ...config.profiles import INHERIT, Access, Api
-from ...config.user import KnownProfile, UserConfiguration
 from ...llm.calls import CallOutcome
 from ...llm.spending import price_for
 from ...llm.summaries import window_if_known

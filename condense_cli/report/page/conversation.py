@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...core.exchanges import calls_by_id
 from ...core.tokens import MESSAGE_TOKENS, Counter
+from ...core.transcript import calls_by_id
 from ...extractive.reasons.reason import ReasonedLine
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER

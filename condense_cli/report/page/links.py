@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ...core.markers import REFERENCE_PREFIX
-from ...core.transcript import Block, BlockKind, Message
+from ...core.transcript import Block, Message
+from ...core.values import BlockKind
 from ...lossless import states
 from ...lossless.addresses import Addresses, TextPlace, tag_of
 from ...lossless.decode import Decoded, decode, texts_of

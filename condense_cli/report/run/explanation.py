@@ -10,7 +10,7 @@ from msgspec import Struct
 from rich.console import Group
 
 from ...core.factor import Factor
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...passes.receipts import Receipt
 from ..text.fitted_table import fitted_table
 from ..text.labels import operation_label

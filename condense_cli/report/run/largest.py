@@ -9,9 +9,9 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from ...core.plurals import plural
 from ...core.tokens import Counter
-from ...core.transcript import BlockKind
+from ...core.values import BlockKind
+from ...core.wording import plural
 from ...passes.condensation import Condensation
 from ...passes.explained import explained
 from ..difference.facts import BlockDiff, Diff, of_run

@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from ...config.models import Configuration
-from ...core.plurals import plural
 from ...core.version import __version__
+from ...core.wording import plural
 from ...passes.condensation import Condensation
 from ..costs.text import digits
 from .facts import Report

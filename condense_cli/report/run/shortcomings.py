@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sized
 from typing import Final
 
 from ...core.markers import parse_summary
-from ...core.plurals import plural
 from ...core.tokens import Counter, Encoding
-from ...core.transcript import BlockKind
+from ...core.values import BlockKind
+from ...core.wording import plural
 from ...formats import format_named
 from ...lossless.decode import count_gaps, decode
 from ...passes.condensation import Condensation

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...passes.summaries import OFFLINE
 from ..costs.text import digits, dollars
 from .facts import Summarized

@@ -11,8 +11,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...core.plurals import plural
 from ...core.tokens import Counter
+from ...core.wording import plural
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING

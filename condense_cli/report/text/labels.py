@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...core.transcript import Block, BlockKind, Role
+from ...core.transcript import Block
+from ...core.values import BlockKind, Role
 from ...toolcalls.tools import main_argument, readable_arguments
 
 _OPERATIONS: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ...core.plurals import plural
+from ...core.wording import plural
 from ...extractive.reasons.reason import LineReason, Reason, tally
 from ...passes.receipts import SUMMARIZE, Receipt
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from condense_cli.cli.options import PROVIDER_IDS
-from condense_cli.config.assignments import assigned
+from condense_cli.config.effective import assigned
 from condense_cli.config.models import NativeConfig, TruncationConfig
 from condense_cli.errors import ConfigurationError, ExitStatus, UsageError
 from condense_cli.providers.registry import BUILT_IN

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from condense_cli.core.markers import parse_summary
-from condense_cli.core.transcript import BlockKind, Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.formats import parse
 
 from ..loopback import Json

@@ -10,7 +10,8 @@ from claude_cases import CASES, OPEN_AT_THE_END
 from claude_tree import GO, answer, boundary, record, reply, said, summary, uuid
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
 from condense_cli.report.lists.validation import check
 

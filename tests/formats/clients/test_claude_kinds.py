@@ -21,7 +21,7 @@ from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block
 from condense_cli.formats import format_named
-from condense_cli.formats.claude_code import kinds
+from condense_cli.formats.claude_code import records as kinds
 from condense_cli.ledger.collect import collect
 from condense_cli.report.costs.usage import in_use, overhead_of
 

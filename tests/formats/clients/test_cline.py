@@ -8,7 +8,8 @@ from typing import Any
 from build import LONG, condense, cut_to, one_pass
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.formats import parse, serialize
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls import tools

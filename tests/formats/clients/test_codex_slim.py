@@ -11,11 +11,11 @@ import real
 from msgspec.structs import replace
 
 from condense_cli.core.markers import short_hash
-from condense_cli.core.transcript import Family, Slimmed, Transcript
+from condense_cli.core.transcript import Slimmed, Transcript
+from condense_cli.core.values import Family
 from condense_cli.formats.codex import slim as codex_slim
 from condense_cli.formats.engine.container import open_document
-from condense_cli.formats.engine.slimming import slimmed
-from condense_cli.formats.engine.writing import write
+from condense_cli.formats.engine.writing import slimmed, write
 from condense_cli.formats.openai import chat
 
 LONG = "\n".join(f"line {n} of the output" for n in range(30))

@@ -10,7 +10,8 @@ from build import configuration, one_pass, texts
 from further_agents import WRITABLE
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.formats import parse, serialize
 
 Json = dict[str, Any]

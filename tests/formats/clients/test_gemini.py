@@ -10,7 +10,8 @@ import pytest
 from build import LONG, condense, configuration, cut_to, one_pass
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
 from condense_cli.rules.validity import validate

@@ -11,7 +11,8 @@ from build import LONG, configuration, cut_to, one_pass, texts
 from kimi_logs import HEADER, Json, answer, call, event, exchange, part, said, step
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
 from condense_cli.rules.validity import validate

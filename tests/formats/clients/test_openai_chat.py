@@ -12,7 +12,7 @@ from helpers import as_lines
 from rowsets import chat
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
 from condense_cli.rules.validity import validate

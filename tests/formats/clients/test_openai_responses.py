@@ -13,7 +13,8 @@ from rollout_items import HEADER, PATCH, custom, function, output, reasoning
 from rollouts import BARE_ROLLOUT, message
 
 from condense_cli import api
-from condense_cli.core.transcript import Block, BlockKind, Role, Transcript
+from condense_cli.core.transcript import Block, Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.rules.validity import validate

@@ -13,7 +13,8 @@ from opencode_exports import Json, export, message, text, tool
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.core.transcript import BlockKind, Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse
 from condense_cli.rules.validity import validate

@@ -9,7 +9,8 @@ from agent_work import WORK
 from build import texts
 from further_agents import WRITABLE
 
-from condense_cli.core.transcript import Role, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import Role
 from condense_cli.formats import format_named, parse
 
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ from build import session
 
 from condense_cli.core import json_text
 from condense_cli.core.transcript import JsonPath
-from condense_cli.formats.claude_code.links import LINKS, relink, written_again
+from condense_cli.formats.claude_code.writing import LINKS, relink, written_again
 
 Record = dict[str, Any]
 

@@ -16,9 +16,10 @@ from strategies import VISIBLE, spelled
 
 from condense_cli import api
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.extractive.pasted import is_typed
-from condense_cli.toolcalls import xml_calls
+from condense_cli.toolcalls import text_calls
 from condense_cli.toolcalls.tools import arguments_of, has_failed, main_argument, string_values
 
 ENVIRONMENT = text("<environment_details>\n# Current Time\nnoon\n</environment_details>")
@@ -154,8 +155,8 @@ def test_arguments_of_xml_calls() -> None:
 def test_several_files_in_one_call() -> None:
     file = "<file><path>{}</path></file>"
     spelled_call = f"<read_file>\n<args>{file.format('a')}{file.format('b')}</args>\n</read_file>"
-    assert xml_calls.arguments(spelled_call) == {"args": {"file": [{"path": "a"}, {"path": "b"}]}}
-    replaced = xml_calls.replace(spelled_call, {("args", "file", 1, "path"): "c"})
+    assert text_calls.xml_arguments(spelled_call) == {"args": {"file": [{"path": "a"}, {"path": "b"}]}}
+    replaced = text_calls.replace_xml(spelled_call, {("args", "file", 1, "path"): "c"})
     assert replaced == spelled_call.replace(">b<", ">c<")
 
 
@@ -163,8 +164,8 @@ def test_several_files_in_one_call() -> None:
 def test_tags_that_are_never_closed_are_text() -> None:
     diff = "let all: Vec<T> = from(<read_file>);\n" * 20_000
     spelled_call = f"<apply_diff>\n<path>a.rs</path>\n<diff>\n{diff}\n</diff>\n</apply_diff>"
-    assert xml_calls.arguments(spelled_call) == {"path": "a.rs", "diff": diff}
-    assert list(xml_calls.find_calls(diff + spelled_call)) == [("apply_diff", len(diff), len(diff + spelled_call))]
+    assert text_calls.xml_arguments(spelled_call) == {"path": "a.rs", "diff": diff}
+    assert list(text_calls.find_calls(diff + spelled_call)) == [("apply_diff", len(diff), len(diff + spelled_call))]
 
 
 # Replacing the values of a call changes exactly these.
@@ -172,10 +173,10 @@ def test_tags_that_are_never_closed_are_text() -> None:
 def test_replacing_changes_exactly_the_values(values: dict[str, str]) -> None:
     body = "".join(f"<{name}>\n{value}\n</{name}>\n" for name, value in values.items())
     spelled_call = f"<write_to_file>\n{body}</write_to_file>"
-    found = dict(string_values(xml_calls.arguments(spelled_call)))
+    found = dict(string_values(text_calls.xml_arguments(spelled_call)))
     new = {path: f"new {number}" for number, path in enumerate(found)}
-    assert dict(string_values(xml_calls.arguments(xml_calls.replace(spelled_call, new)))) == new
-    assert xml_calls.replace(spelled_call, found) == spelled_call
+    assert dict(string_values(text_calls.xml_arguments(text_calls.replace_xml(spelled_call, new)))) == new
+    assert text_calls.replace_xml(spelled_call, found) == spelled_call
 
 
 # The client puts such a header before results alone; at other places a person may quote one.

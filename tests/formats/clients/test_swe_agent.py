@@ -20,7 +20,8 @@ from trajectories import EDIT, PROMPT, SYSTEM, TASK, act, act_in_tags, session, 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import BlockKind, Place, Transcript
+from condense_cli.core.transcript import Place, Transcript
+from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse
 from condense_cli.passes.receipts import Kept

@@ -9,7 +9,8 @@ from build import LONG
 from rollouts import message, record
 
 from condense_cli import api
-from condense_cli.core.transcript import Block, BlockKind, Transcript
+from condense_cli.core.transcript import Block, Transcript
+from condense_cli.core.values import BlockKind
 
 HEADER = "Chunk ID: f4792a\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 4\nOutput:\n"
 PATCH = f"*** Begin Patch\n*** Update File: src/app.py\n@@\n{LONG}\n*** Add File: b.txt\n+x\n*** End Patch"
