@@ -61,11 +61,6 @@ class ReferenceWriter:
         return self.is_enabled or self.has_read_references or self._imitates
 
     @property
-    def has_marks(self) -> bool:
-        """Whether the input holds references, or text that looks like them."""
-        return self.has_read_references or self._imitates
-
-    @property
     def has_read_references(self) -> bool:
         return bool(self._as_read)
 

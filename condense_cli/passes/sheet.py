@@ -33,53 +33,6 @@ _JOINED: Final = {
 """Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
 
 
-class Joined(Struct, frozen=True):
-    """The messages that stay, and receipts for what the others cost besides blocks."""
-
-    messages: list[Message]
-    receipts: list[Receipt]
-
-
-class Joining(Struct, frozen=True):
-    """Which messages of a transcript are one turn: neighbours of such `roles`.
-
-    A client that answers open calls itself (`answers_calls`) does so between them.
-    """
-
-    roles: frozenset[Role]
-    answers_calls: bool
-
-    @classmethod
-    def of(cls, transcript: Transcript) -> Joining:
-        """As the API and the client of a transcript have it."""
-        roles = _JOINED.get(transcript.family, frozenset())
-        return cls(roles, format_named(transcript.format).answers_calls)
-
-    def joined(self, messages: Sequence[Message], had_blocks: Collection[int], pass_id: str) -> Joined:
-        """The messages without those that lost all their blocks: `had_blocks` are the indices of those that had any."""
-        stay: list[Message] = []
-        receipts: list[Receipt] = []
-        for message in messages:
-            if not message.blocks and message.index in had_blocks:
-                receipts.append(_constant(pass_id, message, "remove", "the message became empty"))
-            elif receipts and stay and self._are_one(stay[-1], message):
-                receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
-                stay[-1] = replace(stay[-1], blocks=stay[-1].blocks + message.blocks)
-            else:
-                stay.append(message)
-        return Joined(stay, receipts)
-
-    def _are_one(self, first: Message, second: Message) -> bool:
-        if first.role is not second.role or first.role not in self.roles or first.stands_apart or second.stands_apart:
-            return False
-        return not (self.answers_calls and first.has_calls)
-
-
-def _constant(pass_id: str, message: Message, operation: str, reason: str) -> Receipt:
-    """Receipt for the constant that a message costs besides its blocks."""
-    return Receipt(pass_id, message.index, -1, None, None, None, operation, MESSAGE_TOKENS, 0, reason=reason)
-
-
 Address = tuple[int, int]
 """Where a block is: the position of its message in the sheet, and its own in that."""
 
@@ -295,12 +248,11 @@ class Sheet:
         for position, message in new.items():
             messages[position] = message
             self._plain += sum(map(self.count.block, message.blocks))
-        joined = Joining.of(self._transcript).joined(messages, had_blocks, pass_id)
-        self._messages = joined.messages
-        self._plain -= MESSAGE_TOKENS * len(joined.receipts)
+        self._messages, receipts = _without_empty(messages, had_blocks, self._transcript, pass_id)
+        self._plain -= MESSAGE_TOKENS * len(receipts)
         # Positions moved: what is written is worked out again when it is known what stays.
         self._forget_written()
-        return joined.receipts
+        return receipts
 
     def finish(self, transcript: Transcript) -> Transcript:
         return replace(transcript, messages=tuple(self.written()), removed=transcript.removed + tuple(self.removed))
@@ -325,3 +277,37 @@ class Step(Struct, frozen=True):
         """Why the step changes a block, with what `more` there is to say of that one."""
         aim = "to reach the target" if self.target is not None else ""
         return ", ".join(filter(None, (self.selected.reason, more, aim)))
+
+
+def _without_empty(
+    messages: Sequence[Message], had_blocks: Collection[int], transcript: Transcript, pass_id: str
+) -> tuple[list[Message], list[Receipt]]:
+    """Drop messages that lost all their blocks and join neighbours that are one turn now.
+
+    `had_blocks` are the indices of messages that had any. Also return receipts for what those cost besides blocks.
+    A client that answers open calls itself does so between two messages of one role, which then stay apart.
+    """
+    roles, answers_calls = _JOINED.get(transcript.family, frozenset()), format_named(transcript.format).answers_calls
+    stay: list[Message] = []
+    receipts: list[Receipt] = []
+
+    def note(message: Message, operation: str, reason: str) -> None:
+        frame = Receipt(pass_id, message.index, -1, None, None, None, operation, MESSAGE_TOKENS, 0, reason=reason)
+        receipts.append(frame)
+
+    for message in messages:
+        last = stay[-1] if stay else None
+        if not message.blocks and message.index in had_blocks:
+            note(message, "remove", "the message became empty")
+        elif (
+            receipts
+            and last
+            and last.role is message.role
+            and message.role in roles
+            and not (last.stands_apart or message.stands_apart or (answers_calls and last.has_calls))
+        ):
+            note(message, "merge", "follows one of the same role")
+            stay[-1] = replace(last, blocks=last.blocks + message.blocks)
+        else:
+            stay.append(message)
+    return stay, receipts
