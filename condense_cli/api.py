@@ -36,7 +36,7 @@ from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.flags import name_flags
 from .passes.offline import Offline
-from .passes.predicates import Predicate
+from .passes.selection import Predicate
 from .passes.summaries import Summarizer
 from .plugins import Installed
 from .providers.manager import Sizing

@@ -141,6 +141,9 @@ class OnDemand:
     def works_offline(self, profile: str | None) -> bool:
         return self._opened().works_offline(profile)
 
+    def charged(self) -> tuple[int, Decimal]:
+        return self.made.charged() if self.made is not None else (0, Decimal(0))
+
     def _opened(self) -> Summaries:
         if self.made is None:
             self.made = self._stack.enter_context(self._open(self._count))

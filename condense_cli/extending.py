@@ -25,8 +25,7 @@ from .formats.engine.base import Evidence, Format, not_a_message
 from .formats.engine.container import Document
 from .passes.condensation import Condensation
 from .passes.context import Context
-from .passes.predicates import Predicate
-from .passes.selection import Selector
+from .passes.selection import Predicate, Selector
 from .passes.summaries import BatchTask, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .providers.base import Capabilities, Provider
 from .providers.run import Run

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from .core.tokens import Counter
     from .formats.engine.base import Format
-    from .passes.predicates import Predicate
-    from .passes.selection import FindSelector, Selector
+    from .passes.selection import FindSelector, Predicate, Selector
     from .passes.summaries import Summarizer
 
 PROVIDERS: Final = "condense.providers"

@@ -6,7 +6,7 @@
     40:80           messages 40 to 79             not:file:src/   all that the selector behind it does not mean
     last:20         the last 20 turns
 
-A selector that means a call means its result as well. In names `*` stands for any characters. `passes.meant` finds
+A selector that means a call means its result as well. In names `*` stands for any characters. `passes.selection` finds
 the blocks.
 """
 

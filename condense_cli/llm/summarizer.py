@@ -117,6 +117,11 @@ class Summaries:
             self.count, self._offline = count, Offline(count)
             self._installed_made.clear()
 
+    def charged(self) -> tuple[int, Decimal]:
+        """Calls made so far, and the dollars that they cost, as far as known."""
+        spent = sum((use.spent for use in self._used.values()), Spent())
+        return spent.calls, spent.cost
+
     @property
     def used(self) -> list[ProfileUse]:
         return list(self._used.values())

@@ -10,7 +10,7 @@ from ..core.transcript import Message
 from ..toolcalls.claims import claiming, outdated, without_claims
 from .receipts import Receipt, changed
 from .selection import why_untouched
-from .step import Step
+from .sheet import Step
 
 _WHY: Final = "lines went of the file that it calls current"
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..core.factor import AS_COUNTED, Factor
 from ..core.kinds import at_hand
 from ..core.transcript import Block, Message, Transcript
-from .receipts import PRELUDE, Kept, PassReceipt, Receipt
+from .receipts import PRELUDE, SUMMARIZE, Kept, PassReceipt, Receipt
 
 if TYPE_CHECKING:
     from .sheet import Sheet
@@ -63,6 +63,23 @@ class DecisionRow(Struct, frozen=True):
     plain: int
     after: int
     restores: int = 0
+
+    @property
+    def is_summarized(self) -> bool:
+        """Whether a summary is in its place."""
+        last = next((step for step in reversed(self.steps) if step.is_change), None)
+        return self.fate is Fate.REMOVED and last is not None and last.operation == SUMMARIZE
+
+    @property
+    def why(self) -> str:
+        """Why the block is what it is, for each step that changed it; what was done before it went matters no more."""
+        said: dict[str, None] = {}
+        for receipt in self.receipts():
+            if receipt.is_change:
+                if not receipt.tokens_after:
+                    said.clear()
+                said[receipt.why] = None
+        return "; ".join(said)
 
     def receipts(self) -> Iterator[Receipt]:
         """The steps with tokens as in the files, and that of the prelude where references made the block what it is.
@@ -112,7 +129,7 @@ class Decisions(Struct, frozen=True, dict=True):
     before: Transcript
     after: Transcript
     rows: tuple[DecisionRow, ...]
-    passes: tuple[PassReceipt, ...]
+    ran: tuple[PassReceipt, ...]
     tokens_before: int
     tokens_after: int
     target: int | None = None
@@ -122,7 +139,14 @@ class Decisions(Struct, frozen=True, dict=True):
     @cached_property
     def receipts(self) -> tuple[Receipt, ...]:
         """The steps of all passes, pass by pass, with tokens as in the files."""
-        return _receipts(self.rows, self.passes)
+        order = {receipt.id: number for number, receipt in enumerate(self.ran)}
+        found = [receipt for row in self.rows for receipt in row.receipts()]
+        return tuple(sorted(found, key=lambda receipt: order.get(receipt.pass_id, -1)))
+
+    @cached_property
+    def passes(self) -> tuple[PassReceipt, ...]:
+        """The passes in order, with the tokens before and after each, and the number of blocks that it changed."""
+        return tuple(_with_sums(self.ran, self.tokens_before, self.changes))
 
     @cached_property
     def changes(self) -> list[Receipt]:
@@ -134,17 +158,16 @@ class Decisions(Struct, frozen=True, dict=True):
         return {row.place: row.restores for row in self.rows if row.restores}
 
 
-def _receipts(rows: Iterable[DecisionRow], passes: Iterable[PassReceipt]) -> tuple[Receipt, ...]:
-    order = {receipt.id: number for number, receipt in enumerate(passes)}
-    found = [receipt for row in rows for receipt in row.receipts()]
-    return tuple(sorted(found, key=lambda receipt: order.get(receipt.pass_id, -1)))
-
-
 def unchanged(
-    transcript: Transcript, tokens: int, passes: Iterable[PassReceipt], target: int | None = None
+    transcript: Transcript,
+    tokens: int,
+    passes: Iterable[PassReceipt],
+    factor: Factor,
+    asked: int | None = None,
+    target: int | None = None,
 ) -> Decisions:
     """A run that leaves a transcript of so many tokens as it is."""
-    return Decisions(transcript, transcript, (), tuple(passes), tokens, tokens, target)
+    return Decisions(transcript, transcript, (), tuple(passes), tokens, tokens, target, factor, asked)
 
 
 def decided(
@@ -154,14 +177,13 @@ def decided(
     passes: Sequence[PassReceipt],
     tokens_before: int,
     target: int | None,
+    factor: Factor,
+    asked: int | None,
 ) -> Decisions:
     """The table of a run that leaves a sheet; the `log` tells in order what passes did to blocks of the input."""
     after = sheet.finish(before)
     rows = tuple(_rows(before.messages, after.messages, sheet, log))
-    receipts = _receipts(rows, passes)
-    return Decisions(
-        before, after, rows, tuple(_with_sums(passes, tokens_before, receipts)), tokens_before, sheet.tokens, target
-    )
+    return Decisions(before, after, rows, tuple(passes), tokens_before, sheet.tokens, target, factor, asked)
 
 
 def _rows(
@@ -232,17 +254,16 @@ def _fate(old: Block, new: Block, *, is_reference: bool) -> Fate:
     return Fate.REFERENCE if is_reference else Fate.CHANGED
 
 
-def _with_sums(passes: Iterable[PassReceipt], tokens: int, receipts: Sequence[Receipt]) -> Iterator[PassReceipt]:
+def _with_sums(passes: Iterable[PassReceipt], tokens: int, changes: Iterable[Receipt]) -> Iterator[PassReceipt]:
     """The passes of a run that begins with so many tokens, with tokens before and after each, and blocks changed."""
     saved: Tally[str] = Tally()
     blocks: defaultdict[str, set[Place]] = defaultdict(set)
-    for receipt in receipts:
-        if receipt.is_change:
-            saved[receipt.pass_id] += receipt.tokens_before - receipt.tokens_after
-            blocks[receipt.pass_id].add((receipt.message, receipt.block))
+    for receipt in changes:
+        saved[receipt.pass_id] += receipt.tokens_before - receipt.tokens_after
+        blocks[receipt.pass_id].add((receipt.message, receipt.block))
     for one in passes:
         left = tokens - saved.pop(one.id, 0)
-        changes = len(blocks.pop(one.id, ()))
-        worth = one.min_worth if changes else None
-        yield replace(one, tokens_before=tokens, tokens_after=left, changes=changes, min_worth=worth)
+        number = len(blocks.pop(one.id, ()))
+        worth = one.min_worth if number else None
+        yield replace(one, tokens_before=tokens, tokens_after=left, changes=number, min_worth=worth)
         tokens = left

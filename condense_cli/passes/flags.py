@@ -18,9 +18,8 @@ from ..core.nearest import nearest
 from ..core.selectors import OfText, parse_selector
 from ..core.transcript import Message
 from .condensation import Condensation
-from .meant import meant, why_none
-from .predicates import matches
 from .receipts import PROTECTED, Kept, Receipt
+from .selection import matches, meant, why_none
 
 _WILD: Final = frozenset("*?[")
 _UNCUT: Final = PROTECTED | {Kept.NOT_SELECTED}

@@ -1,9 +1,10 @@
-"""What a pass is held to: the target, and how strict its limits are from round to round."""
+"""What a run is held to: the target, limits that grow stricter, the least saving; in tokens as they are counted."""
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import (
@@ -14,10 +15,11 @@ from ..config.models import (
     ExtractConfig,
     ImageOperation,
     PassConfig,
-)  # fmt: skip
+)
 from ..core.factor import Factor
 from ..core.markers import is_marked
 from ..core.numbers import percent_in
+from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from .summaries import OFFLINE, Summarizer, WorksOffline
 
@@ -180,3 +182,44 @@ def too_little(saved: int, least: int, configuration: Configuration, factor: Fac
         return "save 0 tokens, not smaller"
     share = f"{configuration.min_saving} of the transcript: " if isinstance(configuration.min_saving, str) else ""
     return f"save {shown(saved):,} tokens, less than min_saving ({share}{shown(least):,})"
+
+
+_OF_BLOCKS: Final = "min_tokens"
+"""Key of passes whose numbers are tokens of a single block."""
+
+
+def in_our_tokens(configuration: Configuration, factor: Factor) -> Configuration:
+    """A configuration with every number of tokens as they are counted, but for the thresholds of passes.
+
+    Limits of single blocks go by what is typical of the model, so that a second run has the same ones.
+    """
+    if factor.value == factor.typical == 1:
+        return configuration
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(converted, value))
+        if not isinstance(value, Struct):
+            return value
+        new = {name: converted(getattr(value, name)) for name in value.__struct_fields__}
+        if isinstance(new.get(_OF_BLOCKS), int):
+            new[_OF_BLOCKS] = int(new[_OF_BLOCKS] / factor.typical)
+        return replace(value, **{name: item for name, item in new.items() if item != getattr(value, name)})
+
+    target = configuration.target_tokens
+    return replace(
+        configuration,
+        passes=converted(configuration.passes),
+        pins=converted(configuration.pins),
+        target_tokens=None if target is None else max(1, factor.bare(target)),
+        min_saving=least if isinstance(least := configuration.min_saving, str) else factor.bare(least),
+    )
+
+
+def is_met(transcript: Transcript, configuration: Configuration, count: Counter, factor: Factor) -> bool:
+    """Whether a transcript that was condensed before is within the target, as far as that is known.
+
+    Without this a second run would go on cutting where another factor is known after the first.
+    """
+    target = configuration.target_tokens or 0
+    return is_condensed(transcript) and factor.is_within(count.transcript(transcript), target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
@@ -123,6 +124,9 @@ class PassReceipt(Struct, frozen=True):
     tokens_after: int = 0
     changes: int = 0
     seconds: float = 0.0
+    calls: int = 0
+    cost: Decimal = Decimal(0)
+    """Calls of models for its summaries, and their dollars, as far as known."""
     preserved_turns: int | None = None
     """How many of the newest turns the pass could not touch; None when it selects otherwise."""
     min_worth: float | None = None

@@ -1,27 +1,83 @@
-"""The sheet: the one mutable thing of a run, messages on their way through the passes, with their tokens."""
+"""The sheet: the one mutable thing of a run, messages on their way through the passes; and a step of a pass on it."""
 
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.models import PassConfig
 from ..core.tokens import MESSAGE_TOKENS, Counter
-from ..core.transcript import Block, BlockKey, Message, Text, Transcript
+from ..core.transcript import Block, BlockKey, Family, Message, Role, Text, Transcript
+from ..formats import format_named
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
 from . import thinking
 from .blocks.state import States, TodoList, states_of
-from .joining import Joining
 from .prelude import ReferenceWriter
 from .receipts import Receipt, places
-from .selection import Protection
-from .summaries import is_up_to_date
+from .selection import Protection, Selected
+from .summaries import Summarizer, is_up_to_date
 from .thinking import Mode
+
+_JOINED: Final = {
+    Family.ANTHROPIC: frozenset(Role),
+    Family.OPENAI_RESPONSES: frozenset({Role.ASSISTANT, Role.TOOL}),
+}
+"""Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
+
+
+class Joined(Struct, frozen=True):
+    """The messages that stay, and receipts for what the others cost besides blocks."""
+
+    messages: list[Message]
+    receipts: list[Receipt]
+
+
+class Joining(Struct, frozen=True):
+    """Which messages of a transcript are one turn: neighbours of such `roles`.
+
+    A client that answers open calls itself (`answers_calls`) does so between them.
+    """
+
+    roles: frozenset[Role]
+    answers_calls: bool
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> Joining:
+        """As the API and the client of a transcript have it."""
+        roles = _JOINED.get(transcript.family, frozenset())
+        return cls(roles, format_named(transcript.format).answers_calls)
+
+    def joined(self, messages: Sequence[Message], had_blocks: Collection[int], pass_id: str) -> Joined:
+        """The messages without those that lost all their blocks: `had_blocks` are the indices of those that had any."""
+        stay: list[Message] = []
+        receipts: list[Receipt] = []
+        for message in messages:
+            if not message.blocks and message.index in had_blocks:
+                receipts.append(_constant(pass_id, message, "remove", "the message became empty"))
+            elif receipts and stay and self._are_one(stay[-1], message):
+                receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
+                stay[-1] = replace(stay[-1], blocks=stay[-1].blocks + message.blocks)
+            else:
+                stay.append(message)
+        return Joined(stay, receipts)
+
+    def _are_one(self, first: Message, second: Message) -> bool:
+        if first.role is not second.role or first.role not in self.roles or first.stands_apart or second.stands_apart:
+            return False
+        return not (self.answers_calls and first.has_calls)
+
+
+def _constant(pass_id: str, message: Message, operation: str, reason: str) -> Receipt:
+    """Receipt for the constant that a message costs besides its blocks."""
+    return Receipt(pass_id, message.index, -1, None, None, None, operation, MESSAGE_TOKENS, 0, reason=reason)
+
 
 Address = tuple[int, int]
 """Where a block is: the position of its message in the sheet, and its own in that."""
@@ -247,3 +303,24 @@ class Sheet:
 
     def finish(self, transcript: Transcript) -> Transcript:
         return replace(transcript, messages=tuple(self.written()), removed=transcript.removed + tuple(self.removed))
+
+
+class Step(Struct, frozen=True):
+    """One round of a pass on a sheet: what the `config` says, to what is `selected`, until the `target` is reached.
+
+    Without a target it works through all that is selected. `strictness` below 1 scales its limits down. What `settles`
+    is tried again until nothing more is found.
+    """
+
+    sheet: Sheet
+    summarizer: Summarizer
+    config: PassConfig
+    selected: Selected
+    target: int | None
+    strictness: float = 1.0
+    settles: bool = True
+
+    def why(self, more: str = "") -> str:
+        """Why the step changes a block, with what `more` there is to say of that one."""
+        aim = "to reach the target" if self.target is not None else ""
+        return ", ".join(filter(None, (self.selected.reason, more, aim)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -88,6 +89,19 @@ class WorksOffline(Protocol):
 
     def works_offline(self, profile: str | None) -> bool:
         """Whether summaries by a profile, or by none that is named, are free, so that they may be tried again."""
+
+
+@runtime_checkable
+class Charges(Protocol):
+    """A summarizer whose calls of models cost money."""
+
+    def charged(self) -> tuple[int, Decimal]:
+        """Calls made so far, and the dollars that they cost, as far as known."""
+
+
+def charged(summarizer: Summarizer) -> tuple[int, Decimal]:
+    """Calls that a summarizer has made so far, and their dollars."""
+    return summarizer.charged() if isinstance(summarizer, Charges) else (0, Decimal(0))
 
 
 class Summarizer(Protocol):

@@ -12,16 +12,16 @@ Nothing is repeated. What a step towards a target asks is how large the sheet wo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import chain
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
-from ..config.models import CUT, Configuration, PassConfig
+from ..config.models import CUT, BatchConfig, Configuration, PassConfig
 from ..core.tokens import Counter
 from ..core.transcript import BlockKey, Transcript
 from ..toolcalls.claims import SIGNS
@@ -33,7 +33,9 @@ from .decisions import Decisions, decided, unchanged
 from .limits import (
     asks_for_summaries,
     chooses_lines,
+    in_our_tokens,
     in_steps,
+    is_met,
     keeps_all,
     least_saving,
     needs_target,
@@ -41,9 +43,7 @@ from .limits import (
     target_of,
     too_little,
 )
-from .model_tokens import in_our_tokens, is_met
 from .modes.individual import override_warnings
-from .modes.table import work_of
 from .prelude import ReferenceWriter
 from .receipts import (
     KEEPS_ALL,
@@ -63,9 +63,8 @@ from .receipts import (
     undone,
 )
 from .selection import protect, select
-from .sheet import Sheet
-from .step import Step
-from .summaries import refused_by_all
+from .sheet import Sheet, Step
+from .summaries import charged, refused_by_all
 from .words import told
 
 _PRELUDE: Final = "Lossless prelude"
@@ -82,9 +81,8 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
         ours = replace(ours, target_tokens=max(ours.target_tokens, context.count.transcript(transcript)))
     # Later steps of a run read what earlier ones read, and most of it is as it was.
     with _sharing_lines(ours, context.count):
-        walk = _Walk(transcript, ours, context)
+        walk = _Walk(transcript, ours, context, configuration.target_tokens)
         decisions, warnings = walk.run()
-    decisions = replace(decisions, factor=factor, asked=configuration.target_tokens)
     return Condensation(decisions, warnings, keeps_thinking=configuration.thinking == "keep")
 
 
@@ -99,7 +97,10 @@ def _sharing_lines(configuration: Configuration, count: Counter) -> AbstractCont
 class _Walk:
     """One run of a configuration whose numbers, but for thresholds, are tokens as counted."""
 
-    def __init__(self, transcript: Transcript, configuration: Configuration, context: Context) -> None:
+    def __init__(
+        self, transcript: Transcript, configuration: Configuration, context: Context, asked: int | None
+    ) -> None:
+        self.asked = asked
         self.transcript, self.configuration, self.context = transcript, configuration, context
         self.count = context.count
         self.writer = ReferenceWriter(transcript, configuration, self.count)
@@ -126,18 +127,20 @@ class _Walk:
         prelude = self._references(is_within=is_within)
         gone = self._drop_thinking()
         passes = [prelude, *self.passes, *gone]
-        decisions = decided(transcript, self.sheet, self.log, passes, self.tokens_before, self.target)
+        factor, asked = self.context.factor, self.asked
+        decisions = decided(transcript, self.sheet, self.log, passes, self.tokens_before, self.target, factor, asked)
         saved = self.tokens_before - decisions.tokens_after
         # A run that meets a target may save as little as that takes.
-        is_met = self.target is not None and decisions.tokens_after <= self.target
-        least = 1 if is_met else least_saving(configuration, transcript, self.tokens_before)
+        meets_target = self.target is not None and decisions.tokens_after <= self.target
+        least = 1 if meets_target else least_saving(configuration, transcript, self.tokens_before)
         if not decisions.changes:
             return decisions, tuple(warnings)
         if saved < least:
             why = too_little(saved, least, configuration, self.context.factor)
             warnings.append(f"Nothing was changed: the result would {why}.")
             passes = [undone(receipt) for receipt in decisions.passes]
-            return unchanged(transcript, self.tokens_before, passes, self.target), tuple(warnings)
+            same = unchanged(transcript, self.tokens_before, passes, factor, asked, self.target)
+            return same, tuple(warnings)
         warnings += told(self.writer.messages, self.sheet.messages, decisions.receipts, configuration, self.target)
         return decisions, tuple(warnings)
 
@@ -181,12 +184,13 @@ class _Walk:
             return
         self.context.on_pass(name)
         started, begun = self.context.clock(), len(self.log)
+        calls, cost = charged(self.context.summarizer)
         sheet, target = self.sheet, self._target_of(config)
         selected = select(config.selection, sheet.messages, self.count, self.context.selectors)
         for strictness in strictnesses(config, self.target):
             step = Step(sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles)
             messages = sheet.messages
-            found = work_of(config)(step)
+            found = _work_of(config)(step)
             if self._claims:
                 found = self._claims.withdrawn(step, messages, found)
             now = {place: self._places.get(key, place) for key, place in places(messages).items()}
@@ -194,6 +198,7 @@ class _Walk:
             if config.mode == "batch" or (self.target is not None and sheet.is_within(self.target)):
                 break
         own = self.log[begun:]
+        calls_after, cost_after = charged(self.context.summarizer)
         refused = refused_by_all(own) if asks_for_summaries(config) else ""
         extraction = config.extract_config if self.target is None else None
         self.passes.append(
@@ -203,6 +208,8 @@ class _Walk:
                 Status.FAILED if refused else Status.COMPLETED,
                 refused,
                 seconds=self.context.clock() - started,
+                calls=calls_after - calls,
+                cost=cost_after - cost,
                 preserved_turns=selected.preserved_turns,
                 min_worth=extraction.min_worth if extraction and not extraction.overrides else None,
             )
@@ -258,3 +265,39 @@ class _Walk:
     def _places(self) -> dict[BlockKey, tuple[int, int]]:
         """Where the input has each block."""
         return places(self.transcript.messages)
+
+
+Work = Callable[[Step], list[Receipt]]
+
+
+def _work_of(config: PassConfig) -> Work:
+    """What a step of a pass does. What a mode alone needs, such as the extraction, is imported with it."""
+    match config.mode:
+        case "individual":
+            from .modes.individual import run_individual
+
+            return run_individual
+        case "extract" | "target":
+            from .modes.extract import run_extract
+
+            return run_extract
+        case "batch":
+            return _of_batch(config.batch_config or BatchConfig())
+        case other:
+            assert_never(other)
+
+
+def _of_batch(config: BatchConfig) -> Work:
+    match config.operation:
+        case "summarize":
+            from .modes.batch import run_batch
+
+            return run_batch
+        case "drop_older_half":
+            from .modes.sliding_window import drop_older_half
+
+            return drop_older_half
+        case "keep":
+            return lambda step: []
+        case other:
+            assert_never(other)

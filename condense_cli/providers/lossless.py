@@ -56,7 +56,7 @@ class Lossless(Provider[LosslessConfig]):
         refused = native.refusal(run.transcript, run.context.count)
         if refused:
             passes = (*alone.passes, native.skipped(run, refused))
-            return replace(alone, decisions=replace(alone.decisions, passes=passes))
+            return replace(alone, decisions=replace(alone.decisions, ran=passes))
         # From the start: the references then go into what stays of the conversation.
         referring = self.compiled(run.configuration, run.settings)
         return native.summarized(run.pipeline(native.compiled(referring)))

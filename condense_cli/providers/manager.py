@@ -129,7 +129,7 @@ class Manager:
         passes = (*result.passes, *slid.passes)
         slid = replace(
             slid,
-            decisions=replace(slid.decisions, passes=passes),
+            decisions=replace(slid.decisions, ran=passes),
             error=result.error,
             metrics=result.metrics,
             warnings=result.warnings,

@@ -86,7 +86,7 @@ def summarized(result: Condensation) -> Condensation:
             replace(receipt, status=Status.FAILED, reason=why) if receipt.id == PASS else receipt
             for receipt in result.passes
         ]
-        return replace(result, decisions=replace(result.decisions, passes=tuple(passes)))
+        return replace(result, decisions=replace(result.decisions, ran=tuple(passes)))
     return result
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..config.models import Configuration
 from ..config.overrides import apply
@@ -34,10 +33,6 @@ class Run(Struct, Generic[S], frozen=True):
     def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
         """The transcript as it is, with the reasons."""
         tokens = self.context.count.transcript(self.transcript)
-        decisions = replace(
-            unchanged(self.transcript, tokens, passes),
-            factor=self.context.factor,
-            asked=self.configuration.target_tokens,
-        )
+        decisions = unchanged(self.transcript, tokens, passes, self.context.factor, self.configuration.target_tokens)
         warnings = (*self.transcript.warnings, *([warning] if warning else ()))
         return Condensation(decisions, warnings, error=error)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from rich._wrap import divide_line
 from rich.cells import cell_len, set_cell_size
 
-from ..passes.meant import Address
+from ..passes.selection import Address
 from ..report.page.conversation import SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
 

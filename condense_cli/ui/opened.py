@@ -21,7 +21,7 @@ from ..extractive.remembered import remember
 from ..money.windows import signs_of
 from ..passes.condensation import Condensation
 from ..passes.explained import explained
-from ..passes.meant import Address
+from ..passes.selection import Address
 from ..providers.registry import Registry
 from ..providers.window import window_of
 from ..report.costs.facts import PriceSource, cost_of

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ..core.exchanges import calls_by_id
 from ..core.plurals import plural
 from ..core.transcript import Block, BlockKind, Message
-from ..passes.meant import Address, meant
+from ..passes.selection import Address, meant
 from ..toolcalls.tools import paths
 
 _MOST_FILES: Final = 5

@@ -52,6 +52,9 @@ def test_a_profile_writes_the_summaries(server: ModelServer, desk: Desk, leave: 
     result = batch(desk, **leave)
     assert server.paths == ["/v1/messages" if "profile" in leave else "/v1/chat/completions"]
     assert (result.calls, result.cost) == (1, CALL)
+    by_pass = {one.id: (one.calls, one.cost) for one in result.passes}
+    assert sum(cost for _, cost in by_pass.values()) == CALL
+    assert {name for name, (calls, _) in by_pass.items() if calls} == {WAYS["batch"]["passes"][0]["id"]}
     assert BY_MODEL in str(api.dump(result))
     again = batch(desk, **leave)
     assert (server.calls, again.calls) == (1, 0), "the answer is in the cache"

@@ -24,8 +24,7 @@ from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.passes.receipts import Receipt
-from condense_cli.report.difference.facts import What, compare
-from condense_cli.report.difference.reasons import with_reasons
+from condense_cli.report.difference.facts import What, of_run
 from condense_cli.report.text.reasons import lines_text, receipt_text
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
@@ -169,7 +168,7 @@ def test_a_summary_for_a_target_is_told_so(ran: Condensation) -> None:
     gone = [change for change in ran.changes if change.operation == "summarize" and change.block >= 0]
     assert bool(gone) is (ran.target is not None)
     assert {change.reason for change in gone} <= {"older than the last 6 turns, to reach the target"}
-    diff = with_reasons(compare(ran.before, ran.transcript, COUNT, ran.factor), ran)
+    diff = of_run(ran, COUNT)
     summarized = {block.reason for block in diff.blocks if block.what is What.SUMMARIZED and block.old}
     assert summarized == {change.reason for change in gone}
 
@@ -205,7 +204,7 @@ def test_lines_that_one_summary_has_are_told_from_those_that_went(summarized: Co
 
 
 def test_the_diff_says_of_one_summary_why_lines_went(summarized: Condensation) -> None:
-    diff = with_reasons(compare(summarized.before, summarized.transcript, COUNT, summarized.factor), summarized)
+    diff = of_run(summarized, COUNT)
     blocks = [block for block in diff.blocks if block.what is What.SUMMARIZED and block.lines]
     assert blocks
     assert any(block.moved_lines for block in blocks)

@@ -43,7 +43,7 @@ from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.predicates import superseded_results
+from condense_cli.passes.selection import superseded_results
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 

@@ -1,8 +1,9 @@
-"""Results that would be wrong: gentler runs take their place, and where none helps, the error names the line."""
+"""Results that would be wrong are not given: the error names the line, and what to keep to avoid it."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -81,11 +82,6 @@ def reworded(lines: list[bytes], changed: set[int]) -> None:
     ]
 
 
-def summary_doubled(lines: list[bytes], changed: set[int]) -> None:
-    if any(b"[condense: summary of" in line for line in lines):
-        lines.append(lines[-1])
-
-
 # What is right is written and read once, and given as it was read.
 def test_a_result_is_proven_once(damage: Callable[[Damage], list[int]]) -> None:
     writings = damage(nothing)
@@ -96,40 +92,20 @@ def test_a_result_is_proven_once(damage: Callable[[Damage], list[int]]) -> None:
     assert not run(proves=False).proof
 
 
-# A message at which the result would be wrong stays as it is, with its neighbours, and the rest is condensed.
-def test_what_would_be_wrong_is_left_alone(damage: Callable[[Damage], list[int]]) -> None:
+# What the error says to keep avoids it, and the rest is condensed.
+def test_what_the_error_says_to_keep_avoids_it(damage: Callable[[Damage], list[int]]) -> None:
     damage(lost(8))
-    result = run()
-    assert changed_messages(result) == [2, 4, 6, *range(10, 25, 2)]
-    (warning,) = result.warnings
-    assert "At line 9, a result of Read would read as a call of Read otherwise." in warning
-    assert json.loads(api.dump(result).splitlines()[8]) == conversation(12)[8]
-    assert sum(change.tokens_before - change.tokens_after for change in result.changes) == (
-        result.tokens_before - result.tokens_after
+    with pytest.raises(BrokenOutputError) as caught:
+        run()
+    (span,) = re.findall(r"--keep (\S+)", caught.value.hint)
+    result = api.condense(
+        api.loads(LINES, format="anthropic"), configuration(one_pass()), overrides=api.overrides_from(keep=[span])
     )
+    assert changed_messages(result) == [2, 4, 6, *range(12, 25, 2)]
+    assert json.loads(api.dump(result).splitlines()[8]) == conversation(12)[8]
 
 
-# Faults far from one another are all left alone.
-def test_what_would_be_wrong_in_several_places_is_left_alone(damage: Callable[[Damage], list[int]]) -> None:
-    damage(lost(4, 22))
-    result = run()
-    assert changed_messages(result) == [2, *range(6, 21, 2), 24]
-    assert api.dump(result)
-
-
-# Where a summary is wrong wherever it is put, none is written, and texts are cut in their places.
-def test_without_summaries_the_rest_is_condensed(damage: Callable[[Damage], list[int]]) -> None:
-    summary = {"id": "older", "mode": "batch", "selection": {"type": "preserve_recent", "keep_recent_count": 9}}
-    summary |= {"batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}}}
-    serialize = formats.serialize
-    damage(summary_doubled)
-    result = run(one_pass(selection={"type": "preserve_recent", "keep_recent_count": 6}), summary)
-    assert not any(message.is_summary for message in result.transcript.messages)
-    assert changed_messages(result)
-    assert api.dump(result) == serialize(result.transcript)
-
-
-# Where nothing helps, nothing is left alone, and the error names the line and what is wrong with it.
+# The error names the line, the message, and what is wrong with it; nothing is tried again.
 @pytest.mark.parametrize(
     ("go_wrong", "line", "said"),
     [
@@ -144,15 +120,12 @@ def test_the_error_names_the_line(
     damage: Callable[[Damage], list[int]], go_wrong: Damage, line: int, said: str
 ) -> None:
     writings = damage(go_wrong)
-    result = run()
-    assert (result.proof, result.warnings) == (None, ())
-    assert changed_messages(result) == [*range(2, 25, 2)]
-    assert len(writings) < 7
-    with pytest.raises(BrokenOutputError, match=f"^The result would be wrong at line {line}: .*{said}$"):
-        api.dump(result)
+    with pytest.raises(BrokenOutputError, match=f"^The result would be wrong at line {line}, message .*{said}"):
+        run()
+    assert len(writings) == 1
 
 
-# So does the error where nobody tried to be gentler.
+# So does the error where nobody proved the run.
 def test_what_was_not_proven_is_checked_when_it_is_written(damage: Callable[[Damage], list[int]]) -> None:
     damage(lost(8))
     result = run(proves=False)

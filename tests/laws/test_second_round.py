@@ -104,7 +104,7 @@ def check_rounds(parts: Sequence[list[Json]], way: str, share: float | None) -> 
     chosen_from = facts_in(block for _, block in first.before.blocks() if block.text not in whole)
     left, left_by_one = (facts_in(block for _, block in found.transcript.blocks()) for found in (last, one))
     assert chosen
-    assert len(chosen & left) * len(chosen_from) >= len(chosen_from & left_by_one) * len(chosen)
+    assert len(chosen & left) >= len(chosen_from & left_by_one) * len(chosen) // len(chosen_from)
     return rounds
 
 

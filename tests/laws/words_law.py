@@ -16,10 +16,9 @@ from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.lines import read_lines
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.meant import meant
 from condense_cli.passes.modes.sliding_window import PASS
 from condense_cli.passes.receipts import Kept
-from condense_cli.passes.selection import protect
+from condense_cli.passes.selection import meant, protect
 from condense_cli.passes.words import lost
 from condense_cli.toolcalls.tools import arguments_of, string_values
 

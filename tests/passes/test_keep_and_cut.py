@@ -18,7 +18,7 @@ from condense_cli.config.overrides import Overrides, apply, overrides_from
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import UsageError
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.meant import meant
+from condense_cli.passes.selection import meant
 
 EVERYTHING = {"tool_results": {"operation": "suppress"}, "tool_parameters": {"operation": "suppress"}}
 ALL = build.one_pass(selection={"type": "custom"}, individual_config={"defaults": EVERYTHING})

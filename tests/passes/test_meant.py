@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import anthropic_messages
 
-from condense_cli.passes.meant import meant, why_none
+from condense_cli.passes.selection import meant, why_none
 
 TALK = build.anthropic(
     build.user("Find the DECISION, please."),

@@ -32,7 +32,7 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.report.difference import facts as diffs
 from condense_cli.report.difference.facts import What, line_hunks, moved_hunks
-from condense_cli.report.difference.reasons import between, with_reasons
+from condense_cli.report.difference.reasons import between
 from condense_cli.report.page.conversation import SUMMARIZED, conversation_of
 from condense_cli.report.text.labels import readable
 
@@ -212,7 +212,7 @@ def summarized(rounds: int = 1) -> tuple[Condensation, diffs.Diff]:
     for number in range(1, rounds):
         records = [*written(result), *(message for more in range(3) for message in work(10 * number + more))]
         result = condense(anthropic(*records), one_pass(**BATCH))
-    return result, diffs.compare(result.before, result.transcript, Counter(), AS_COUNTED)
+    return result, diffs.of_run(result, Counter())
 
 
 def work(number: int) -> list[dict[str, Any]]:
@@ -265,7 +265,7 @@ def test_a_block_that_was_dropped_beside_a_summary_is_removed() -> None:
         replace(row, steps=tuple(replace(step, operation="drop") for step in row.steps)) if row.place == place else row
         for row in result.decisions.rows
     )
-    told = with_reasons(diff, replace(result, decisions=replace(result.decisions, rows=rows)))
+    told = diffs.of_run(replace(result, decisions=replace(result.decisions, rows=rows)), Counter())
     whats = {(block.message, block.what) for block in told.blocks if not block.new}
     assert (place[0], What.REMOVED) in whats
     assert What.SUMMARIZED in {what for _, what in whats}

@@ -60,6 +60,8 @@ SHAPE: dict[str, Any] = {
             "tokens_after": int,
             "changes": int,
             "seconds": float,
+            "calls": int,
+            "cost": str,
         }
     ],
     "savings": [{"content": str, "operation": str, "blocks": int, "tokens": int}],

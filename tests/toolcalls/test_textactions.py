@@ -7,7 +7,7 @@ from build import calls, user
 from trajectories import PROMPT, SYSTEM, TASK, act, traj
 
 from condense_cli.core.transcript import JsonPath
-from condense_cli.passes.predicates import superseded_results
+from condense_cli.passes.selection import superseded_results
 from condense_cli.toolcalls import text_actions
 from condense_cli.toolcalls.tools import arguments_of, main_argument, path_argument, readable_arguments, reads_a_file
 

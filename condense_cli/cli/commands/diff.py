@@ -129,7 +129,8 @@ def diff(
         from ... import api
         from ...core.tokens import Counter
         from ...passes.explained import explained
-        from ...report.difference.reasons import between, with_reasons
+        from ...report.difference.facts import of_run
+        from ...report.difference.reasons import between
         from ...report.run import facts, terminal
         from ..running.counting import factor_for
         from ..running.settings import counter_of, presets_here, settings_if_any
@@ -151,11 +152,11 @@ def diff(
             result = api.condense(old, configuration, counter=count, registry=registry, factor=factor, proves=False)
             say_error(result)
             new = result.transcript
-        difference = api.diff(old, new, count, factor)
-        if not showing.stat and result is not None:
-            difference = with_reasons(difference, explained(result, count))
-        elif not showing.stat:
-            difference = between(difference, old, new, count)
+        if result is not None:
+            difference = of_run(result if showing.stat else explained(result, count), count)
+        else:
+            difference = api.diff(old, new, count, factor)
+            difference = difference if showing.stat else between(difference, old, new, count)
         if showing.json:
             from ...report.difference.as_json import as_report
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..receipts import Receipt
-from ..step import Step
+from ..sheet import Step
 
 _ROUNDS: Final = 8
 _CLOSE: Final = 200

@@ -22,8 +22,7 @@ from ...formats import format_named
 from ...formats.engine.own_summaries import request_before
 from ..limits import is_offline
 from ..receipts import SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
-from ..sheet import Sheet
-from ..step import Step
+from ..sheet import Sheet, Step
 from ..summaries import BatchTask, Refused, Written, written_by
 from .approach import fitted
 from .chosen import choose

@@ -19,10 +19,9 @@ from msgspec.structs import replace
 from ...config.models import ExtractConfig
 from ...core.transcript import Text
 from ..blocks.cutting import LEAST_SAVED
-from ..predicates import compile_predicates
 from ..receipts import Kept, Receipt
-from ..sheet import Sheet
-from ..step import Step
+from ..selection import compile_predicates
+from ..sheet import Sheet, Step
 from .approach import approach
 from .shortening import Shortening
 

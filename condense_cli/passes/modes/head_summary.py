@@ -13,8 +13,7 @@ from ...core.exchanges import cut_before
 from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Message
 from ..receipts import Receipt
-from ..sheet import Sheet
-from ..step import Step
+from ..sheet import Sheet, Step
 from ..summaries import OFFLINE, Written
 from .batch import RunSummary, put_summaries
 from .chosen import choose

@@ -21,8 +21,7 @@ from ..blocks import operations
 from ..blocks.state import REPLACED
 from ..receipts import Kept, Receipt, changed, kept
 from ..selection import why_untouched
-from ..sheet import Address, Sheet
-from ..step import Step
+from ..sheet import Address, Sheet, Step
 from ..summaries import Outcome, Refused, TextTask
 
 

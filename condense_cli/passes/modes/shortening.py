@@ -17,8 +17,7 @@ from ..blocks.operations import long_values
 from ..blocks.state import REPLACED, TodoList, leave_out
 from ..receipts import EXTRACT, Kept, Receipt, changed, kept
 from ..selection import why_untouched
-from ..sheet import Address, Sheet
-from ..step import Step
+from ..sheet import Address, Sheet, Step
 
 if TYPE_CHECKING:
     from ...extractive.parts import Key

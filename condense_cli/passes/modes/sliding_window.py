@@ -14,7 +14,7 @@ from ...core.exchanges import stretches
 from ...core.transcript import Message
 from ..receipts import Kept, Receipt, all_kept, changed, tokens_in
 from ..selection import Protection, Selected
-from ..step import Step
+from ..sheet import Step
 
 PASS: Final = "sliding-window"
 NAME: Final = "Sliding window: the older half of the exchanges is dropped"

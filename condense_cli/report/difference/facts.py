@@ -17,6 +17,8 @@ from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_fo
 from ...core.transcript import Block, BlockKind, Message, Role, Transcript
 from ...extractive.reasons.reason import LineReason, ReasonedLine
 from ...lossless.references import parse_reference
+from ...passes.condensation import Condensation
+from ...passes.decisions import DecisionRow, Fate
 from ...passes.explained import SHORTEST
 from ...toolcalls.tools import arguments_of, string_values
 from ..run.facts import estimated_tokens
@@ -154,6 +156,39 @@ class Diff(Struct, frozen=True):
         return sum(block.what is what for block in self.blocks)
 
 
+def of_run(result: Condensation, count: Counter) -> Diff:
+    """The difference that a run made, as its decisions tell it: each block with the reason of its change."""
+    before, after, shown = result.before, result.transcript, result.factor.shown
+    calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
+    messages = {message.index: message for message in (*after.messages, *before.messages)}
+    put = [row.new for row in result.decisions.rows if row.fate is Fate.INSERTED and row.new]
+    in_summaries = frozenset(line for block in put for line in block.text.split("\n"))
+    blocks = [
+        BlockDiff(
+            row.place[0],
+            messages[row.place[0]].role if row.old else _role_of(row, after),
+            block.kind,
+            shown(row.before),
+            shown(row.after),
+            row.old,
+            row.new,
+            calls,
+            is_summarized=row.is_summarized or block.summarizes,
+            lines=tuple(result.lines.get(row.place, ())),
+            reason="" if row.place in result.lines and row.new else row.why,
+            in_summaries=in_summaries,
+        )
+        for row in result.decisions.rows
+        if row.fate is not Fate.KEPT and (block := row.old or row.new)
+    ]
+    return _diff(blocks, before, after, count, result.factor)
+
+
+def _role_of(row: DecisionRow, after: Transcript) -> Role:
+    """The role of the message that a run put."""
+    return next(message.role for message in after.messages if any(block is row.new for block in message.blocks))
+
+
 def compare(before: Transcript, after: Transcript, count: Counter, factor: Factor) -> Diff:
     """Difference of two transcripts. Messages are aligned by their calls and content, then by their shape."""
 
@@ -169,6 +204,10 @@ def compare(before: Transcript, after: Transcript, count: Counter, factor: Facto
         for old, new in aligned
         for difference in _compare_messages(old, new, calls, size, in_summaries if summaries else None)
     ]
+    return _diff(blocks, before, after, count, factor)
+
+
+def _diff(blocks: Sequence[BlockDiff], before: Transcript, after: Transcript, count: Counter, factor: Factor) -> Diff:
     own = Encoding(count.encoding, exact=True, counter=count.counter)
     return Diff(
         tuple(blocks),

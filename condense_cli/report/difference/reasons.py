@@ -1,8 +1,7 @@
-"""A diff with the reasons of lines: of a run, or of two transcripts of which nobody knows how one became the other."""
+"""A diff of two transcripts with the reasons of lines; that of a run has its own (`facts.of_run`)."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,43 +10,11 @@ from msgspec.structs import replace
 from ...core.markers import gaps_in
 from ...core.tokens import Counter
 from ...core.transcript import Block, Transcript
-from ...passes.condensation import Condensation
 from ...passes.explained import Address, Lines, lines_between
-from ...passes.receipts import SUMMARIZE
 from ...toolcalls import todos
 from .facts import BlockDiff, Diff, What, changed_texts
 
 _SEVERAL: Final = 2
-
-
-def with_reasons(diff: Diff, result: Condensation) -> Diff:
-    """The diff of a run that was explained: why lines of a block went or stayed, or else why it was changed."""
-    said: defaultdict[Address, dict[str, None]] = defaultdict(dict)
-    operations: dict[Address, str] = {}
-    for receipt in result.changes:
-        address = receipt.message, receipt.block
-        operations[address] = receipt.operation
-        if not receipt.tokens_after:  # What was done before matters no more.
-            said[address].clear()
-        said[address][receipt.why] = None
-    reasons = {id(block): "; ".join(said[address]) for block, address in _places(result.before)}
-    dropped = {
-        id(block) for block, address in _places(result.before) if operations.get(address, SUMMARIZE) != SUMMARIZE
-    }
-    with_lines = _with_lines(diff, result.before, result.lines)
-    return replace(
-        with_lines,
-        blocks=tuple(
-            block
-            if block.lines and block.new
-            else replace(
-                block,
-                reason=reasons.get(id(block.old), ""),
-                is_summarized=block.is_summarized and id(block.old) not in dropped,
-            )
-            for block in with_lines.blocks
-        ),
-    )
 
 
 def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -> Diff:

@@ -157,6 +157,8 @@ class Pass(msgspec.Struct, frozen=True):
     tokens_after: int
     changes: int
     seconds: float
+    calls: int
+    cost: str
 
 
 class WrittenSession(msgspec.Struct, frozen=True):
@@ -274,6 +276,8 @@ def build(
                 factor.shown(receipt.tokens_after),
                 receipt.changes,
                 round(receipt.seconds, 4),
+                receipt.calls,
+                f"{receipt.cost.normalize():f}",
             )
             for receipt in condensation.passes
         ],

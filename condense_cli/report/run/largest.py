@@ -14,8 +14,7 @@ from ...core.tokens import Counter
 from ...core.transcript import BlockKind
 from ...passes.condensation import Condensation
 from ...passes.explained import explained
-from ..difference.facts import BlockDiff, Diff
-from ..difference.reasons import with_reasons
+from ..difference.facts import BlockDiff, Diff, of_run
 from ..text.fitted_table import shortened
 from ..text.reasons import main_reason
 from ..text.visible import visible
@@ -39,7 +38,7 @@ def largest(diff: Diff, result: Condensation, count: Counter) -> list[BlockDiff]
         for number, block in enumerate(message.blocks)
         if id(block) in cut
     }
-    told = with_reasons(diff, explained(result, count, places))
+    told = of_run(explained(result, count, places), count)
     by_block = {id(block.old): block for block in told.blocks}
     return sorted((by_block[id(block.old)] for block in chosen), key=lambda block: block.message)
 

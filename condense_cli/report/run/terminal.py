@@ -15,10 +15,9 @@ from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
-from ...passes.receipts import PRELUDE, SWITCHED_OFF
+from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING
 from ..costs.text import cost_figures, unknown_price
-from ..difference.facts import BlockDiff, Diff, What, compare
-from ..difference.reasons import with_reasons
+from ..difference.facts import BlockDiff, Diff, What, of_run
 from ..text.fitted_table import shortened
 from ..text.labels import operation_label
 from ..text.reasons import lines_text
@@ -71,7 +70,7 @@ def render_run(
     is_whole = diff or verbose
     yield _headline(report, width)
     yield from _kinds_of_saving(report)
-    difference = compare(result.before, result.transcript, count, result.factor)
+    difference = of_run(result, count)
     if difference.blocks and not (is_whole or explain):
         shown = largest(difference, result, count)
         yield from render_largest(shown, result, width)
@@ -92,7 +91,7 @@ def render_run(
         yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
     if is_whole and difference.blocks:
         yield ""
-        yield from render_blocks([*with_reasons(difference, result).blocks], None, width)
+        yield from render_blocks([*difference.blocks], None, width)
 
 
 def _headline(report: Report, width: int) -> Text:
@@ -217,7 +216,7 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
         said = " ".join(how_counted(report))
     else:
         said = briefly_counted(report.model, tokens.counting, exact=tokens.exact)
-    yield Text(visible(f"{report.format}, {report.configuration}. {said}"), style="dim")
+    yield Text(visible(f"{report.format}, {report.configuration}{_towards_target(report)}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
         what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
         yield Text(f"{what} was changed: no pass ran.", style="bold")
@@ -226,6 +225,14 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
             yield Text(warning, style="bold")
         elif warning != said_before:
             yield Text(visible(f"Warning: {warning}"), style="yellow")
+
+
+def _towards_target(report: Report) -> str:
+    """The passes that worked towards the target, by name; nothing without one."""
+    if report.tokens.target is None:
+        return ""
+    names = [one.name for one in report.passes if one.changes and one.id not in (PRELUDE, THINKING)]
+    return f"; to the target by: {', then '.join(names)}" if names else ""
 
 
 def render_diff_line(diff: Diff) -> Text:
