@@ -42,7 +42,7 @@ from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.extractive import editable, mentions, weights
+from condense_cli.extractive import likelihood, versions, weights
 from condense_cli.extractive.likelihood import MODEL, Model, likelihoods
 from condense_cli.extractive.survey import Survey
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
@@ -283,8 +283,8 @@ def _with_worth(config: PassConfig, worth: float) -> PassConfig:
 def written(model: Model, times: float, sessions: int, held: dict[str, Held]) -> str:
     tables = []
     for name, features, found in (
-        ("FACTS", mentions.FEATURES, model.facts),
-        ("LINES", editable.FEATURES, model.lines),
+        ("FACTS", likelihood.FEATURES, model.facts),
+        ("LINES", versions.FEATURES, model.lines),
     ):
         rows = [f'    "{feature}": {weight:g},' for feature, weight in zip(features, found, strict=True)]
         tables += [f"{name}: Final = {{", *rows, "}"]

@@ -29,9 +29,8 @@ from .core.tokens import BUILT_IN, Counter, CounterName
 from .core.transcript import Transcript
 from .core.values import Container
 from .errors import BrokenOutputError, UsageError
-from .lossless.decode import count_gaps, decode
-from .lossless.proof import with_escapes
-from .lossless.unresolved import broken_in, outside_of
+from .lossless.decode import broken_in, count_gaps, decode, outside_of
+from .lossless.encode import with_escapes
 from .money.prices import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context

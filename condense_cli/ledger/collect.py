@@ -11,8 +11,7 @@ from typing import Any, Final, assert_never
 from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind
-from ..extractive.answers import words_in
-from ..extractive.pasted import is_typed, pasted_units
+from ..extractive.answers import is_typed, pasted_units, words_in
 from ..extractive.units import render, split
 from ..toolcalls import tools
 from ..toolcalls.outcomes import Results, command_outcome, results_of

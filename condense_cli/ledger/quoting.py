@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..core.tokens import Counter
-from ..extractive.candidates import UNSIGNED, Candidates, Opening, Stretch
-from ..extractive.choice import Choice
-from ..extractive.coverage import Coverage
-from ..extractive.fitting import fit as fit_choice
+from ..extractive.choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch
+from ..extractive.choice import fit as fit_choice
 from ..extractive.instructions import weight_of
 from ..extractive.units import render, split
 from .entries import UserRequest

@@ -26,7 +26,7 @@ from ..core.selectors import (
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind
 from ..core.wording import brief, nearest, plural
-from ..extractive.pasted import is_typed
+from ..extractive.answers import is_typed
 from ..toolcalls.tools import main_argument, paths, prints_a_file
 
 Address = tuple[int, int]

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import Text
-from ..lossless.encode import Encoded
-from ..lossless.proof import Positions, with_blocks
+from ..lossless.encode import Encoded, Positions, with_blocks
 from . import thinking
 from .blocks.state import States, TodoList, states_of
 from .joining import Joining

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from ..config.models import ContentOperation, OperationParams, TruncateParams
 from ..core.transcript import Block, Message, stretches
 from ..core.values import BlockKind
-from ..lossless.proof import Positions, with_blocks
+from ..lossless.encode import Positions, with_blocks
 from ..passes.blocks.operations import apply
 from .cases import Case, ToTarget, Way, fixed_messages
 

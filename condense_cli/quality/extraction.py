@@ -10,9 +10,9 @@ from ..core.tokens import MESSAGE_TOKENS
 from ..core.transcript import Block, JsonPath, Message, Place
 from ..core.values import BlockKind, Role
 from ..extractive.parts import Key
-from ..extractive.shared_budget import shorten_to_budget, summarize
+from ..extractive.shorten import shorten_to_budget, summarize
 from ..extractive.survey import Survey
-from ..lossless.proof import Positions, with_blocks
+from ..lossless.encode import Positions, with_blocks
 from ..toolcalls.tools import with_values
 from .cases import Case, Way, fixed_messages
 

@@ -12,7 +12,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Message
 from ..core.values import BlockKind
 from ..extractive.answers import is_all_words
-from ..extractive.shared_budget import summarize
+from ..extractive.shorten import summarize
 from ..extractive.survey import Survey
 from ..ledger.bounded import DONE, fit
 from ..ledger.entries import CommandEntry, Ledger, UserRequest

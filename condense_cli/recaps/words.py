@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..core.markers import parse_summary
 from ..core.transcript import Message
 from ..core.values import BlockKind
-from ..extractive.answers import words_in
-from ..extractive.pasted import own_units, pasted_units
+from ..extractive.answers import own_units, pasted_units, words_in
 from ..extractive.units import render, split
 from ..ledger.collect import merge_all
 from ..ledger.entries import Ledger, UserRequest

@@ -15,8 +15,7 @@ from typing import Final
 
 from ...core.transcript import Block, Message
 from ...core.values import BlockKind
-from ...extractive.answers import words_in
-from ...extractive.pasted import own_units
+from ...extractive.answers import own_units, words_in
 from ...extractive.units import split
 from ..touched import ledgers_in
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...core.tokens import MESSAGE_TOKENS, Counter
 from ...core.transcript import calls_by_id
-from ...extractive.reasons.reason import ReasonedLine
+from ...extractive.reason import ReasonedLine
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import SUMMARIZE, Receipt

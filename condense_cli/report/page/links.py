@@ -9,12 +9,11 @@ from msgspec import Struct
 from ...core.markers import REFERENCE_PREFIX
 from ...core.transcript import Block, Message
 from ...core.values import BlockKind
-from ...lossless import states
-from ...lossless.addresses import Addresses, TextPlace, tag_of
+from ...lossless import references
 from ...lossless.decode import Decoded, decode, texts_of
-from ...lossless.excerpt import find_above, find_place
-from ...lossless.reader import Reader
-from ...lossless.references import ABOVE, Reference, parse_reference
+from ...lossless.lines import find_above, find_place
+from ...lossless.matching import Reader
+from ...lossless.references import ABOVE, Addresses, Reference, TextPlace, parse_reference, tag_of
 
 Position = tuple[int, int]
 """Positions of a message among the messages, and of a block in it."""
@@ -76,7 +75,7 @@ def _of_block(
 def _part(text: str, offset: int, reference: Reference) -> int:
     """Which element of its tag a reference to state stands in."""
     tag = tag_of(reference.address.what)
-    return sum(element.end <= offset for element in states.by_tag(text).get(tag, ())) if tag else 0
+    return sum(element.end <= offset for element in references.by_tag(text).get(tag, ())) if tag else 0
 
 
 def _lines(reference: Reference, decoded: Decoded, there: TextPlace, reader: Reader) -> tuple[int, int]:

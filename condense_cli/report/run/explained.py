@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from ...core.factor import Factor
-from ...extractive.reasons.reason import LineReason
+from ...extractive.reason import LineReason
 from ...passes.receipts import Receipt
 from ..text.labels import operation_label
 from ..text.reasons import receipt_text

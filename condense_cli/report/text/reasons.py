@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ...core.wording import plural
-from ...extractive.reasons.reason import LineReason, Reason, tally
+from ...extractive.reason import LineReason, Reason, tally
 from ...passes.receipts import SUMMARIZE, Receipt
 
 _WORDS: Final = {

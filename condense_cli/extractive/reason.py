@@ -1,4 +1,4 @@
-"""Why lines of a text went or stayed, as a receipt carries it; `report/reason_text` has the words."""
+"""Say why lines of a text went or stayed, as a receipt carries it."""
 
 from __future__ import annotations
 
