@@ -45,8 +45,7 @@ from .providers.registry import DEFAULT, Registry
 from .providers.window import WindowFlags, window_of
 from .report.costs.usage import beside_messages
 from .rules.validity import validate
-from .storage.compressed import unpacked
-from .storage.files import read_bytes
+from .storage.files import read_bytes, unpacked
 
 if TYPE_CHECKING:
     from .formats.convert.converting import Conversion

@@ -18,7 +18,7 @@ from ..report.costs.text import digits, dollars
 from ..report.run.facts import IN_JSON, SHAPE, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
 from ..report.text.shares import change_text, percent
-from ..storage.compressed import suffix_of
+from ..storage.files import suffix_of
 from .files import FileCounts, FileResult, FileTokens
 from .tally import Problem, Tally
 

@@ -21,7 +21,7 @@ from ..providers.window import window_of
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.run.facts import SHAPE
 from ..report.text.shares import percent
-from ..storage.origins import origin_of
+from ..storage.new_session import origin_of
 from .cache import FactsCache
 from .choices import Order
 from .finding import Finding, SessionFile

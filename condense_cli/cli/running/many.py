@@ -19,12 +19,10 @@ from ...storage.processes import in_order, usable_processors
 from ..console import bar, console, print_lines, say
 from ..rows.condensing import RowsOutcome
 from ..rows.running import lines_of, print_set, report_of
-from .keeping import check_keep_in
 from .on_ray import SEVERAL, on_ray
+from .one import check_keep_in, write_report
 from .one_of_many import Job, rules_of, work_on
-from .output import write_report
-from .summarizing import SummaryUse
-from .work import Treatment
+from .work import SummaryUse, Treatment
 from .workers import Spread, done_to_each, may_call
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from ...calling import Calls, OnDemand
 from ...core.tokens import Counter
 from ...report.costs.text import digits
 from ...storage.processes import in_order
-from .summarizing import SummaryUse, summaries_for, summary_use
-from .work import Treatment
+from .work import SummaryUse, Treatment, summaries_for, summary_use
 
 if TYPE_CHECKING:
     from ...report.run.facts import Summarized

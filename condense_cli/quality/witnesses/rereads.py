@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ...core.transcript import Block, Message
-from ...ledger.collect import worked_on
-from ...ledger.shell import file_effects
+from ...ledger.collect import file_effects, worked_on
 from ...toolcalls.outcomes import Results, calls_with_results
 from ...toolcalls.tools import command_lines, reads_a_file, writes_a_file
 from ..needs import texts_of
