@@ -48,7 +48,7 @@ from .rules.validity import validate
 from .storage.files import read_bytes, unpacked
 
 if TYPE_CHECKING:
-    from .formats.convert.converting import Conversion
+    from .formats.convert import Conversion
     from .report.difference.facts import Diff
 
 _FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
@@ -312,7 +312,7 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
     over. The bytes are read back, and checked by the rules of that API, before they are returned. Raises UsageError
     for any other format and where there is no conversation, BrokenOutputError for a defect.
     """
-    from .formats.convert.converting import convert as converted
+    from .formats.convert import convert as converted
 
     transcript = _transcript_of(result)
     if not transcript.messages:

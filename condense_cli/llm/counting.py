@@ -21,7 +21,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, Transcript
 from ..core.values import BlockKind
 from ..errors import UsageError
-from ..formats.convert.converting import convert
+from ..formats.convert import convert
 from .client import CallError, names_of
 from .connecting import connect
 from .reasons import Cause, failure

@@ -1,4 +1,4 @@
-"""Trajectories of SWE-agent (`.traj`): one object whose `history` holds the messages.
+"""Trajectories of SWE-agent (`.traj`) and mini-SWE-agent (`.traj.json`).
 
 With native tools the messages are those of chat completions, but a result names its call in a list.
 Otherwise the assistant's text holds one action, and the next user message is what came of it; both
@@ -6,25 +6,31 @@ become tool blocks. Demonstrations are the client's own words.
 Much of the text stands in `trajectory` again, step by step, and in the keys `thought` and `action` of a
 message. A replay runs the assistant's messages of `history`; viewers draw `trajectory`, so its steps keep their number
 and order, and lose what the history lost.
+
+Its one tool is a shell. Without native tools the assistant's text holds the command between fences, and the next
+user message is what it printed; both become tool blocks. The key `extra` of a message repeats it as the provider
+sent it and as the command printed it. A message with the role `exit` tells how the run ended and is never sent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ...core import json_text
-from ...core.transcript import TEXT_CALL, Block, Message, Transcript
-from ...core.values import BlockKind, Family, Role
-from ...errors import UnknownFormatError
-from ...toolcalls import text_calls
-from ..anthropic import BlockReader
-from ..engine import repeats
-from ..engine.base import Evidence, Format, RecordEdits, message_role
-from ..engine.container import Document, as_lazy, first_of, with_records_at
-from ..openai.chat import ROLES, message_blocks
+from ..core import json_text
+from ..core.transcript import TEXT_CALL, Block, Message, Transcript
+from ..core.values import BlockKind, Container, Family, Role
+from ..errors import UnknownFormatError
+from ..toolcalls import text_calls
+from .anthropic import BlockReader
+from .engine import repeats
+from .engine.base import Evidence, Format, RecordEdits, message_role, not_a_message
+from .engine.container import Document, as_lazy, first_of, with_records_at
+from .engine.turns import Turn, joined
+from .openai.chat import ROLES, message_blocks
 
 
 def evidence(value: Any) -> Evidence:
@@ -184,4 +190,89 @@ FORMAT = Format(
     read,
     complete=_complete,
     display=repeats.displaying(_shows),
+)
+
+
+_ACTION: Final = re.compile(
+    r"^```(?:mswea_bash_command|bash)[ \t]*\n(?P<command>.*?)\n```\s*", re.DOTALL | re.MULTILINE
+)
+_SUBMIT: Final = b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""What every command to end a run prints; the prompts of the agent tell it so."""
+
+
+def mini_evidence(value: Any) -> Evidence:
+    return Evidence.NO  # Single messages are those of chat completions.
+
+
+def claims(document: Document) -> bool:
+    envelope, source = document.envelope, document.source
+    if source.container is Container.ARRAY:
+        return any(_SUBMIT in source.raw(record) for record in range(min(2, len(source.spans))))
+    info = envelope.get("info")
+    named = envelope.get("trajectory_format")
+    return (isinstance(named, str) and named.startswith("mini-swe-agent")) or (
+        isinstance(info, dict) and "mini_version" in info
+    )
+
+
+def read_mini(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = ActionReader(_find, _fences)
+    turns = []
+    for record, value in enumerate(values):
+        kind = value.get("role") if isinstance(value, dict) else None
+        if record in document.source.unparsed or kind == "exit":
+            continue
+        role = ROLES.get(str(kind))
+        if role is None:
+            raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}, exit")
+        blocks = list(as_lazy(reader.blocks(value, record, role), document.source))
+        turns.append(Turn(role, blocks))
+    return Transcript(
+        "mini-swe-agent",
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=_mini_model(document.envelope.get("info")),
+    )
+
+
+def _find(text: str, action: str | None) -> tuple[int, int] | None:
+    """The command in a text. The agent refuses a text that holds none, or several."""
+    spans = [match.span("command") for match in _ACTION.finditer(text) if match["command"].strip()]
+    return spans[0] if len(spans) == 1 else None
+
+
+def _fences(text: str) -> list[tuple[int, int]]:
+    """The fences of a text that holds several commands, with the white space around them, as the lines they begin.
+
+    Where those of one command went, the agent would run another.
+    """
+    spans: list[tuple[int, int]] = []
+    end = 0
+    for match in _ACTION.finditer(text):
+        start = match.start()
+        while start > end and text[start - 1].isspace():
+            start -= 1
+        end = match.end()
+        spans += [(start, match.start("command")), (match.end("command"), end)]
+    return spans if len(spans) > 2 else []
+
+
+def _mini_model(info: Any) -> str | None:
+    for key in ("config", "model", "model_name"):
+        info = info.get(key) if isinstance(info, dict) else None
+    return info if isinstance(info, str) and info else None
+
+
+_SHOWN: Final = repeats.values_under("extra")
+
+MINI = Format(
+    "mini-swe-agent",
+    Family.OPENAI_CHAT,
+    "mini-SWE-agent trajectories (.traj.json)",
+    mini_evidence,
+    read_mini,
+    claims=claims,
+    complete=repeats.completing(_SHOWN),
+    display=repeats.displaying(_SHOWN),
 )

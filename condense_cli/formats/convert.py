@@ -1,4 +1,4 @@
-"""A transcript of any format as messages of an API: one object as its endpoint takes it.
+"""Convert a transcript of any format to messages of an API: one object as its endpoint takes it.
 
 Calls and results are paired anew by the rules of the API. Calls that an agent writes into its text stay text, and so
 do their results: its prompt tells it to write them so. What the other side has no place for is left out and told.
@@ -7,22 +7,149 @@ do their results: its prompt tells it to write them so. What the other side has 
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core import json_text
-from ...core.transcript import Block, JsonPath, Message, Place, Transcript
-from ...core.values import STANDING_ROLES, BlockKind, Family, Role
-from ...errors import UsageError
-from ...rules.validity import server_calls_answered
-from ..engine.base import Values
-from ..engine.client_text import is_injected
-from .converted_turns import Call, ConvertedTurn, Json, Losses, Result, shortest, text_part
-from .openai import chat, items
+from ..core import json_text
+from ..core.transcript import Block, JsonPath, Message, Place, Transcript
+from ..core.values import STANDING_ROLES, BlockKind, Family, Role
+from ..errors import UsageError
+from ..rules.validity import server_calls_answered
+from .engine.base import Values
+from .engine.client_text import is_injected
+
+Json = dict[str, Any]
+
+
+class Call(Struct, frozen=True):
+    """`arguments` are JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Result(Struct, frozen=True):
+    id: str
+    parts: list[Json]
+    is_error: bool
+
+
+class ConvertedTurn(Struct, frozen=True):
+    """One message. Its parts, and those of its results, are content blocks of the Messages API."""
+
+    role: Role
+    parts: list[Json]
+    calls: list[Call]
+    results: list[Result]
+    is_summary: bool = False
+
+
+class Losses:
+    """What is not carried over, and what is changed, with how many times."""
+
+    def __init__(self) -> None:
+        self.left_out: Counter[str] = Counter()
+        self.changed: Counter[str] = Counter()
+
+    def notes(self) -> Iterator[str]:
+        for opening, found in (("Left out", self.left_out), ("Adapted", self.changed)):
+            if found:
+                yield f"{opening}: {', '.join(f'{what} ({number})' for what, number in found.items())}."
+
+
+def text_part(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def shortest(parts: list[Json]) -> Any:
+    """One text alone needs no list."""
+    return parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else parts
+
+
+def chat(turns: list[ConvertedTurn], losses: Losses) -> Json:
+    messages: list[Json] = []
+    for turn in turns:
+        seen: list[Json] = []
+        for result in turn.results:
+            texts, images = _parts(result.parts, losses)
+            seen += images
+            if result.is_error:
+                losses.left_out["error flags of results"] += 1
+            told = "\n".join(part["text"] for part in texts)
+            messages.append({"role": "tool", "tool_call_id": result.id, "content": told})
+        texts, images = _said(turn, losses)
+        if seen:
+            losses.changed["images in results, which become user content"] += len(seen)
+        content = [*seen, *texts, *images]
+        if turn.role is Role.ASSISTANT and (content or turn.calls):
+            message: Json = {"role": "assistant", "content": shortest(content) if content else None}
+            messages.append(message | ({"tool_calls": [_chat_call(call) for call in turn.calls]} if turn.calls else {}))
+        elif content:
+            messages.append({"role": turn.role.value, "content": shortest(content)})
+    return {"messages": messages}
+
+
+def items(turns: list[ConvertedTurn], losses: Losses) -> Json:
+    """Messages, calls and results side by side. A result may hold images."""
+    written: list[Json] = []
+    for turn in turns:
+        for result in turn.results:
+            texts, images = _parts(result.parts, losses)
+            if result.is_error:
+                losses.left_out["error flags of results"] += 1
+            output = _item_content(texts, images, "input_text") or ""
+            written.append({"type": "function_call_output", "call_id": result.id, "output": output})
+        texts, images = _said(turn, losses)
+        content = _item_content(texts, images, "output_text" if turn.role is Role.ASSISTANT else "input_text")
+        if content:
+            written.append({"type": "message", "role": turn.role.value, "content": content})
+        for call in turn.calls:
+            named = {"type": "function_call", "call_id": call.id, "name": call.name}
+            written.append({**named, "arguments": call.arguments})
+    return {"input": written}
+
+
+def _item_content(texts: list[Json], images: list[Json], kind: str) -> Any:
+    """One text alone, or parts as items have them."""
+    if len(texts) == 1 and not images:
+        return texts[0]["text"]
+    pictures = ({"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"} for part in images)
+    return [*({"type": kind, "text": part["text"]} for part in texts), *pictures]
+
+
+def _said(turn: ConvertedTurn, losses: Losses) -> tuple[list[Json], list[Json]]:
+    """What a turn says and shows; only the user can show anything."""
+    texts, images = _parts(turn.parts, losses)
+    if turn.role is not Role.USER and images:
+        losses.left_out["images"] += len(images)
+        return texts, []
+    return texts, images
+
+
+def _parts(parts: list[Json], losses: Losses) -> tuple[list[Json], list[Json]]:
+    """Texts and images as chat completions take them."""
+    texts: list[Json] = []
+    images: list[Json] = []
+    for part in parts:
+        source = part.get("source")
+        if part["type"] == "text":
+            texts.append(text_part(part["text"]))
+        elif isinstance(source, dict) and source.get("type") in ("base64", "url"):
+            url = source.get("url") or f"data:{source.get('media_type')};base64,{source.get('data')}"
+            images.append({"type": "image_url", "image_url": {"url": url}})
+        else:
+            losses.left_out["images"] += 1
+    return texts, images
+
+
+def _chat_call(call: Call) -> Json:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
 
 TARGETS: Final = ("anthropic", "openai-chat", "openai-responses")
 

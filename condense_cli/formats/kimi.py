@@ -1,6 +1,9 @@
 """Wire logs of Kimi Code (`agents/*/wire.jsonl`): typed events, from which the client builds its context.
 
-    {"type": "metadata", "protocol_version", "created_at"}
+That is done with the client's own events, behind all others: `context.clear`, and then once more the events of what is
+left. All lines before stay as they are.
+
+{"type": "metadata", "protocol_version", "created_at"}
     {"type": "context.append_message", "message": {"role", "content": [part, ...], "origin": {"kind"}}, "time"}
     {"type": "context.append_loop_event", "time",
      "event": {"type": "step.begin" | "content.part" | "tool.call" | "tool.result" | "step.end", ...}}
@@ -16,21 +19,89 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, Final
 
 import msgspec
 
-from ...core import json_text
-from ...core.transcript import Block, JsonPath, Message, Place, Source, Transcript
-from ...core.values import BlockKind, Family, Role, Usage
-from ...errors import UnknownFormatError
-from ..anthropic import attachment_block
-from ..engine import client_text
-from ..engine.base import Evidence, Format, SignsReader, recorded, unknown_block
-from ..engine.client_text import is_injected
-from ..engine.container import Document, as_lazy
-from . import writing
+from ..core import json_text
+from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
+from ..core.values import BlockKind, Family, Role, Usage
+from ..errors import UnknownFormatError
+from .anthropic import attachment_block
+from .engine import client_text, repeats
+from .engine.base import Evidence, Format, Rewrite, SignsReader, recorded, records_of, unknown_block
+from .engine.client_text import is_injected
+from .engine.container import Document, as_lazy
+
+MESSAGE: Final = "context.append_message"
+EVENT: Final = "context.append_loop_event"
+SUMMARY: Final = "compaction_summary"
+"""The origin of a message that stands for earlier ones."""
+_COUNTED: Final = "usage"
+"""Of a step: what was counted is not the size of what is left."""
+
+
+def _shown(transcript: Transcript) -> Iterator[repeats.Shown]:
+    """What a log holds beside the context: prompts, messages as events, how a call is shown."""
+    for record, value in records_of(transcript.source):
+        if not isinstance(value, dict) or value.get("type") == MESSAGE:
+            continue
+        event = value.get("event") if value.get("type") == EVENT else None
+        if isinstance(event, dict):
+            yield record, ("event", "display"), event.get("display")
+        elif not str(value.get("type")).startswith("context."):
+            yield record, (), value
+
+
+complete: Final = repeats.completing(_shown)
+
+
+def write(rewrite: Rewrite) -> bytes:
+    source = rewrite.transcript.source
+    steps: dict[Any, dict[str, dict[str, Any]]] = {}
+    about: dict[str, Any] = {}
+    for _, value in records_of(source):
+        if isinstance(value, dict):
+            about = {key: value[key] for key in ("agentId", "time") if key in value} or about
+            event = value.get("event")
+            if isinstance(event, dict) and event.get("type") in ("step.begin", "step.end"):
+                steps.setdefault(event.get("uuid"), {})[event["type"]] = value
+    lines = [{"type": "context.clear", **about}, *_said(rewrite, steps, about)]
+    texts = "".join(f"{rewrite.style.dump(line)}\n" for line in lines)
+    return source.data + (b"" if source.data.endswith(b"\n") else b"\n") + json_text.encode(texts)
+
+
+def _said(rewrite: Rewrite, steps: dict[Any, dict[str, Any]], about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The events of what is left, in order. A step ends behind the results of its calls."""
+    step: dict[str, dict[str, Any]] = {}
+    for message in rewrite.transcript.messages:
+        values = [_summary(message, about)] if message.is_inserted else list(_records(message, rewrite, about))
+        begun = next((steps.get(value["event"].get("stepUuid")) for value in values if value["type"] == EVENT), None)
+        if not message.answers_calls:
+            yield from _end(step)
+            step = begun or {}
+            yield from (value for kind, value in step.items() if kind == "step.begin")
+        yield from values
+    yield from _end(step)
+
+
+def _end(step: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    if value := step.get("step.end"):
+        yield {**value, "event": {key: known for key, known in value["event"].items() if key != _COUNTED}}
+
+
+def _records(message: Message, rewrite: Rewrite, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for record, _ in groupby(message.blocks, key=lambda block: block.place.record):
+        value = json_text.parse_text(rewrite.record(record))
+        yield value if value["type"] in (MESSAGE, EVENT) else _summary(message, about)
+
+
+def _summary(message: Message, about: dict[str, Any]) -> dict[str, Any]:
+    text = {"type": "text", "text": message.blocks[0].text}
+    said = {"role": "user", "content": [text], "toolCalls": [], "origin": {"kind": SUMMARY}}
+    return {"type": MESSAGE, "message": said, **about}
+
 
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
 
@@ -42,9 +113,7 @@ _SILENT: Final = ("context.apply_compaction", "context.clear", "context.undo")
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return Evidence.NO
-    if value["type"] in (writing.MESSAGE, writing.EVENT) or (
-        value["type"] == "metadata" and "protocol_version" in value
-    ):
+    if value["type"] in (MESSAGE, EVENT) or (value["type"] == "metadata" and "protocol_version" in value):
         return Evidence.YES
     return Evidence.MAYBE if isinstance(value.get("time"), int) and "." in value["type"] else Evidence.NO
 
@@ -113,9 +182,9 @@ class _Context:
         kind, event = value.get("type"), value.get("event")
         if kind in ("metadata", "context.apply_compaction", "context.clear"):
             self.has_beginning = True
-        if kind == writing.MESSAGE and isinstance(value.get("message"), dict):
+        if kind == MESSAGE and isinstance(value.get("message"), dict):
             self._append(record, value["message"])
-        elif kind == writing.EVENT and isinstance(event, dict):
+        elif kind == EVENT and isinstance(event, dict):
             self._loop_event(record, event)
         elif kind == "context.apply_compaction":
             self._compact(record, value)
@@ -218,7 +287,7 @@ class _Context:
             Block(BlockKind.TEXT, Place(record, path), path, content=text, injected=True, summarizes=True)
             for text in ([text] if isinstance(text, str) else [])
         ]
-        summary = _Turn(Role.USER, blocks, writing.SUMMARY)
+        summary = _Turn(Role.USER, blocks, SUMMARY)
         for turn in self.turns:
             turn.usage = None  # It was counted with what is gone now.
         kept, head = value.get("keptUserMessageCount"), value.get("keptHeadUserMessageCount")
@@ -254,7 +323,7 @@ class _Context:
         if isinstance(text, str):
             place = Place(record, owner if isinstance(part, str) else (*owner, "text"))
             injected = turn.role is Role.USER and (not turn.is_request or is_injected(text))
-            is_summary = turn.origin == writing.SUMMARY
+            is_summary = turn.origin == SUMMARY
             yield Block(BlockKind.TEXT, place, owner, content=text, injected=injected, summarizes=is_summary)
         elif kind == "think" and isinstance(part.get("think"), str):
             estimate = 0 if part["think"] else client_text.encrypted_thinking(part.get("encrypted"))
@@ -286,8 +355,8 @@ FORMAT = Format(
     "Wire logs of Kimi Code (wire.jsonl)",
     evidence,
     read,
-    complete=writing.complete,
-    compaction=writing.write,
+    complete=complete,
+    compaction=write,
     is_log=True,
     summary_role=Role.USER,
 )
