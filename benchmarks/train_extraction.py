@@ -6,7 +6,7 @@
 
 Needs numpy, which the product does not. Each session is cut at four places. Two logistic models learn from what is
 known before a cut which facts the assistant writes after it, and which lines its edits have to match there
-(`condense_cli.quality.needs`). Every cut has the same weight; what the next calls need counts more than what is needed
+(`condense_cli.quality.recall`). Every cut has the same weight; what the next calls need counts more than what is needed
 at some time.
 
 All projects, as `left_out.py` tells them apart, are put into four folds. Each fold is measured with weights that were

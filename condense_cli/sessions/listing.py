@@ -20,7 +20,7 @@ from ..formats.engine.session_ids import claude_folder
 from ..providers.window import window_of
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.run.facts import SHAPE
-from ..report.text.shares import percent
+from ..report.text.labels import percent
 from ..storage.new_session import origin_of
 from .cache import FactsCache
 from .choices import Order

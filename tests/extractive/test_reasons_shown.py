@@ -27,7 +27,7 @@ from condense_cli.passes.explained import explained
 from condense_cli.passes.receipts import Receipt
 from condense_cli.report.difference.facts import What, compare
 from condense_cli.report.difference.reasons import with_reasons
-from condense_cli.report.text.reasons import lines_text, receipt_text
+from condense_cli.report.text.labels import lines_text, receipt_text
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 COUNT = Counter()

@@ -11,7 +11,7 @@ from ...core.wording import plural
 from ...errors import ExitStatus, UsageError
 from ...many.inputs import Input, find_inputs
 from ...many.record import NAME, add_entry, read_record
-from ...report.text.shares import percent_text
+from ...report.text.labels import percent_text
 from ...rows.files import WORKED, FileResult, FileStatus, exit_status
 from ...rows.tally import Tally
 from ...storage.files import check_no_links, make_folder

@@ -24,7 +24,7 @@ from .options import Showing
 from .work import Output, SummaryUse, Treatment, without_effect
 
 if TYPE_CHECKING:
-    from ...quality.kept import KeptShare
+    from ...quality.evaluation import KeptShare
     from .options import Writing
 
 
@@ -175,7 +175,7 @@ class Ran(Struct, frozen=True, dict=True):
         yield from self.output.warnings
         is_converted = self.treatment.to is not None
         if self.output.data is not None and not is_converted and self.result.transcript.has_new_summary:
-            from ...report.run.slimming_text import growth
+            from ...report.run.terminal import growth
 
             yield from growth(self.result.transcript, len(self.output.data))
         yield from self.written.warnings
@@ -216,7 +216,7 @@ class Ran(Struct, frozen=True, dict=True):
         """How much is expected to be kept of what later work needs; None where nothing went, or nobody sees it."""
         if self.is_brief and not self._is_read:
             return None
-        from ...report.run.expected import expected_by_name
+        from ...report.run.terminal import expected_by_name
 
         return expected_by_name([("", self.result, self.told.used)], self.count).get("")
 
@@ -278,7 +278,7 @@ def _brief(ran: Ran) -> Iterator[str]:
     result = ran.result
     yield str(facts.headline(result, ran.encoding, ran.treatment.name))
     if ran.treatment.work.slim:
-        from ...report.run.slimming_text import slim_line
+        from ...report.run.terminal import slim_line
 
         yield slim_line(ran.report, unit_of(ran.report))
     if ran.told.used:
@@ -286,7 +286,7 @@ def _brief(ran: Ran) -> Iterator[str]:
 
         yield from sentences(ran.told.used)
     if ran.cost is not None and ran.cost.prices is not None:
-        from ...report.costs.text import cost_figures
+        from ...report.costs.facts import cost_figures
 
         is_changed = result.shown_before != result.shown_after
         yield cost_figures(ran.cost, result.before.model, is_changed=is_changed)
@@ -323,7 +323,7 @@ def unit_of(report: facts.Report) -> str:
 def _better(result: Condensation) -> Iterator[str]:
     """What keeps more in as many tokens: passes that pick lines for a target, where there was none."""
     from ...passes.receipts import EXTRACT, NO_TARGET
-    from ...report.text.shares import percent
+    from ...report.text.labels import percent
 
     share = round(percent(result.tokens_after, result.tokens_before))
     is_picked = any(receipt.operation == EXTRACT for receipt in result.changes)

@@ -52,7 +52,7 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
         return
     from rich.status import Status
 
-    from ...report.costs.text import dollars
+    from ...report.costs.facts import dollars
     from ..console import console
 
     status = Status("", console=console(stderr=True))

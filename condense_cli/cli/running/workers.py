@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ...calling import Calls, OnDemand
 from ...core.tokens import Counter
-from ...report.costs.text import digits
+from ...report.costs.facts import digits
 from ...storage.processes import in_order
 from .work import SummaryUse, Treatment, summaries_for, summary_use
 

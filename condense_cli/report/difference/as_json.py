@@ -6,8 +6,7 @@ import msgspec
 
 from ...core.tokens import BUILT_IN, CounterName
 from ...extractive.reason import tally
-from ..run.explained import ExplainedLines, lines_of
-from ..run.facts import SHAPE, Counting, Pair
+from ..run.facts import SHAPE, Counting, ExplainedLines, Pair, lines_of
 from .facts import BlockDiff, Diff, What
 
 
