@@ -31,8 +31,7 @@ from condense_cli.core.transcript import Message
 from condense_cli.core.values import Role
 from condense_cli.measuring.evaluating import KNOWN_WAYS, configured
 from condense_cli.quality.cases import Case, Way
-from condense_cli.quality.needs import TextReader
-from condense_cli.quality.recall import Questions
+from condense_cli.quality.recall import Questions, TextReader
 
 RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "more-transcripts"
 PRESETS: Final = ("balanced", "cost", "max")

@@ -31,8 +31,8 @@ from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.weights import OVERSTATED
 from condense_cli.quality.cases import Case, cases_of
 from condense_cli.quality.evaluation import CUTS
-from condense_cli.quality.needs import Needs
-from condense_cli.quality.witnesses.condensed import Condensed
+from condense_cli.quality.recall import Needs
+from condense_cli.quality.witnesses import Condensed
 from condense_cli.storage.processes import in_order, usable_processors
 
 PRESET: Final = "balanced"

@@ -20,9 +20,9 @@ import msgspec
 from msgspec import Struct
 
 from condense_cli.extractive import likelihood
-from condense_cli.extractive.editable import FEATURES as OF_LINES
+from condense_cli.extractive.likelihood import FEATURES as OF_FACTS
 from condense_cli.extractive.likelihood import Model
-from condense_cli.extractive.mentions import FEATURES as OF_FACTS
+from condense_cli.extractive.versions import FEATURES as OF_LINES
 
 FILE: Final = Path(__file__).with_name("folds.json")
 

@@ -27,8 +27,7 @@ from live_sessions import MARK, SECONDS, Session, requests_of, session
 from condense_cli import Live, api
 from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.policies import Moment, Outcome, Policy
-from condense_cli.quality.needs import TextReader
-from condense_cli.quality.recall import Questions
+from condense_cli.quality.recall import Questions, TextReader
 
 BESIDE = 12_000
 """Tokens of system prompt and tools."""

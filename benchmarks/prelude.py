@@ -40,10 +40,9 @@ from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Block, Message, Transcript, calls_by_id
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.lossless.addresses import Addresses, TextPlace
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.lines import Lines, read_lines
-from condense_cli.lossless.references import Reference
+from condense_cli.lossless.references import Addresses, Reference, TextPlace
 from condense_cli.toolcalls.tools import (
     arguments_of,
     has_failed,

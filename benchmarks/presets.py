@@ -27,8 +27,7 @@ from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
 from condense_cli.many.inputs import files_in
 from condense_cli.measuring.evaluating import Plan, Unread, evaluate_file
-from condense_cli.quality.evaluation import Evaluated
-from condense_cli.quality.kept import KeptShare, beats, kept_by
+from condense_cli.quality.evaluation import Evaluated, KeptShare, beats, kept_by
 from condense_cli.storage.processes import in_order, usable_processors
 
 RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared"

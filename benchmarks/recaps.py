@@ -38,7 +38,7 @@ from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.quality.recall import Recall, Score
 from condense_cli.quality.recorded import CLIENT, Judged, judge
-from condense_cli.quality.witnesses.condensed import Condensed
+from condense_cli.quality.witnesses import Condensed
 from condense_cli.recaps.recap import recap
 
 SESSIONS: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "more-transcripts"

@@ -6,7 +6,7 @@
 
 Needs numpy, which the product does not. Each session is cut at four places. Two logistic models learn from what is
 known before a cut which facts the assistant writes after it, and which lines its edits have to match there
-(`condense_cli.quality.needs`). Every cut has the same weight; what the next calls need counts more than what is needed
+(`condense_cli.quality.recall`). Every cut has the same weight; what the next calls need counts more than what is needed
 at some time.
 
 All projects, as `left_out.py` tells them apart, are put into four folds. Each fold is measured with weights that were
@@ -42,7 +42,7 @@ from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.extractive import editable, mentions, weights
+from condense_cli.extractive import likelihood, versions, weights
 from condense_cli.extractive.likelihood import MODEL, Model, likelihoods
 from condense_cli.extractive.survey import Survey
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
@@ -283,8 +283,8 @@ def _with_worth(config: PassConfig, worth: float) -> PassConfig:
 def written(model: Model, times: float, sessions: int, held: dict[str, Held]) -> str:
     tables = []
     for name, features, found in (
-        ("FACTS", mentions.FEATURES, model.facts),
-        ("LINES", editable.FEATURES, model.lines),
+        ("FACTS", likelihood.FEATURES, model.facts),
+        ("LINES", versions.FEATURES, model.lines),
     ):
         rows = [f'    "{feature}": {weight:g},' for feature, weight in zip(features, found, strict=True)]
         tables += [f"{name}: Final = {{", *rows, "}"]

@@ -32,7 +32,7 @@ from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
 from condense_cli.quality.curves import settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
-from condense_cli.quality.witnesses.measures import MEASURES, WITNESSES
+from condense_cli.quality.witnesses import MEASURES, WITNESSES
 from condense_cli.storage.processes import in_order, usable_processors
 
 RECORDED: Final = (PROJECT.parent / "shared" / "transcripts", PROJECT.parent / "shared" / "more-transcripts")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .config.models import Configuration
     from .core.transcript import Transcript
     from .core.version import __version__
-    from .formats.convert.converting import Conversion
+    from .formats.convert import Conversion
     from .live.conversation import Live
     from .live.managing import CondensationManager, Managed
     from .measuring.comparing import compare
@@ -45,7 +45,7 @@ _HOMES = {
     "CondensationManager": ".live.managing",
     "Managed": ".live.managing",
     "Condenser": ".rows.condenser",
-    "Conversion": ".formats.convert.converting",
+    "Conversion": ".formats.convert",
     "Diff": ".report.difference.facts",
     "Live": ".live.conversation",
     "recap": ".recaps.told",

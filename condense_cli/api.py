@@ -29,9 +29,8 @@ from .core.tokens import BUILT_IN, Counter, CounterName
 from .core.transcript import Transcript
 from .core.values import Container
 from .errors import BrokenOutputError, UsageError
-from .lossless.decode import count_gaps, decode
-from .lossless.proof import with_escapes
-from .lossless.unresolved import broken_in, outside_of
+from .lossless.decode import broken_in, count_gaps, decode, outside_of
+from .lossless.encode import with_escapes
 from .money.prices import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context
@@ -46,11 +45,10 @@ from .providers.registry import DEFAULT, Registry
 from .providers.window import WindowFlags, window_of
 from .report.costs.usage import beside_messages
 from .rules.validity import validate
-from .storage.compressed import unpacked
-from .storage.files import read_bytes
+from .storage.files import read_bytes, unpacked
 
 if TYPE_CHECKING:
-    from .formats.convert.converting import Conversion
+    from .formats.convert import Conversion
     from .report.difference.facts import Diff
 
 _FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
@@ -314,7 +312,7 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
     over. The bytes are read back, and checked by the rules of that API, before they are returned. Raises UsageError
     for any other format and where there is no conversation, BrokenOutputError for a defect.
     """
-    from .formats.convert.converting import convert as converted
+    from .formats.convert import convert as converted
 
     transcript = _transcript_of(result)
     if not transcript.messages:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .config.profiles import Access
     from .core.tokens import Counter
     from .core.transcript import Message, Transcript
+    from .llm.access import Redactor
     from .llm.budget import Budget
     from .llm.calls import Caller, Progress
-    from .llm.redaction import Redactor
     from .llm.summarizer import Summaries
     from .passes.condensation import Condensation
     from .passes.summaries import Outcome, Summarizer, Task
@@ -100,7 +100,7 @@ def with_calls(result: Condensation, summaries: OnDemand) -> Condensation:
     """A result with what its summaries used, and what is to be said of them."""
     from msgspec.structs import replace
 
-    from .llm.spending import Spent
+    from .llm.budget import Spent
 
     made = summaries.made
     if made is None:
@@ -231,8 +231,8 @@ def redactor_of(calls: Calls) -> Redactor | None:
     """What masks secrets before anything is sent, where that was asked for. Raises CondenseError."""
     if not calls.settled().redact:
         return None
+    from .llm.access import Redactor
     from .llm.cache import cache_path
-    from .llm.redaction import Redactor
 
     return Redactor(cache_path().parent)
 

@@ -77,7 +77,7 @@ class Destination(Struct, frozen=True):
     def check(self, transcript: Transcript) -> None:
         """Raises UsageError when the transcript cannot go there, before any work is done."""
         from . import formats
-        from .storage.compressed import is_compressed
+        from .storage.files import is_compressed
 
         if not self.writes_anything:
             return
@@ -112,8 +112,7 @@ class Destination(Struct, frozen=True):
 
     def _write_file(self, data: bytes) -> Delivery:
         from .report.text.visible import visible
-        from .storage.compressed import packed
-        from .storage.files import write_bytes
+        from .storage.files import packed, write_bytes
 
         output = str(self.output)
         written = packed(data, output)

@@ -173,7 +173,7 @@ def anywhere() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def masking_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The detector's compiled rules, which take some seconds to make."""
-    from condense_cli.llm.redaction import Redactor
+    from condense_cli.llm.access import Redactor
 
     folder = tmp_path_factory.mktemp("rules")
     Redactor(folder)
@@ -183,7 +183,7 @@ def masking_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def masking(masking_rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--redact` finds the detector's rules compiled, whatever the folder of its cache."""
-    from condense_cli.llm import redaction
+    from condense_cli.llm import access
 
-    redactor = redaction.Redactor
-    monkeypatch.setattr(redaction, "Redactor", lambda folder: redactor(masking_rules))
+    redactor = access.Redactor
+    monkeypatch.setattr(access, "Redactor", lambda folder: redactor(masking_rules))

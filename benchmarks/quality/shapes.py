@@ -16,7 +16,7 @@ from condense_cli.core.json_text import dump_compact
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.formats import parse
-from condense_cli.quality.needs import texts_in
+from condense_cli.quality.recall import texts_in
 from condense_cli.toolcalls.tools import arguments_of
 
 

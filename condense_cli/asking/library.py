@@ -15,13 +15,12 @@ from .. import formats
 from ..core.transcript import Transcript
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..plugins import Installed
-from ..recaps.history import whole
+from ..recaps.told import whole
 from ..sessions.choosing import LATEST, choose
 from ..sessions.finding import find
 from ..sessions.places import SessionPlace
 from ..storage.backups import backups_of
-from ..storage.compressed import unpacked
-from ..storage.files import read_bytes
+from ..storage.files import read_bytes, unpacked
 
 _BACKUPS: Final = 5
 _SIBLINGS: Final = 8

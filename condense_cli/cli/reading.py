@@ -60,7 +60,7 @@ def say_origin(file: str) -> None:
     if not os.path.lexists(f"{file}.condense-origin"):  # A look that costs nothing: `storage` is not loaded for it.
         return
     from ..sessions.machine import tilde
-    from ..storage.origins import origin_of
+    from ..storage.new_session import origin_of
 
     original = origin_of(file)
     if original is not None:
@@ -84,8 +84,7 @@ def read_transcript(file: str, format_name: str | None, lenient: bool = False) -
     check_piped(file)
     from .. import formats
     from ..plugins import Installed
-    from ..storage.compressed import unpacked
-    from ..storage.files import read_bytes
+    from ..storage.files import read_bytes, unpacked
 
     data = unpacked(read_bytes(file), name_of(file))
     if len(data) >= _LARGE:

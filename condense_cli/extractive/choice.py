@@ -1,4 +1,8 @@
-"""Choosing units by what they add for their tokens, one after the other, until a budget is spent.
+"""Choose units by what they add for their tokens, one after the other, until a budget is spent.
+
+In a summary a text stands under a heading that says whose it is. All texts of a call share one, and it has the path or
+the command of the call. So the first unit of a text costs more than itself, and brings what the others then cost less:
+a text is opened for what the best of them add together.
 
 What a unit adds is the value of its keys that no chosen unit covers yet, and a value of its own. What it costs are its
 tokens and the change in markers: a unit beside a chosen one needs none, one that closes a gap saves one. So the choice
@@ -14,13 +18,201 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import repeat
+from math import fsum
 from typing import Final
 
-from .candidates import UNLIMITED, UNSIGNED, Candidates, Stretch
-from .coverage import Coverage
-from .opening import Texts, best_together
+from msgspec import Struct
+
+AGAIN: Final = 0.02
+"""What a second mention is worth of a first; a third this much of that."""
+_OF_FIRST: Final = (1.0, AGAIN, AGAIN**2)
+_HEARD: Final = len(_OF_FIRST)
+"""What is said so often adds nothing any more."""
+
+
+class Coverage:
+    """By key how often it is `said`, and what one more mention `gains`; `weights` are what a first one is worth."""
+
+    def __init__(self, weights: array[float], said: array[int], gains: array[float]) -> None:
+        self.weights, self.said, self.gains = weights, said, gains
+
+    @classmethod
+    def of(cls, weights: Iterable[float]) -> Coverage:
+        """Nothing is said yet."""
+        weights = array("d", weights)
+        return cls(weights, array("I", bytes(4 * len(weights))), weights[:])
+
+    def copy(self) -> Coverage:
+        """The same, to be added to for itself."""
+        return Coverage(self.weights, self.said[:], self.gains[:])
+
+    def add(self, keys: Sequence[int]) -> None:
+        """Say what a unit says."""
+        said, gains, weights = self.said, self.gains, self.weights
+        for key in keys:
+            said[key] = times = said[key] + 1
+            gains[key] = weights[key] * _OF_FIRST[times] if times < _HEARD else 0.0
+
+    def take_back(self, keys: Sequence[int]) -> None:
+        """Say no longer what a unit said."""
+        said, gains, weights = self.said, self.gains, self.weights
+        for key in keys:
+            said[key] = times = said[key] - 1
+            gains[key] = weights[key] * _OF_FIRST[times] if times < _HEARD else 0.0
+
+    def worth(self) -> float:
+        """The weights of all that is said, each once."""
+        # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
+        return fsum(weight for weight, times in zip(self.weights, self.said, strict=True) if times)
+
+
+UNLIMITED: Final = 1 << 60
+
+UNSIGNED: Final = "I"
+"""The type of an array of numbers of units, or of tokens: four bytes each."""
+
+
+class Opening(Struct, frozen=True):
+    """What a text costs besides its units once one is chosen; without any it leaves no marker.
+
+    `tokens` are its own, such as those of a label; `heading` is the number of the heading that it stands under, maybe
+    with others. The only unit of a text that `is_title` is in the heading.
+    """
+
+    tokens: int = 0
+    heading: int | None = None
+    is_title: bool = False
+
+
+class Stretch(Struct):
+    """The units of one text as they are chosen from.
+
+    `start` is the number of its first unit among all units; `gaps` are the units, counted from there, before which
+    something is missing already, or the end; one with an `opening` leaves no marker while nothing of it is chosen.
+    """
+
+    start: int
+    stop: int
+    gaps: Collection[int] = ()
+    opening: Opening | None = None
+
+
+class Candidates(Struct):
+    """All units to choose from: tokens, values and keys by unit. `headings` are the tokens of those above stretches.
+
+    `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one. Units
+    that are `fixed` are chosen whatever the budget; of a line in pieces all are.
+    """
+
+    tokens: array[int]
+    values: array[float]
+    keys: Sequence[tuple[int, ...]]
+    stretches: Sequence[Stretch]
+    marker: int
+    pieces: Mapping[int, tuple[int, int]] = {}
+    fixed: Sequence[int] = ()
+    lines: int = UNLIMITED
+    headings: Sequence[int] = ()
+
+
+_TOGETHER: Final = 32
+"""So many units of a text are looked at when it may be opened."""
+
+
+class Texts:
+    """All texts by their numbers: those that are closed, and what choosing a unit of each `costs` besides the unit."""
+
+    def __init__(self, candidates: Candidates) -> None:
+        self._openings = [stretch.opening for stretch in candidates.stretches]
+        self._headings = candidates.headings
+        self._closed: set[int] = set()
+        self._under: dict[int, list[int]] = {}
+        self._titles: dict[int, int] = {}
+        self._orders: dict[int, array[int]] = {}
+        self._passed: dict[int, int] = {}
+        self.costs = [0] * len(self._openings)
+        for number, opening in enumerate(self._openings):
+            if opening is None:
+                continue
+            self._closed.add(number)
+            self.costs[number] = opening.tokens + candidates.marker
+            if opening.heading is not None:
+                self.costs[number] += candidates.headings[opening.heading]
+                self._under.setdefault(opening.heading, []).append(number)
+                if opening.is_title:
+                    self.costs[number] -= candidates.tokens[candidates.stretches[number].start]
+                    self._titles[opening.heading] = number
+
+    def is_closed(self, number: int) -> bool:
+        return number in self._closed
+
+    def order(self, number: int, units: array[int]) -> None:
+        """Note the units of a text that begins closed, best first."""
+        self._orders[number] = units
+        self._passed[number] = 0
+
+    def best(self, number: int, adds: Callable[[int], float]) -> Sequence[int]:
+        """Units of a closed text that may be best: those that come first, without those at the front that add nothing.
+
+        What a unit adds never grows, so nobody looks at those again.
+        """
+        order, passed = self._orders[number], self._passed[number]
+        while passed < len(order) and adds(order[passed]) <= 0:
+            passed += 1
+        self._passed[number] = passed
+        return order[passed : passed + _TOGETHER]
+
+    def next(self, number: int) -> tuple[int | None, int | None]:
+        """The next unit of an open text that began closed, and the one behind it."""
+        passed = self._passed[number]
+        self._passed[number] = passed + 1
+        unit, following, *_ = *self._orders[number][passed : passed + 2], None, None
+        return unit, following
+
+    def rest(self, number: int) -> array[int]:
+        """The units of a text that began closed which have not come up yet, best first."""
+        return self._orders[number][self._passed[number] :]
+
+    def title_above(self, number: int) -> int | None:
+        """The text whose only unit comes with the heading of a closed text, where it is not there yet."""
+        opening = self._openings[number]
+        if opening is None or opening.heading not in self._under or opening.is_title:
+            return None
+        return self._titles.get(opening.heading)
+
+    def open(self, number: int) -> list[int]:
+        """Open a text that is closed; the others that cost less now, because their heading is there."""
+        self._closed.remove(number)
+        self.costs[number] = 0
+        opening = self._openings[number]
+        if opening is None or opening.heading is None:
+            return []
+        others = [other for other in self._under.pop(opening.heading, ()) if other in self._closed]
+        for other in others:
+            self.costs[other] -= self._headings[opening.heading]
+        return others
+
+
+def best_together(units: Iterable[tuple[float, int, int]], added: float, cost: int, marker: int) -> tuple[float, int]:
+    """What units add for each token, the best of them taken together, and the one to begin with; 0 if none adds any.
+
+    Of each unit what it adds, its tokens with those of a marker more, and its number; beside another it needs none.
+    `added` and `cost` are what comes with the first.
+    """
+    taken: set[int] = set()
+    ordered = sorted(((value / max(1, tokens), value, tokens, unit) for value, tokens, unit in units), reverse=True)
+    best, first = 0.0, ordered[0][3] if ordered else -1
+    for _, value, tokens, unit in ordered:
+        added += value
+        cost += tokens - marker * ((unit - 1 in taken) + (unit + 1 in taken))
+        taken.add(unit)
+        if added <= best * max(1, cost):
+            break
+        best = added / max(1, cost)
+    return best, first
+
 
 REST: Final = 3
 SHARE: Final = 1_000
@@ -349,3 +541,24 @@ class Choice:
                 return
         if found:
             self._take(sorted(found), tokens - marker)
+
+
+_ROUNDS: Final = 6
+"""So often more is chosen once the exact count of what was chosen is known."""
+
+
+def fit(choice: Choice, budget: int, measure: Callable[[], int]) -> None:
+    """Choose as much as the budget allows by exact count: `measure` counts the texts as chosen at that moment.
+
+    The tokens of single lines add up to a little more than those of the text, so what is left over is spent again.
+    """
+    limit, excess = budget, 0
+    for _ in range(_ROUNDS):
+        before = choice.spent
+        choice.fill(limit)
+        excess = measure() - budget
+        if excess > 0 or (choice.spent == before and limit != budget) or -excess <= max(REST, budget // SHARE):
+            break
+        limit = choice.spent - excess
+    while excess > 0 and choice.undo(excess):
+        excess = measure() - budget

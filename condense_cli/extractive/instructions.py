@@ -1,4 +1,7 @@
-"""What a sentence is to those who go on: an instruction or a decision goes last, small talk first.
+"""Rank a sentence: instructions and decisions go last, small talk first.
+
+Each list is read as words and phrases, in small letters; a `*` at the end of a word stands for any ending. Chinese,
+Japanese and Korean are looked for as they are, as they have no blanks between words.
 
 Known by words, in the languages of `cues`; in others by numbers, names and question marks alone.
 """
@@ -12,8 +15,131 @@ from functools import lru_cache
 from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
-from . import cues
-from .sentences import sentences
+from .units import sentences
+
+RULES: Final = """
+always, never, from now on, from here on, from this point on, going forward, henceforth, at all times, whenever,
+every time, each time, under no circumstances, in no case, in any case, no matter, whatever you, whatever else,
+without exception, must, mustn't, may not, shall, not allowed, forbidden, required, mandatory, off limits, do
+not, don't, avoid, refrain, make sure, be sure, ensure, keep in mind, bear in mind, remember to, remember that,
+important, essential, crucial, no more than, no less than, no fewer than, no longer than, no later than, at
+most, at least, stick to, stick with, decided, decision, agreed, settled, settles, go with, going with, let's,
+final answer, final choice, final version, change of plan, changed my mind, correction, scratch that,
+forget what, forget about, i meant, prefer*, i'd rather, would rather, favourite, favorite, can't stand, cannot
+stand, can't bear, instead of,
+immer, nie, niemals, nirgends, ab sofort, ab jetzt, ab heute, künftig, in zukunft, von nun an, stets, jedes mal,
+jedesmal, auf keinen fall, unter keinen umständen, achte, achtet, stell sicher, stelle sicher, vermeide*, muss,
+müssen, darf, darfst, dürfen, soll, sollst, sollen, sollte, verwende*, benutze, denk daran, merk dir, höchstens,
+mindestens, entschieden, beschlossen, vereinbart, abgemacht, einverstanden, es bleibt bei, bleiben bei, wir
+bleiben, wir nehmen, nehmen wir, wir machen, machen wir, doch nicht, stattdessen, bevorzug*, lieber, am
+liebsten, lieblings*, kein, keine, keinen, keiner,
+toujours, jamais, dorénavant, désormais, à partir de maintenant, à l'avenir, en aucun cas, sans exception, il
+faut, tu dois, vous devez, doit, doivent, interdit, évite*, assure-toi, assurez-vous, veille à, veillez à,
+n'oublie*, au plus, au moins, au maximum, décid*, convenu, d'accord, on choisit, on prend, on garde, on
+reste, plutôt, préfér*, préfèr*, aime mieux, changement de plan,
+siempre, nunca, jamás, a partir de ahora, de ahora en adelante, en ningún caso, en todo caso, debes, debe,
+deben, debemos, tienes que, tiene que, hay que, prohibido, evita*, asegúrate, no olvides, como máximo, como
+mínimo, decidi*, acordado, acordamos, de acuerdo, nos quedamos, quedamos en, elegimos, en vez de, en lugar de,
+prefier*, preferi*, gusta más, favorit*,
+sempre, a partir de agora, deve, devem, evite, combinado, prefir*,
+d'ora in poi, d'ora in avanti, devi, dovete, bisogna, deciso, preferisco, piuttosto,
+altijd, nooit, vanaf nu, moet, moeten, vermijd, besloten, afgesproken, liever, voorkeur,
+всегда, никогда, отныне, впредь, ни в коем случае, должн*, нельзя, обязательно, избега*, решили, решено,
+договорились, предпочита*, лучше, не надо, не нужно
+"""
+
+WISHES: Final = """
+please, should, could you, would you, i like, i love, i hate, i dislike, i want, i need, i choose, i pick, i'd
+like, i'd love, i would like, i would love, i really like, i really love, we'll, we will, we're going, i'll, i
+will, suits me, suits us, works for me, works for us, works best, works better, best for me, better for me, best
+for us, instead, rather, only, actually, then, needs to, need to, has to, have to, plan, fixed, confirmed, deal,
+approved, call me, except, unless, limit, budget, deadline, allergic, favour,
+bitte, möchte*, ich will, wir wollen, gern, gerne, mag, wünsch*, nur, dann,
+s'il te plaît, s'il vous plaît, merci de, veuillez, voudrais, souhaite*, j'aime, seulement,
+por favor, quiero, queremos, quisiera, me gusta, solo, sólo, mejor,
+per favore, vorrei,
+graag, alsjeblieft,
+пожалуйста, хочу, хотим, только
+"""
+
+MEANT_OTHERWISE: Final = """
+i don't know, i don't think, i don't understand, i don't remember, i don't see, i don't get, i don't really,
+don't worry, i must say, i must admit, what should, how should, should i, should we, must i, do i have to, do
+you prefer, what is important, no matter how, no thanks, no thank you, no problem, no worries, no idea, no
+doubt, no wonder, nothing else
+"""
+"""Phrases that hold one of those words and are neither."""
+
+FIRST: Final = "only, no, stop, nothing, nobody, ne, n', não, non"
+"""Rules by what they begin with."""
+
+LEADING: Final = "and, also, but, so, then, ok, okay, right, now, just, kindly, und, et, y"
+"""What may stand before that, and before a verb that commands."""
+
+COMMANDS: Final = """
+add, address, answer, apply, ask, assume, base, begin, bring, call, change, check, choose, cite, close, compare,
+consider, convert, count, cut, define, delete, describe, double, draft, drop, end, exclude, explain, fill,
+finish, focus, follow, format, give, go, hide, highlight, hold, ignore, include, insert, introduce, keep, leave,
+limit, link, list, maintain, make, mark, mention, move, name, number, omit, open, order, pick, place, preserve,
+print, put, quote, read, refer, remember, remove, rename, repeat, replace, reply, report, respect, respond,
+return, reuse, round, save, say, select, send, separate, set, show, sign, skip, sort, speak, spell, split,
+start, state, stay, store, summarise, summarize, switch, take, talk, tell, test, translate, treat, try, turn,
+update, use, verify, wait, warn, wrap, write
+"""
+
+TALK: Final = """
+thanks, thank, you, thx, hi, hello, hey, good, morning, evening, day, bye, great, nice, cool, wow, yes, yeah,
+yep, sure, go, on, continue, tell, me, more, very, much, so, perfect, ok, okay, exactly,
+danke, schön, hallo, ja, weiter, super,
+merci, beaucoup, bonjour, salut, oui,
+gracias, muchas, hola, sí,
+grazie, ciao,
+obrigado, obrigada,
+спасибо, привет, да
+"""
+"""A sentence of nothing but these says nothing that is needed again."""
+
+RULES_WITHOUT_BLANKS: Final = """
+从现在 从今 今后 以后 一直 始终 总是 永远 务必 必须 一定 千万 不要 不能 不得 禁止 不可 别再 只能 每次 记住 记得
+决定 确定 就定 定在 定了 说好 商定 同意 改成 改为 更喜欢 比较喜欢 最喜欢 偏好 宁愿 就按 就选 就要
+今後 これから 必ず 常に 決して 絶対 しないで ないでください 決め 決定 にします
+앞으로 항상 절대 반드시 결정 정했 선호
+"""
+WISHES_WITHOUT_BLANKS: Final = """
+请 希望 想要 我想 我要 喜欢 那就 麻烦 需要 应该
+お願い ください ほしい たい 好き
+부탁 주세요 싶
+"""
+TALK_WITHOUT_BLANKS: Final = "谢谢 你好 您好 再见 好的 是的 ありがとう はい 네"
+
+AGREEMENTS: Final = """
+agreed, noted, understood, got it, confirmed, deal, done, as agreed, as decided, as discussed, as you wish, as
+you asked, okay, ok, all right, alright, right, very well, perfect, so, then,
+alles klar, verstanden, einverstanden, abgemacht, notiert, gut, in ordnung,
+d'accord, entendu, c'est noté, c'est compris, c'est décidé, c'est convenu, compris, bien noté, très bien,
+de acuerdo, entendido, anotado, perfecto, vale,
+va bene, capito,
+combinado, entendi,
+begrepen, afgesproken,
+хорошо, понял, принято, договорились
+"""
+"""What the assistant begins with that agrees to something."""
+
+PROMISES: Final = """
+i'll, i will, i shall, we'll, we will, we shall, we decided, we have decided, we agreed, we have agreed, we
+settled, we are going with, we're going with, going with, from now on, from here on, going forward, is settled,
+is fixed, is agreed, is decided, is confirmed, are agreed, are settled, is set, are set, the plan is,
+the decision is, the deadline is, the budget is, the choice is, we use, we take, we keep, we
+replace, we drop, we move, no longer,
+ich werde, ich schreibe, ich verwende, ich achte, ich halte, wir bleiben, wir nehmen, wir machen, wir werden,
+wir verwenden, ab jetzt, ab sofort, entschieden, vereinbart,
+je vais, nous retenons, nous prenons, nous gardons, nous utiliserons, retenu, fixée,
+usaré, usaremos, quedamos, hemos decidido, hemos acordado, acordado
+"""
+"""What is in a sentence of the assistant that promises something, or tells what was decided."""
+
+AGREEMENTS_WITHOUT_BLANKS: Final = "好的 明白 了解 收到 没问题 同意 那就 かしこまりました 承知 わかりました 알겠"
+PROMISES_WITHOUT_BLANKS: Final = "我会 我将 我们就 我们决定 就按 定在 决定 一直用 にします いたします 하겠습니다 정했"
 
 
 class Sense(IntEnum):
@@ -78,15 +204,15 @@ def _any_of(listed: str) -> re.Pattern[str]:
     return lazy_pattern("|".join(listed.split()))
 
 
-_LEADING: Final = frozenset(_words(cues.LEADING))
-_TALK: Final = frozenset(_words(cues.TALK))
-_MEANT_OTHERWISE: Final = _Phrases(cues.MEANT_OTHERWISE)
-_RULES, _WISHES = _Phrases(cues.RULES), _Phrases(cues.WISHES)
-_FIRST, _COMMANDS = _Phrases(cues.FIRST), _Phrases(cues.COMMANDS)
-_AGREEMENTS, _PROMISES = _Phrases(cues.AGREEMENTS), _Phrases(cues.PROMISES)
-_RULES_CJK, _WISHES_CJK = _any_of(cues.RULES_WITHOUT_BLANKS), _any_of(cues.WISHES_WITHOUT_BLANKS)
-_AGREEMENTS_CJK, _PROMISES_CJK = _any_of(cues.AGREEMENTS_WITHOUT_BLANKS), _any_of(cues.PROMISES_WITHOUT_BLANKS)
-_TALK_CJK: Final = lazy_pattern(rf"\W*(?:(?:{'|'.join(cues.TALK_WITHOUT_BLANKS.split())})\W*){{1,4}}")
+_LEADING: Final = frozenset(_words(LEADING))
+_TALK: Final = frozenset(_words(TALK))
+_MEANT_OTHERWISE: Final = _Phrases(MEANT_OTHERWISE)
+_RULES, _WISHES = _Phrases(RULES), _Phrases(WISHES)
+_FIRST, _COMMANDS = _Phrases(FIRST), _Phrases(COMMANDS)
+_AGREEMENTS, _PROMISES = _Phrases(AGREEMENTS), _Phrases(PROMISES)
+_RULES_CJK, _WISHES_CJK = _any_of(RULES_WITHOUT_BLANKS), _any_of(WISHES_WITHOUT_BLANKS)
+_AGREEMENTS_CJK, _PROMISES_CJK = _any_of(AGREEMENTS_WITHOUT_BLANKS), _any_of(PROMISES_WITHOUT_BLANKS)
+_TALK_CJK: Final = lazy_pattern(rf"\W*(?:(?:{'|'.join(TALK_WITHOUT_BLANKS.split())})\W*){{1,4}}")
 
 _AHEAD: Final = 4.0
 """A rule is worth so much more than a wish, a wish than a fact, and so on: more than markers make up."""

@@ -34,9 +34,8 @@ from msgspec import Struct
 from ..core.wording import plural
 from ..toolcalls.outcomes import without_claims
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
-from .candidates import Opening, Stretch
-from .headings import Heading
-from .parts import Key, Part
+from .choice import Opening, Stretch
+from .parts import Heading, Key, Part
 from .survey import Survey
 from .units import render
 

@@ -1,9 +1,11 @@
-"""The newest known state of each file, line by line: what an edit may have to match, without what was replaced."""
+"""Track the newest known state of each file, line by line: what a later edit may have to match."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import IntEnum
+from math import log2
 from typing import Final
 
 from msgspec import Struct
@@ -12,7 +14,61 @@ from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block, Message
 from ..toolcalls import tools
 from ..toolcalls.outcomes import Results, calls_with_results
+from .likelihood import doublings
 from .parts import Key, Part
+
+ERROR: Final = lazy_pattern(
+    r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic|traceback|assert(?:ion)?|denied|not found|cannot)\b|^E  "
+)
+_ERRORS: Final = (
+    "error", "exception", "fail", "fatal", "panic", "traceback", "assert", "denied", "not found", "cannot",
+)  # fmt: skip
+"""Small letters of what `ERROR` finds in a line of ASCII, but for what it finds at the beginning."""
+
+
+def tells_an_error(line: str, words: Iterable[str] = _ERRORS) -> bool:
+    """Whether `ERROR` is found in the line, which has none but these `words`. Most have none: that is known sooner."""
+    if line.isascii() and line[:1] not in ("E", "e"):
+        small = line.lower()
+        for word in words:
+            if word in small:
+                break
+        else:
+            return False
+    return ERROR.search(line) is not None
+
+
+DEFINITION: Final = lazy_pattern(
+    r"\s*(?:export |default |async |public |private |protected |static |pub |abstract )*"
+    r"(?:def|class|function|interface|type|struct|enum|trait|impl|fn|func|module)\s+\w"
+)
+DECISION: Final = lazy_pattern(
+    r"(?i)\b(?:decid|instead|because|root cause|the (?:problem|issue|bug|reason|fix)|must|should|never|always"
+    r"|need to|turns out|found|fixed|important|note that|remember|todo|next step|conclusion|summary)"
+)
+
+
+class Kind(IntEnum):
+    """What a line is by its words alone; one that tells an error is nothing else."""
+
+    BLANK = 0
+    PLAIN = 1
+    ERROR = 2
+    DEFINITION = 3
+
+
+def kinds_of(lines: Sequence[str]) -> Iterator[Kind]:
+    """The kinds of all lines of a text. What is in none of them is not looked for in each."""
+    together = "\n".join(lines).lower()
+    words = [word for word in _ERRORS if word in together]
+    for line in lines:
+        if not line or line.isspace():
+            yield Kind.BLANK
+        elif tells_an_error(line, words):
+            yield Kind.ERROR
+        else:
+            yield Kind.DEFINITION if DEFINITION.match(line) else Kind.PLAIN
+
 
 SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, are no reason to keep anything."""
@@ -181,3 +237,80 @@ def _deed(call: Block) -> _Deed:
         tools.replaces_a_file(call),
         frozenset(tools.matched_texts(call)),
     )
+
+
+FEATURES: Final = (
+    "one", "read in part", "created", "written by an edit", "shown after an edit", "edited", "age of the edit", "age",
+    "age of a part read", "age if created", "age if written by an edit", "age if shown after an edit",
+    "age of the file", "reads", "lines", "files after", "edits of all files", "conversation",
+    "length", "indentation", "definition", "comment", "import", "likeliest fact", "sum of facts", "written",
+    "in the newest request", "written nearby", "likeliest nearby", "likely around",
+)  # fmt: skip
+"""Names of the features of a line, in their order: those that all lines of a text share, those of the line itself,
+those of its surroundings."""
+
+OF_TEXT: Final = 18
+OF_SHAPE: Final = 5
+OF_SURROUNDINGS: Final = 7
+"""How many of them there are of each."""
+
+_OPENING: Final = lazy_pattern(
+    r"(?P<import>(?:import|from|#include|use|require|package)\b)|(?P<comment>#|//|/\*|\*|--|<!--|\"\"\")"
+)
+
+_WAYS: Final = (Shown.READ_IN_PART, Shown.CREATED, Shown.EDITED, Shown.CONFIRMED)
+"""In the order of the features. How fast a line is out of use depends on how it was shown."""
+
+
+class EditableText(Struct, frozen=True):
+    """What features of lines are relative to: characters of all, edits of all files, and where each was used last."""
+
+    end: int
+    edits: int
+    touched: tuple[int, ...]
+
+    @classmethod
+    def of(cls, lines: Iterable[Line], end: int) -> EditableText:
+        files = {id(line.file): line.file for line in lines}.values()
+        return cls(end, sum(file.edits for file in files), tuple(sorted(file.touched for file in files)))
+
+
+def of_text(line: Line, conversation: EditableText) -> tuple[float, ...]:
+    """Features of all lines that one text shows."""
+    file, end = line.file, conversation.end
+    age = doublings(end - line.position)
+    ways = [line.shown is way for way in _WAYS]
+    return (
+        1.0,
+        *ways,
+        file.edits > 0,
+        doublings(end - file.edited) if file.edits else 0.0,
+        age,
+        *(age if is_way else 0.0 for is_way in ways),
+        doublings(end - file.touched),
+        log2(1 + file.reads),
+        log2(1 + line.size),
+        log2(1 + len(conversation.touched) - bisect_right(conversation.touched, file.touched)),
+        log2(1 + conversation.edits),
+        doublings(end),
+    )
+
+
+Shape = tuple[int, int, bool, str | None]
+"""What features take of a line itself: how long it is, how far indented, whether it is a definition, how it opens."""
+
+
+def shape_of(body: str) -> Shape:
+    text = body.lstrip()
+    opening = _OPENING.match(text)
+    return (
+        len(text), len(body) - len(text), DEFINITION.match(body) is not None, opening.lastgroup if opening else None,
+    )  # fmt: skip
+
+
+def of_shape(shape: Shape) -> tuple[float, ...]:
+    """Features of all lines of a shape."""
+    length, indentation, is_definition, opening = shape
+    return (
+        log2(1 + length), log2(1 + indentation), is_definition, opening == "comment", opening == "import",
+    )  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from . import openhands
 from .claude_code.format import is_of_iflow
-from .openhands import format
 
 
 class Foreign(Struct, frozen=True):
@@ -133,7 +133,7 @@ _FOREIGN: Final = (
         "Name a session of another client.",
     ),
     Foreign(
-        format.is_run,
+        openhands.is_run,
         "OpenHands output with several runs, one per line",
         "Extract one: sed -n 1p FILE > run.jsonl",
     ),

@@ -51,8 +51,7 @@ def _wait_for_compaction(path: str) -> None:
 
 def _recap(path: str) -> str:
     from ..api import load
-    from ..recaps.history import ends_in_compaction
-    from ..recaps.told import ENOUGH, TOKENS, recap
+    from ..recaps.told import ENOUGH, TOKENS, ends_in_compaction, recap
 
     transcript = load(path, lenient=True)
     lost = ends_in_compaction(transcript)

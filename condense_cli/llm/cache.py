@@ -20,9 +20,8 @@ from msgspec import Struct
 from ..config.profiles import Profile
 from ..core.user_folders import cache_folder
 from ..storage.cache_files import CacheFile, is_broken
-from .client import ModelRequest, max_output
+from .client import Cause, ModelRequest, max_output
 from .prompts import PROMPT_VERSION
-from .reasons import Cause
 
 T = TypeVar("T")
 

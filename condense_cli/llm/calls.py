@@ -18,14 +18,24 @@ from msgspec import Struct, field
 
 from ..config.profiles import Access
 from ..money.economics import Accounting, CallUsage
-from .budget import Budget, Reserved, Worst
+from .access import Redactor
+from .budget import Budget, Reserved, Spent, Worst, accounting_of, price_for, spent_on
 from .cache import Cache, Stored, key_of
-from .client import Answer, CallError, ModelClient, ModelRequest, max_output, names_of
+from .client import (
+    HOPELESS,
+    LASTING,
+    Answer,
+    CallError,
+    Cause,
+    Failure,
+    ModelClient,
+    ModelRequest,
+    failure,
+    max_output,
+    names_of,
+)
 from .connecting import connect
-from .parts import Count, worst_input
-from .reasons import HOPELESS, LASTING, Cause, Failure, failure
-from .redaction import Redactor
-from .spending import Spent, accounting_of, price_for, spent_on
+from .prompts import Count, worst_input
 
 _GIVE_UP_AFTER: Final = 5
 """Failures one after the other, after which the rest is not tried: it would take long, and may be paid for."""

@@ -21,11 +21,10 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, Transcript
 from ..core.values import BlockKind
 from ..errors import UsageError
-from ..formats.convert.converting import convert
-from .client import CallError, names_of
+from ..formats.convert import convert
+from .access import Redactor
+from .client import CallError, Cause, failure, names_of
 from .connecting import connect
-from .reasons import Cause, failure
-from .redaction import Redactor
 
 Body = dict[str, Any]
 

@@ -15,10 +15,20 @@ from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..money.economics import CallUsage
-from .client import Answer, CallError, ModelRequest, a_count, max_output, names_of, usage_of
-from .reasons import Cause, failure
-from .redirects import OneOrigin, destination
-from .statuses import reason_of
+from .client import (
+    Answer,
+    CallError,
+    Cause,
+    ModelRequest,
+    OneOrigin,
+    a_count,
+    destination,
+    failure,
+    max_output,
+    names_of,
+    reason_of,
+    usage_of,
+)
 
 _REASON_OF_FINISH: Final = {
     None: Cause.CUT_OFF,

@@ -1,4 +1,4 @@
-"""Summaries of any length: tasks become requests, long ones several, whose answers are joined until one is left.
+"""Plan and write summaries of any length: requests, checks of what they must hold, and estimates of their price.
 
 What that one lacks is asked for once more.
 """
@@ -6,20 +6,93 @@ What that one lacks is asked for once more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.profiles import Access
+from ..core.markers import content_hash
+from ..ledger.checklist import Checklist
+from ..money.economics import CallUsage
 from ..money.prices import context_window
-from .calls import Caller, CallOutcome, Fulfilment, fulfil
-from .checking import again, judged
-from .client import ModelRequest, names_of
-from .parts import TooLargeError, requests_for
-from .prompts import PromptTask
-from .reasons import Cause, Failure, failure
-from .spending import Spent
+from .budget import Spent, spent_on
+from .cache import key_of
+from .calls import Caller, CallOutcome, Fulfilment, fulfil, not_covered, worst_of
+from .client import ANSWERED, Cause, Failure, ModelRequest, failure, max_output, names_of
+from .prompts import PromptTask, TooLargeError, request_again, requests_for, worst_input
+
+_SHOWN: Final = 3
+"""Missing items that a refusal names."""
+
+_LONGEST: Final = 60
+"""Characters of one of them."""
+
+
+def checklist_of(task: PromptTask, caller: Caller) -> Checklist | None:
+    """What the summary of a task must hold, without what was masked in the request."""
+    checklist, redactor = task.checklist, caller.redactor
+    if checklist is None or redactor is None:
+        return checklist
+    sent = tuple(item for item in checklist.items if not redactor.hides(item.text))
+    return replace(checklist, items=sent) if sent else None
+
+
+def again(
+    task: PromptTask, request: ModelRequest, answer: CallOutcome, window: int, caller: Caller
+) -> ModelRequest | None:
+    """The request for what an answer lacks; None where it holds enough, is none, or both do not fit into the window.
+
+    The requests of the task have been sent, or found in the cache, so that all its secrets are known.
+    """
+    checklist = checklist_of(task, caller)
+    if checklist is None or answer.text is None or checklist.holds_enough(answer.text):
+        return None
+    missing = (item.text for item in checklist.missing(answer.text))
+    if caller.redactor is not None:  # A fact may hold the beginning of a secret, which nobody recognises.
+        sent = caller.redactor.masked(request.prompt)
+        missing = (text for text in missing if text in sent)
+    named = list(islice(missing, checklist.at_most))
+    if not named:
+        return None
+    asked = request_again(request, answer.text, named)
+    profile = caller.access.profile
+    most = worst_input(asked, caller.count, exact=caller.exact) + max_output(profile, asked.limit)
+    return asked if most <= window else None
+
+
+def judged(task: PromptTask, first: CallOutcome, second: CallOutcome | None, caller: Caller) -> CallOutcome:
+    """What becomes of an answer, and of the second one where it was asked for: the better one, or why neither is taken.
+
+    What neither says may stand in the ledger that follows.
+    """
+    checklist = checklist_of(task, caller)
+    if checklist is None or first.text is None:
+        return first
+    texts = [outcome.text for outcome in (second, first) if outcome is not None and outcome.text is not None]
+    best = min(texts, key=lambda text: len(checklist.missing(text)))
+    if checklist.holds_enough(best) or checklist.holds_enough(best, task.listed):
+        return CallOutcome(best)
+    if second is not None and second.failure is not None and second.failure.reason not in ANSWERED:
+        return second  # Another time the model may give what is missing.
+    return CallOutcome(None, _lacking(checklist, best, caller))
+
+
+def _lacking(checklist: Checklist, text: str, caller: Caller) -> Failure:
+    missing = checklist.missing(text)
+    named = ", ".join(_named(item.text) for item in missing[:_SHOWN])
+    detail = f"(It names {len(checklist.items) - len(missing):,} of {len(checklist.items):,}; missing: {named}.)"
+    return failure(Cause.LACKS_CONTENT, names_of(caller.access), detail)
+
+
+def _named(text: str) -> str:
+    """An item in few characters: of a path the end tells more."""
+    if len(text) <= _LONGEST:
+        return text
+    is_path = "/" in text and " " not in text
+    return f"…{text[1 - _LONGEST :]}" if is_path else f"{text[: _LONGEST - 1]}…"
+
 
 _ASSUMED_WINDOW: Final = 100_000
 """Tokens, for a vendor's model that the table does not know. Its API refuses what is longer; nothing is cut."""
@@ -134,3 +207,84 @@ def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
         state.outcome = CallOutcome(None, planned, state.spent)
         return
     state.requests = planned
+
+
+def planned(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
+    """One outcome per task, without a call: the answer of the cache, or a text that stands in for the summary."""
+    outcomes = [_planned(task, caller) for task in tasks]
+    spent = sum((outcome.spent for outcome in outcomes), Spent())
+    return Fulfilment(tuple(outcomes), spent)
+
+
+def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
+    requests = plan(task, caller)
+    if isinstance(requests, Failure):
+        return CallOutcome(None, requests)
+    is_first = True
+    if len(requests) == 1:
+        first = _remembered(requests[0], caller)
+        if first is not None:
+            asked = again(task, requests[0], first, window_of(caller.access), caller)
+            second = _remembered(asked, caller) if asked is not None else None
+            if asked is None or second is not None:
+                return replace(judged(task, first, second, caller), is_cached=True)
+            requests, is_first = (asked,), False
+    length = task.limit if task.replaced is None else max(1, min(task.limit, task.replaced // 2))
+    spent, refused = Spent(), None
+    while True:
+        for request in requests:
+            read = caller.count(request.system) + caller.count(request.prompt)
+            used = _spent(read, min(length, request.limit), caller)
+            worst = worst_of(request, caller)
+            if caller.budget is None or caller.budget.plan(worst, used.tokens, used.cost):
+                spent += used
+            else:
+                refused = refused or not_covered(caller.budget, worst, caller.access)
+        if len(requests) == 1:
+            break
+        joined = joining(task, [_longest(request) for request in requests], caller)
+        if isinstance(joined, Failure):
+            return CallOutcome(None, refused or joined, spent=spent)
+        requests = joined
+    if is_first:
+        _may_ask_again(task, requests[0], caller)
+    text = _stand_in(caller.access.name, length, task) if refused is None else None
+    return CallOutcome(text, refused, spent=spent)
+
+
+def _longest(request: ModelRequest) -> str:
+    """An answer of as many tokens as a request allows."""
+    return " ·" * request.limit
+
+
+def _may_ask_again(task: PromptTask, request: ModelRequest, caller: Caller) -> None:
+    """Let the budget know what it would cost if an answer at its longest lacked all that it must hold."""
+    if caller.budget is None:
+        return
+    unmasked = replace(caller, redactor=None)
+    asked = again(task, request, CallOutcome(_longest(request)), window_of(caller.access), unmasked)
+    if asked is not None:
+        caller.budget.may_need(worst_of(asked, caller))
+
+
+def _remembered(request: ModelRequest, caller: Caller) -> CallOutcome | None:
+    """The answer of the cache. What is masked in a request is not known before it is sent."""
+    if caller.cache is None or caller.redactor is not None:
+        return None
+    stored = caller.cache.get(key_of(request, caller.access.profile))
+    return CallOutcome(stored.text) if stored is not None and stored.reason is None else None
+
+
+def _spent(read: int, written: int, caller: Caller) -> Spent:
+    """What a call costs that reads and writes so many tokens as we count: its price is for the model's."""
+    usage = CallUsage(round(caller.factor * read), round(caller.factor * written))
+    return spent_on(usage, caller.access.profile, caller.when)
+
+
+def _stand_in(profile: str, tokens: int, task: PromptTask) -> str:
+    """A text of about so many tokens in place of one that nobody has written.
+
+    It is another for each content: equal ones would become references to each other, as real summaries do not.
+    """
+    said = f"(a summary of #{content_hash(''.join(task.pieces))} by {profile}, of {tokens:,} tokens at most)"
+    return said + " ·" * max(0, tokens - 26)

@@ -19,16 +19,13 @@ from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
-from .access import AccessChoice
+from .access import AccessChoice, Redactor
 from .accounts import Accounts, conversation_of
+from .budget import Spent
 from .calls import Caller
-from .flatten import flattened
-from .planning import planned
-from .prompts import PromptTask, Subject
-from .reasons import Cause, Failure, ReasonNames, failure
-from .redaction import Redactor
-from .spending import Spent
-from .summaries import summarize, window_of
+from .client import Cause, Failure, ReasonNames, failure
+from .prompts import PromptTask, Subject, flattened
+from .summaries import planned, summarize, window_of
 
 _USUAL_LIMIT: Final = 4_000
 """Tokens of a batch summary where neither the configuration nor the profile says how long it may get, besides those of

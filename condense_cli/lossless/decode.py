@@ -1,4 +1,4 @@
-"""Undoing references: every line that names lines standing in another block becomes those lines again.
+"""Undo references: replace each by the lines that it names, and find those that resolve to nothing.
 
 What is read may come from anyone, so it is bounded: a reference gives lines that stand in the file, never lines that
 another reference gave, and all of them together no more than `READ_TIMES` the file. Beyond that a reference is text.
@@ -6,12 +6,20 @@ another reference gave, and all of them together no more than `READ_TIMES` the f
 Nor does a reference count that nothing here would have written: one that gives too little, or stands in what a person
 typed, or names its block in other words than are written for it. What would count all the same and is text of others
 has an escape, where `proof` wrote it; it counts as the reference would, and loses the escape instead of being resolved.
+
+Text that imitates our marks is text. So a line counts as ours only where a change of the file is the likely reason that
+it does not resolve: a reference may be there, and it names another call of the same name, or of the same file, as the
+one that it is found in, which lacks those lines now or is gone. Two of three references that we write do so: a file
+that lost blocks shows it. A line in the output of `cat NOTES` that names a file of the project is text.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -19,17 +27,84 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
-from ..core.transcript import Block, JsonPath, Message
+from ..core.transcript import Block, JsonPath, Message, Transcript
 from ..core.values import BlockKind, Role, Text, compact, size_of
+from ..toolcalls import tools
 from ..toolcalls.tools import arguments_of, list_in, string_values, with_values
-from . import states
-from .addresses import Addresses, TextPlace, field_of, tag_of
-from .excerpt import find_above, find_place, readings
-from .lines import Lines
-from .listed import is_said_in, list_of, text_of
-from .reader import Reader
-from .references import ABOVE, ABOVE_WORD, SHORTEST, THIS_CALL, Address, Reference, parse_reference
-from .sources import Allowance, Sources
+from . import references
+from .lines import Lines, find_above, find_place, readings
+from .matching import Reader
+from .references import (
+    ABOVE,
+    ABOVE_WORD,
+    SHORTEST,
+    SPELLED,
+    THE_RESULT,
+    THIS_CALL,
+    Address,
+    Addresses,
+    Reference,
+    TextPlace,
+    field_of,
+    is_said_in,
+    list_of,
+    parse_reference,
+    tag_of,
+    text_of_list,
+)
+
+
+class Allowance(Struct):
+    """How many characters may still be read, compared or given."""
+
+    left: int
+
+    def covers(self, characters: int) -> bool:
+        """Use some of it up, and tell whether there was enough."""
+        self.left -= characters
+        return self.left >= 0
+
+
+class Sources:
+    """Texts by what names them in a block; the last ones are remembered. What is read again uses up the allowance."""
+
+    def __init__(self, reader: Reader, allowance: Allowance) -> None:
+        self._reader, self._allowance = reader, allowance
+        self._values: tuple[Block, dict[str, Text]] | None = None
+        self._block: tuple[Block, str, dict[str, list[references.Element]]] | None = None
+        self._element: tuple[Block, str, int, Text, int] | None = None
+
+    def lines(self, text: Text) -> Lines:
+        if not self._reader.remembers(text):
+            self._allowance.covers(size_of(text))
+        return self._reader.lines(text)
+
+    def values(self, call: Block) -> dict[str, Text]:
+        """The values of a call by the names that references use."""
+        if self._values is None or self._values[0] is not call:
+            self._allowance.covers(size_of(call.content))
+            values = {field_of(path): compact(value) for path, value in string_values(arguments_of(call))}
+            if listed := tools.list_in(call):
+                values[field_of(listed[0])] = compact(tools.text_of(listed[1]))
+            self._values = (call, values)
+        return self._values[1]
+
+    def element(self, block: Block, tag: str, part: int) -> tuple[Text, int] | None:
+        """An element of a text, by its number among those of its tag, and the line of the text where it begins."""
+        known = self._element
+        if known is None or known[0] is not block or known[1:3] != (tag, part):
+            if self._block is None or self._block[0] is not block:
+                self._allowance.covers(size_of(block.content))
+                self._block = (block, block.text, references.by_tag(block.text))
+            _, whole, by_tag = self._block
+            found = by_tag.get(tag, ())[part : part + 1]
+            if part < 0 or not found:
+                return None
+            self._allowance.covers(found[0].end - found[0].start)
+            text = compact(whole[found[0].start : found[0].end])
+            self._element = known = (block, tag, part, text, whole.count("\n", 0, found[0].start))
+        return known[3:]
+
 
 READ_TIMES: Final = 32
 """All references together may give so many times the characters of the messages as they are read."""
@@ -187,7 +262,7 @@ class _Decoder:
         if found is None:
             return call
         path, listed = found
-        written = text_of(listed, path)
+        written = text_of_list(listed, path)
         text = self._text(place, written, is_backward, field=field_of(path))
         if text == written:
             return call
@@ -216,7 +291,7 @@ class _Decoder:
         given = bytearray(self._given.get((*place[:2], field), b"")[: len(lines)].ljust(len(lines), b"\0"))
         is_changed, has_moved = False, _GIVEN in given
         is_open = not is_user_text or self._is_clients(place)
-        elements: dict[str, list[states.Element]] | None = None
+        elements: dict[str, list[references.Element]] | None = None
         offsets: list[int] = []
         # From the end, where elements before a line still stand as they did.
         for number in reversed([number for number, line in enumerate(lines) if line.startswith(REFERENCE_PREFIX)]):
@@ -227,7 +302,10 @@ class _Decoder:
             tag = tag_of(reference.address.what)
             if is_user_text:
                 if elements is None:
-                    elements, offsets = states.by_tag(text), [*accumulate((len(line) + 1 for line in lines), initial=0)]
+                    elements, offsets = (
+                        references.by_tag(text),
+                        [*accumulate((len(line) + 1 for line in lines), initial=0)],
+                    )
                 same, offset = elements.get(tag, []), offsets[number]
                 part = bisect_right(same, offset, key=lambda element: element.start) - 1
                 is_inside = part >= 0 and offset < same[part].end
@@ -337,3 +415,81 @@ class _Decoder:
             text, first = self._sources.element(block, tag, there.part) or (None, 0)
             given = given[first:]
         return None if text is None else self._sources.lines(text), given
+
+
+def broken_in(written: Sequence[Message], found: Decoded) -> int:
+    """How many unresolved lines are references that we wrote; `written` are the messages before decoding."""
+    if not found.unresolved:
+        return 0
+    addresses = Addresses(written)
+    return sum(_is_ours(place, reference, written, addresses) for place, reference in _unresolved(written, found))
+
+
+def _unresolved(written: Sequence[Message], found: Decoded) -> Iterator[tuple[TextPlace, Reference]]:
+    for position, (before, after) in enumerate(zip(written, found.messages, strict=True)):
+        for number, (old, new) in enumerate(zip(before.blocks, after.blocks, strict=True)):
+            if REFERENCE_PREFIX not in old.content:
+                continue
+            # A line that lost its escape, and looks like a reference now, did not before.
+            left = Counter(_lines(old)) & Counter(_lines(new))
+            for line in left.elements():
+                reference = parse_reference(line)
+                if reference is not None:
+                    yield TextPlace(position, number), reference
+
+
+def _lines(block: Block) -> Iterator[str]:
+    return (line for text in texts_of(block) for line in text.split("\n") if line.startswith(REFERENCE_PREFIX))
+
+
+def _is_ours(here: TextPlace, reference: Reference, messages: Sequence[Message], addresses: Addresses) -> bool:
+    address = reference.address
+    block = messages[here.message].blocks[here.block]
+    tag = tag_of(address.what)
+    if address == ABOVE:
+        return False  # What is above does not change by itself; where a line above is broken, that one is told.
+    if tag and (block.kind is not BlockKind.TEXT or tag not in references.by_tag(block.text)):
+        return False  # State alone refers to state.
+    if block.kind is BlockKind.TEXT and not (block.injected or tag):
+        return False
+    there = addresses.find(here, address)
+    if there is not None:
+        if addresses.address(here, there, field=address.field, tag=tag) != address:
+            return False
+        if not _has_field(messages[there.message].blocks[there.block], address.field):
+            return False
+    if address.what in (THE_RESULT, THIS_CALL):
+        return there is not None
+    return bool(tag) or _is_akin(addresses.name_of(here), address)
+
+
+def _has_field(block: Block, field: str) -> bool:
+    return not field or any(field_of(path) == field for path, _ in string_values(arguments_of(block)))
+
+
+def _is_akin(name: str, address: Address) -> bool:
+    """Whether a block and what a line in it names have one name, or are of one file."""
+    _, _, file = name.partition(" of ")
+    return name == address.what or (file != "" and file == address.what.partition(" of ")[2])
+
+
+def outside_of(transcript: Transcript) -> int:
+    """How many references have a line of their own in parts of the file that are not in the conversation."""
+    if not SPELLED.search(transcript.source.data):
+        return 0
+    used = {block.place.record for _, block in transcript.blocks()}
+    others = (record for record in range(len(transcript.source.spans)) if record not in used)
+    return sum(map(_is_line, (found for record in others for found in SPELLED.finditer(transcript.source.raw(record)))))
+
+
+def _is_line(found: re.Match[bytes]) -> bool:
+    """Whether what looks like a reference in the bytes of a JSON string is a line of it."""
+    start, end = found.span()
+    before, after = found.string[max(0, start - 2) : start], found.string[end : end + 2]
+    is_whole = before.endswith((b'"', b"\\n")) and (after.startswith(b'"') or after in (b"\\n", b"\\r", b'\\"'))
+    if not is_whole:
+        return False
+    try:
+        return parse_reference(json.loads(b'"' + found[0] + b'"')) is not None
+    except ValueError:  # JSON inside a string of JSON.
+        return True

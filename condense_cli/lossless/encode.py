@@ -1,4 +1,8 @@
-"""Writing references: lines of a text that stand again in a newer one (or an older one) give way to a reference.
+"""Write references in place of lines that a newer text (or an older one) holds too, and prove them by decoding.
+
+A line of others that has the form of a reference may come to count, where messages in between went, or a text was cut.
+What is written is decoded as it will be read: new references that say anything else are not written, and text that
+would be resolved gets an escape, which reading takes away.
 
 Texts are taken from the newest to the oldest. What stays of each is what older ones may refer to, so no
 reference leads to another one, and a text that is referred to always stands as it is.
@@ -10,25 +14,241 @@ arguments of its own call (a client shows what an edit changed), and lines furth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, assert_never
+from typing import Any, Final, Literal, Protocol, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ..core.markers import REFERENCE_PREFIX, short_hash, with_escape, without_escapes
 from ..core.tokens import Counter
 from ..core.transcript import Block, JsonPath, Message
 from ..core.values import BlockKind, Text, compact
 from ..toolcalls.outcomes import Endings
-from ..toolcalls.tools import list_in, with_values
-from .addresses import Addresses, TextPlace
-from .finders import Category, Finders
-from .lines import Lines, Shape
-from .listed import list_of
-from .matching import EqualRun, Hashed, Index, Repeated
-from .pieces import Piece, find_pieces
-from .proof import Positions, verified
-from .reader import Reader
-from .references import Address
-from .written import WrittenText, mark
+from ..toolcalls.tools import arguments_of, list_in, string_values, with_values
+from .decode import WRITTEN_TIMES, decode, texts_of
+from .lines import Lines, Shape, above, describe_numbering, describe_place
+from .matching import ITSELF, EqualRun, Hashed, Index, Reader, Repeated, disjoint
+from .pieces import Category, Finders, Piece, find_pieces
+from .references import ABOVE, SHORTEST, Address, Addresses, Reference, TextPlace, field_of, list_of, parse_reference
+
+MIN_SAVING: Final = 12
+"""A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
+real transcripts 10 to 12 saves most (benchmarks/prelude.py), and fewer references are easier to read."""
+_NEAR: Final = 3
+"""Counting further than this is asking much of a reader: each step has to save a token more."""
+_LONG: Final = 2_000
+"""Characters of a run whose words are counted first: mostly they are enough."""
+
+
+class NumberedTexts(Protocol):
+    """The texts that runs name, by their numbers."""
+
+    def lines_of(self, number: int) -> Lines: ...
+
+    def shape_of(self, number: int) -> Shape: ...
+
+
+class WrittenText:
+    """A text on its way to references. `gone` marks the lines that a reference replaces, `fixed` those that stay.
+
+    `text` is what is written, once anything was taken.
+    """
+
+    def __init__(
+        self, lines: Lines, sizes: Sequence[int], count: Counter, sources: NumberedTexts, head: int = 0, tail: int = 0
+    ):
+        self.lines, self._sizes, self._sources = lines, sizes, sources
+        length = len(lines.lines)
+        self.gone, self.fixed = bytearray(length), bytearray(length)
+        self._count = count.anew
+        self._taken: dict[int, tuple[EqualRun, Reference]] = {}
+        mark(self.fixed, 0, min(head, length))
+        mark(self.fixed, max(0, length - tail), length)
+        self.text = ""
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self._taken)
+
+    @property
+    def named(self) -> Iterator[EqualRun]:
+        """The runs of other texts that references name."""
+        return (run for run, _ in self._taken.values() if run.source != ITSELF)
+
+    def take(self, runs: Iterable[EqualRun], address_of: Callable[[int], Address]) -> list[EqualRun]:
+        """Replace the runs that are worth it, longest first, and tell which they are."""
+        taken: list[EqualRun] = []
+        for run in disjoint(runs, self._sizes, self.fixed, SHORTEST):
+            if run.source == ITSELF and 1 in self.gone[run.start : run.start + run.size]:
+                continue
+            reference = self._reference(run, address_of)
+            if reference is None:
+                continue
+            self._taken[run.at] = (run, reference)
+            mark(self.fixed, run.at, run.at + run.size)
+            mark(self.gone, run.at, run.at + run.size)
+            if run.source == ITSELF:
+                mark(self.fixed, run.start, run.start + run.size)
+            taken.append(run)
+        if taken:
+            self._write()
+        return [run for run in taken if run.at in self._taken]
+
+    def _reference(self, run: EqualRun, address_of: Callable[[int], Address]) -> Reference | None:
+        """The reference for a run, if it has words and saves enough."""
+        text = self.lines.text(run.at, run.size)
+        if run.source == ITSELF:
+            reference = Reference(above(run.start, run.size), ABOVE, short_hash(text))
+        else:
+            where = describe_place(self._sources.shape_of(run.source), run.start, run.size)
+            if where is None:
+                return None
+            reference = Reference(where, address_of(run.source), short_hash(text))
+        return reference if self._is_worth_it(text, reference) else None
+
+    def _is_worth_it(self, text: str, reference: Reference) -> bool:
+        written, least = str(reference), MIN_SAVING + max(0, reference.address.ordinal - _NEAR)
+        # A word has at least one token, and a token at least one byte, so most long runs need not be counted.
+        words = len(text[:_LONG].split())
+        if words >= len(written.encode("utf-8", "surrogatepass")) + least:
+            return True
+        tokens = self._count(written) + least
+        return words >= tokens or self._count(text) >= tokens
+
+    def _write(self) -> None:
+        """How lines are numbered is said where nothing beside them tells; a run that then saves too little stays."""
+        lines = self.lines.lines
+        written: list[str] = []
+        position = 0
+        for at, (run, reference) in sorted(self._taken.items()):
+            written += lines[position:at]
+            position = at + run.size
+            text = self.lines.text(at, run.size)
+            numbering: str | None = ""
+            if run.source != ITSELF:
+                before = written[-1] if written else ""
+                after = lines[position] if position < len(lines) else ""
+                source = self._sources.lines_of(run.source)
+                numbering = describe_numbering(text, source, run.start, run.size, before, after)
+            if numbering:
+                reference = replace(reference, numbering=numbering)
+            if numbering is None or (numbering and not self._is_worth_it(text, reference)):
+                written += lines[at:position]
+                del self._taken[at]
+                mark(self.gone, at, position, 0)
+            else:
+                written.append(str(reference))
+        self.text = "\n".join([*written, *lines[position:]])
+
+
+def mark(marks: bytearray, start: int, end: int, value: int = 1) -> None:
+    marks[start:end] = bytes((value,)) * (end - start)
+
+
+Positions = tuple[int, int]
+"""Positions of a message and of a block in it."""
+
+_ROUNDS: Final = 12
+"""An escape, or a reference that is not written, may let other lines count or not: so it is looked at again."""
+
+
+def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> list[Message]:
+    """The messages with some blocks exchanged."""
+    changed = list(messages)
+    numbers: dict[int, list[int]] = {}
+    for position, number in blocks:
+        numbers.setdefault(position, []).append(number)
+    for position, inner in numbers.items():
+        new = list(messages[position].blocks)
+        for number in inner:
+            new[number] = blocks[position, number]
+        changed[position] = replace(messages[position], blocks=tuple(new))
+    return changed
+
+
+def verified(
+    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text], reader: Reader
+) -> dict[Positions, Block]:
+    """The blocks that decode to what they were made from, and besides those of the messages that need escapes.
+
+    Text that imitates references can spoil some. `meant` is what blocks say that are not made from the messages.
+    """
+    escaped: dict[Positions, Block] = {}
+    for _ in range(_ROUNDS):
+        written = with_blocks(messages, escaped | blocks)
+        expected = {place: messages[place[0]].blocks[place[1]].content for place in blocks} | dict(meant)
+        decoded = decode(written, reader, expected, WRITTEN_TIMES)
+
+        def is_wrong(place: Positions) -> bool:
+            said = decoded.messages[place[0]].blocks[place[1]]  # noqa: B023 - asked in this round only
+            return not _is_same(said, messages[place[0]].blocks[place[1]], meant.get(place))
+
+        wrong = [place for place in blocks if is_wrong(place)]
+        if wrong:
+            blocks = {place: block for place, block in blocks.items() if place not in wrong}
+            continue
+        others = [place for place in {*escaped, *decoded.counted} if place not in blocks and is_wrong(place)]
+        if not others:
+            break
+        for place in others:
+            lines = decoded.counted.get(place)
+            block = written[place[0]].blocks[place[1]]
+            if lines:
+                escaped[place] = _with_escapes(block, lines)
+            else:  # Its escapes count no more, since others went.
+                escaped.pop(place, None)
+    return escaped | blocks
+
+
+def has_imitations(messages: Iterable[Message], reader: Reader) -> bool:
+    """Whether a text of messages without references holds a line that has the form of one, escaped or not."""
+    blocks = (block for message in messages for block in message.blocks if reader.may_refer(block.content))
+    return any(_imitates(line) for block in blocks for text in texts_of(block) for line in text.split("\n"))
+
+
+def with_escapes(messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
+    """Messages without references as they have to be written; blocks as they were `before` where they say the same."""
+    reader = Reader()
+    if not has_imitations(messages, reader):
+        return tuple(messages)
+    escaped = verified(messages, {}, {}, reader)
+    same = {
+        (position, number): before[position].blocks[number]
+        for (position, number), block in escaped.items()
+        if block.reads_as(before[position].blocks[number])
+    }
+    return tuple(with_blocks(messages, escaped | same))
+
+
+def _imitates(line: str) -> bool:
+    return line.startswith(REFERENCE_PREFIX) and parse_reference(without_escapes(line)) is not None
+
+
+def _with_escapes(block: Block, lines: Iterable[tuple[str, int]]) -> Block:
+    """The block with an escape more in some lines, which are named by the field of a call and their numbers."""
+    numbers: dict[str, set[int]] = {}
+    for field, number in lines:
+        numbers.setdefault(field, set()).add(number)
+    if block.kind is not BlockKind.TOOL_CALL:
+        return block.with_text(_escaped(block.text, numbers.get("", set())))
+    values = [(path, value) for path, value in string_values(arguments_of(block)) if field_of(path) in numbers]
+    return with_values(block, {path: _escaped(value, numbers[field_of(path)]) for path, value in values})
+
+
+def _escaped(text: str, numbers: set[int]) -> str:
+    lines = text.split("\n")
+    return "\n".join(with_escape(line) if number in numbers else line for number, line in enumerate(lines))
+
+
+def _is_same(decoded: Block, original: Block, meant: Text | None) -> bool:
+    """Whether a block says what it said. Of arguments that are an object the spelling of their JSON does not count;
+    where they are JSON in a string, it is part of that string.
+    """
+    expected = original.content if meant is None else meant
+    if decoded.content is expected or decoded.text == str(expected):
+        return True
+    return original.is_object and arguments_of(decoded) == arguments_of(original)
+
 
 Keep = Literal["latest", "earliest"]
 

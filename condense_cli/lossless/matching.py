@@ -1,4 +1,4 @@
-"""Finding runs of lines that stand in another text already, in time that grows with the size alone.
+"""Find runs of lines that another text holds already, in time that grows with the size alone.
 
 Lines that come more than once are indexed with where they stand, a bounded number of places each. From a
 line that is found, a run grows in both directions as far as the texts agree; every run is walked once.
@@ -7,7 +7,7 @@ line that is found, a run grows in both directions as far as the texts agree; ev
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, compress
@@ -15,7 +15,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from .lines import Shape, read_lines
+from ..core.markers import REFERENCE_PREFIX
+from ..core.values import Text, compact
+from .lines import Lines, Shape, read_lines
+from .references import Names
 
 _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
@@ -300,3 +303,63 @@ def _free(fixed: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
         stop = end if stop < 0 else stop
         yield start, stop
         start = stop
+
+
+_REMEMBERED: Final = 1_000_000
+"""So many characters of text are remembered as lines. They take many times that, and more of them save no time."""
+
+
+class Reader:
+    """Reads texts, each once: all hashes are remembered, and lines of the texts last asked for.
+
+    `names` are those of calls, for `Addresses`.
+    """
+
+    def __init__(self) -> None:
+        self.names: Names = {}
+        self._hashed: dict[Text, Hashed] = {}
+        self._lines: OrderedDict[Text, tuple[Lines, int]] = OrderedDict()
+        self._size = 0
+        self._plain: set[Text] = set()
+
+    def may_refer(self, text: Text) -> bool:
+        """Whether a text has the beginning of a reference in it."""
+        if text in self._plain:
+            return False
+        found = REFERENCE_PREFIX in text
+        if not (found or isinstance(text, str)):
+            self._plain.add(text)
+        return found
+
+    def hashed(self, text: Text) -> Hashed:
+        text = compact(text)
+        found = self._hashed.get(text)
+        if found is None:
+            found = self._hashed[text] = hash_lines(str(text))
+        return found
+
+    def forget(self, but: Iterable[Text]) -> None:
+        """Forget the hashes of all texts `but` some, and the lines of all."""
+        known = self._hashed.get
+        self._hashed = {text: hashed for text in but if (hashed := known(text)) is not None}
+        self._lines.clear()
+        self._size = 0
+
+    def remembers(self, text: Text) -> bool:
+        """Whether the lines of a text need not be read again."""
+        return compact(text) in self._lines
+
+    def lines(self, text: Text) -> Lines:
+        text = compact(text)
+        found = self._lines.get(text)
+        if found is not None:
+            self._lines.move_to_end(text)
+            return found[0]
+        string = str(text)
+        hashed = self._hashed.get(text)
+        lines = read_lines(string, hashed.shape if hashed else None)
+        self._lines[text] = lines, len(string)
+        self._size += len(string)
+        while self._size > _REMEMBERED and len(self._lines) > 1:
+            self._size -= self._lines.popitem(last=False)[1][1]
+        return lines

@@ -1,18 +1,108 @@
-"""The texts of a transcript that the prelude looks at: results, string values of calls, states in user text."""
+"""Find the texts of a transcript that may become references, and those to which they may refer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from enum import Enum, auto
+from fnmatch import fnmatchcase
+from typing import Final, assert_never
 
 from msgspec import Struct
 
 from ..core.transcript import Block, JsonPath, Message, calls_by_id
-from ..core.values import BlockKind, Role, Text, compact
-from ..toolcalls.tools import MAIN_ARGUMENTS, arguments_of, list_in, string_values, text_of
-from .addresses import ATTACHED_HEAD, TextPlace, field_of
-from .finders import Category, Finders
-from .states import outermost
+from ..core.values import BlockKind, Role, Text, at_hand, compact
+from ..toolcalls.tools import (
+    MAIN_ARGUMENTS,
+    arguments_of,
+    list_in,
+    prints_a_file,
+    reads_a_file,
+    string_values,
+    text_of,
+    writes_a_file,
+)
+from .references import ATTACHED_HEAD, TAGS, TextPlace, field_of, outermost
+
+
+@at_hand
+class Category(Enum):
+    """What a text shows, which decides the finders that may look at it."""
+
+    FILE = auto()
+    """The result of reading or changing a file."""
+    WRITTEN = auto()
+    """What a call writes into a file or replaces there."""
+    RESULT = auto()
+    """The result of any other tool."""
+    ARGUMENT = auto()
+    """A value in any other call."""
+    TODOS = auto()
+    """A list of todos in a call, one a line."""
+    STATE = auto()
+    """What a client repeats in an element inside user text."""
+    ATTACHED = auto()
+    """A text that a client attached, such as a file with instructions."""
+    INJECTED = auto()
+    """Any other text that a client wrote in the user's name. It may refer to results; nothing refers to it."""
+
+
+_NOTHING: Final[frozenset[Category]] = frozenset()
+_FILES: Final = frozenset({Category.FILE, Category.WRITTEN})
+_RESULTS: Final = frozenset({Category.FILE, Category.RESULT})
+_ARGUMENTS: Final = frozenset({Category.WRITTEN, Category.ARGUMENT})
+
+
+class Finders(Struct, frozen=True):
+    """The finders that are switched on, and what a configuration adds to the tools they know.
+
+    The finders only say where to look. Whether lines are the same the content decides, never the call: a
+    failed edit, a read that failed or showed a part, a command that printed something else lose nothing.
+    """
+
+    file_reads: bool = True
+    """Files: reads and the results of changes may refer to later ones, and to what a call wrote."""
+    tool_results: bool = True
+    """Results of any tool may refer to results of any tool."""
+    state_tags: Sequence[str] = TAGS
+    """What a client adds to user text may refer to later text: state in elements of these tags to later state. With no
+    tags this finder is off. With `tool_parameters`, lists of todos may refer to other such lists."""
+    tool_parameters: bool = False
+    """Values in calls may refer to other values and to results."""
+    file_tools: Sequence[str] = ()
+    """Globs for tools that show or write files, besides those that are known."""
+
+    def shows_a_file(self, call: Block) -> bool:
+        """Whether the call's result is (a part of) a file: read, printed by a command, or shown after a change."""
+        return self._is_added(call) or reads_a_file(call) or writes_a_file(call) or prints_a_file(call)
+
+    def writes_a_file(self, call: Block) -> bool:
+        return self._is_added(call) or writes_a_file(call)
+
+    def _is_added(self, call: Block) -> bool:
+        name = (call.tool or "").lower()
+        return any(fnmatchcase(name, glob.lower()) for glob in self.file_tools)
+
+    def sources(self, target: Category) -> frozenset[Category]:
+        """What a text of a category may refer to; nothing where no finder looks at it."""
+        match target:
+            case Category.FILE:
+                read = _FILES if self.file_reads else _NOTHING
+                return read | (_RESULTS if self.tool_results else _NOTHING)
+            case Category.RESULT:
+                return _RESULTS if self.tool_results else _NOTHING
+            case Category.WRITTEN | Category.ARGUMENT:
+                return _RESULTS | _ARGUMENTS if self.tool_parameters else _NOTHING
+            case Category.STATE:
+                return frozenset({target}) if self.state_tags else _NOTHING
+            case Category.TODOS:
+                return frozenset({target}) if self.state_tags and self.tool_parameters else _NOTHING
+            case Category.ATTACHED:
+                return _RESULTS | {target} if self.file_reads else _NOTHING
+            case Category.INJECTED:
+                return _RESULTS if self.state_tags else _NOTHING
+            case other:
+                assert_never(other)
+
 
 _SHORTEST: Final = 60
 """A reference has about so many characters: a shorter text has nothing to win, and nothing to offer."""

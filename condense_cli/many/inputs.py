@@ -10,8 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..errors import UsageError
-from ..storage.compressed import SUFFIXES
-from ..storage.files import STDIO
+from ..storage.files import STDIO, SUFFIXES
 
 TRANSCRIPTS: Final = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".traj"})
 """How the names of files in a folder end that may be transcripts that can be written. What they hold decides."""

@@ -25,7 +25,7 @@ from ..core.arguments import (
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
 from ..errors import CallFailedError, StoppedError, UsageError
-from ..llm.reasons import ANSWERED, HOPELESS, Cause
+from ..llm.client import ANSWERED, HOPELESS, Cause
 from ..llm.summarizer import ProfileUse, Summaries
 from ..passes.summaries import OFFLINE, Outcome, Summarizer, Task
 from ..quality.cases import SMALLEST, Case, Way

@@ -22,14 +22,12 @@ from ..core.transcript import Message, Transcript
 from ..errors import CondenseError, UsageError
 from ..passes.summaries import Summarizer
 from ..providers.registry import Registry
-from ..quality.baselines import BASELINES
+from ..quality.baselines import BASELINES, EXTRACTION
 from ..quality.cases import SMALLEST, Case, Way
-from ..quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
+from ..quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated, kept_by
 from ..quality.evaluation import evaluate as _evaluate
-from ..quality.extraction import EXTRACTION
-from ..quality.kept import kept_by
-from ..quality.witnesses.measures import WITNESSES
-from ..report.estimate.ranking import KeptFigures, KeptSource
+from ..quality.witnesses import WITNESSES
+from ..report.estimate.facts import KeptFigures, KeptSource
 from ..report.evaluation.facts import Measured, measured
 from ..storage.processes import in_order
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..core.factor import Factor
 from ..core.transcript import Transcript
 from ..core.wording import plural
-from ..extractive.reasons.reason import ReasonedLine, tally
+from ..extractive.reason import ReasonedLine, tally
 from ..rules.validity import BOUND_THINKING, Violation, validate
 from .decisions import Decisions, Place
 from .receipts import PICKING, PROTECTED, Kept, PassReceipt, Receipt

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind
-from ..extractive.reasons.reason import ReasonedLine
+from ..extractive.reason import ReasonedLine
 from ..lossless.decode import decode
 from ..toolcalls.tools import arguments_of, string_values
 from .blocks.state import REPLACED
@@ -69,7 +69,7 @@ def lines_between(
     `pairs` are blocks of `before` with what they are in `after`, None for what is gone, or for what came in; blocks in
     no pair are as they were. Of what is gone those lines stay that a `summary` has, which was made of such lines.
     """
-    from ..extractive.reasons.finding import Reasons  # With the extraction: only where somebody asks.
+    from ..extractive.reasons import Reasons  # With the extraction: only where somebody asks.
 
     old, new = decode(before).messages, decode(after).messages
     as_read = {id(block): read for block, read in zip(_blocks(after), _blocks(new), strict=True)}

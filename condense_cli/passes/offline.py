@@ -62,7 +62,7 @@ class Offline:
 
         An earlier summary stays word for word where there is room for it beside what is new; else its lines compete.
         """
-        from ..extractive.shared_budget import summaries
+        from ..extractive.shorten import summaries
 
         plans = [self._plan(task) for task in tasks]
         task_at = {position: number for number, task in enumerate(tasks) for position in task.positions}

@@ -18,11 +18,10 @@ from ..core.values import BlockKind, Text
 from ..formats import format_named
 from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
-from ..lossless.encode import Encoded, encode
-from ..lossless.finders import Finders
-from ..lossless.proof import Positions, has_imitations, verified, with_blocks
-from ..lossless.reader import Reader
-from ..lossless.states import TAGS
+from ..lossless.encode import Encoded, Positions, encode, has_imitations, verified, with_blocks
+from ..lossless.matching import Reader
+from ..lossless.pieces import Finders
+from ..lossless.references import TAGS
 from ..toolcalls.outcomes import Endings
 from .receipts import Kept
 from .selection import Protection

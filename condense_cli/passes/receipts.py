@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message
 from ..core.values import BlockKind, ContentType, at_hand
-from ..extractive.reasons.reason import LineReason
+from ..extractive.reason import LineReason
 
 
 @at_hand

@@ -36,7 +36,7 @@ from ..core.transcript import Block, Message, calls_by_id, cut_before
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import brief, nearest, plural
 from ..errors import ConfigurationError
-from ..extractive.pasted import is_typed
+from ..extractive.answers import is_typed
 from ..formats.engine.client_text import is_command, is_wrapped
 from ..toolcalls.tools import has_failed, main_argument, paths, prints_a_file, reads_a_file
 from .receipts import Kept

@@ -16,8 +16,7 @@ from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import Family, Role, Text
 from ..formats import format_named
-from ..lossless.encode import Encoded
-from ..lossless.proof import Positions, with_blocks
+from ..lossless.encode import Encoded, Positions, with_blocks
 from . import thinking
 from .blocks.state import States, TodoList, states_of
 from .prelude import ReferenceWriter

@@ -89,9 +89,9 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
 def _sharing_lines(configuration: Configuration, count: Counter) -> AbstractContextManager[None]:
     if not chooses_lines(configuration):
         return nullcontext()
-    from ..extractive import known_lines  # With the extraction.
+    from ..extractive import survey  # With the extraction.
 
-    return known_lines.sharing_lines(count)
+    return survey.sharing_lines(count)
 
 
 class _Walk:

@@ -10,8 +10,7 @@ from ..config.models import Configuration
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind, Role
 from ..core.wording import plural
-from ..extractive.answers import words_in
-from ..extractive.pasted import Address, is_typed, own_units
+from ..extractive.answers import Address, is_typed, own_units, words_in
 from ..extractive.units import split
 from .receipts import Receipt
 

@@ -36,7 +36,7 @@ from ..passes.summaries import Summarizer
 from .run import Run, S
 
 if TYPE_CHECKING:
-    from ..llm.spending import Spent
+    from ..llm.budget import Spent
 
 OWN_SECTION: Final = "provider_config"
 """The key of a configuration for the settings of a provider that has no key of its own."""
@@ -202,7 +202,7 @@ class Provider(Generic[S]):
         self, transcript: Transcript, configuration: Configuration, context: Context, planner: Planner
     ) -> Spent:
         """What the summaries of a run would cost, by the requests that it would make. None is made."""
-        from ..llm.spending import Spent
+        from ..llm.budget import Spent
 
         self.condense(transcript, configuration, replace(context, summarizer=planner))
         return sum((used.spent for used in planner.used), Spent())

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ..core.lazy_pattern import lazy_pattern
 from ..money.economics import Accounting, CallUsage
-from ..storage.compressed import zstd
+from ..storage.files import zstd
 
 _LONGEST: Final = 8 << 20
 """Bytes of a line, or of an answer in one piece, that are kept until it ends. What is longer reports nothing."""

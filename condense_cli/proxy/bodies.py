@@ -19,7 +19,7 @@ from ..core import json_text
 from ..errors import UnreadableError
 from ..live.requests import CACHE_MARK, as_bytes, decoded, marked_parts
 from ..money.economics import Accounting
-from ..storage.compressed import ZSTD, packed, reading, suffix_of
+from ..storage.files import ZSTD, packed, reading, suffix_of
 from .apis import Api
 
 LARGEST: Final = 64 << 20

@@ -15,9 +15,8 @@ from ..core.transcript import Message, Transcript, cut_before
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..lossless.decode import decode
 from ..passes.selection import protect
-from .needs import TextReader
-from .recall import Questions
-from .witnesses.measures import Witnesses
+from .recall import Questions, TextReader
+from .witnesses import Witnesses
 
 SMALLEST: Final = 8_000
 """Transcripts of fewer tokens are left out: nobody condenses them, and few questions make a noisy share."""

@@ -1,22 +1,57 @@
-"""Measuring ways to condense on a transcript: every way at every cut, to every share of the tokens before it."""
+"""Measure ways to condense on a transcript: every way at every cut, to every share of the tokens before it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import accumulate
+from statistics import fmean, median, quantiles
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
-from ..core.transcript import Message, Transcript
+from ..core.transcript import Message, Transcript, cut_before
 from ..errors import CondenseError, StoppedError
+from ..lossless.decode import decode
 from .cases import SMALLEST, Case, LeftOut, Way, cases_of
 from .recall import Recall
-from .rounds import after_rounds
-from .witnesses.condensed import Condensed
-from .witnesses.measures import Shares
+from .witnesses import Condensed, Shares
+
+ROUNDS: Final = 5
+
+
+def after_rounds(case: Case, condense: Callable[[Case], Sequence[Message]], budget: float | None) -> list[Message]:
+    """What is left of the part before a cut after five rounds: what is left so far is condensed with what came since.
+
+    With a `budget`, the share of the tokens before the cut that all rounds condense to, the first begins when the
+    conversation has reached it. All rounds bring the same number of messages.
+    """
+    messages = case.before.messages
+    start = _reached(case, budget) if budget else 0
+    kept: Sequence[Message] = messages[:start]
+    for stop in _stops(messages, start):
+        before = replace(case.before, messages=decode((*kept, *messages[start:stop])).messages)
+        kept = condense(Case(before, case.questions, case.count, case.at, whole=case.tokens))
+        start = stop
+    return list(kept)
+
+
+def _reached(case: Case, budget: float) -> int:
+    """How many messages there are when a share of the tokens is reached."""
+    messages = case.before.messages
+    sizes = accumulate(map(case.count.message, messages))
+    return cut_before(messages, sum(size <= budget * case.tokens for size in sizes))
+
+
+def _stops(messages: Sequence[Message], start: int) -> list[int]:
+    """Where rounds end, each behind some messages that are new."""
+    rest = len(messages) - start
+    stops = (cut_before(messages, start + rest * number // ROUNDS) for number in range(1, ROUNDS + 1))
+    return sorted({stop for stop in stops if stop > start})
+
 
 BUDGETS: Final = (0.7, 0.5, 0.3)
 CUTS: Final = (0.5, 0.75)
@@ -184,3 +219,80 @@ def _rules(case: Case, run: _Run) -> float | None:
     except CondenseError:
         return None
     return case.witnesses(Condensed(kept, case.questions), ("rules",))["rules"]
+
+
+_RULE: Final = 0.8
+"""The share of cuts that makes a rule, where there are at least so many:"""
+_FEWEST: Final = 10
+
+
+class KeptShare(Struct, frozen=True):
+    """Percent of what was asked at so many cuts of transcripts: the median, and where eight of ten cuts are.
+
+    `facts` and `edits` are means over the cuts where any were asked; None where there are none.
+    """
+
+    percent: float
+    low: float
+    high: float
+    cuts: int
+    facts: float | None
+    edits: float | None
+
+
+def kept_by(way: str, found: Iterable[Evaluated]) -> KeptShare | None:
+    """What a way kept of the transcripts that were measured; None where nothing was asked of it."""
+    recalls = [
+        point.recall
+        for one in found
+        for cut in one.cuts
+        for point in cut.points
+        if point.way == way and point.recall is not None
+    ]
+    shares = [share for recall in recalls if (share := _share(recall)) is not None]
+    if not shares:
+        return None
+    low, high = _middle(shares)
+    return KeptShare(
+        _percent(median(shares)),
+        _percent(low),
+        _percent(high),
+        len(shares),
+        _mean([recall.facts.share for recall in recalls]),
+        _mean([recall.edits.share for recall in recalls]),
+    )
+
+
+def beats(way: str, other: str, found: Iterable[Evaluated]) -> bool:
+    """Whether a way as a rule keeps no less than another one where it leaves no more, and sometimes more."""
+    pairs = []
+    for cut in (cut for one in found for cut in one.cuts):
+        points = {point.way: point for point in cut.points if point.recall is not None}
+        mine, theirs = points.get(way), points.get(other)
+        if mine and theirs and mine.tokens <= theirs.tokens and mine.recall and theirs.recall:
+            pairs.append((_share(mine.recall) or 0, _share(theirs.recall) or 0))
+    as_much = sum(one >= another for one, another in pairs)
+    more = any(one > another for one, another in pairs)
+    return more and len(pairs) >= _FEWEST and as_much >= _RULE * len(pairs)
+
+
+def _share(recall: Recall) -> float | None:
+    asked = recall.facts.asked + recall.edits.asked
+    return (recall.facts.standing + recall.edits.standing) / asked if asked else None
+
+
+def _middle(shares: Sequence[float]) -> tuple[float, float]:
+    """The range that holds eight of ten; of few, all of them."""
+    if len(shares) < 10:
+        return min(shares), max(shares)
+    tenths = quantiles(shares, n=10, method="inclusive")
+    return tenths[0], tenths[-1]
+
+
+def _mean(shares: Iterable[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return _percent(fmean(known)) if known else None
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 1)

@@ -16,7 +16,7 @@ from ..core.transcript import Message
 from ..extractive.survey import Survey
 from ..extractive.weights import OVERSTATED
 from ..lossless.decode import decode
-from .kept import KeptShare
+from .evaluation import KeptShare
 
 _EIGHT_OF_TEN: Final = 1.2816
 """Standard deviations on each side of the mean that hold eight of ten of a normal distribution."""

@@ -23,10 +23,8 @@ from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
 from ..toolcalls.outcomes import Results, calls_with_results
 from .cases import Case, Way
-from .needs import texts_in
-from .recall import Questions, Recall
-from .touched import Deed
-from .witnesses.condensed import Condensed
+from .recall import Deed, Questions, Recall, texts_in
+from .witnesses import Condensed
 
 CLIENT = ""
 """The way of the client itself."""

@@ -1,7 +1,8 @@
-"""The recap of a transcript, or of what its last compaction lost, in the model's own tokens."""
+"""Recap a transcript, or what its last compaction lost, in the model's own tokens."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -9,12 +10,57 @@ from msgspec import Struct
 from ..core.arguments import COUNT, COUNTER, a_transcript, with_arguments
 from ..core.factor import Factor, factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName
-from ..core.transcript import Transcript
+from ..core.transcript import Message, Transcript
 from ..errors import CondenseError, UsageError
-from .history import lost as lost_of
-from .history import whole
+from ..formats.compacted import CompactionKind, compactions, stretches
+from ..lossless.decode import decode
 from .recap import LEAST, Recap
 from .recap import recap as _recap
+
+_MOST: Final = 8
+"""Compactions that are gone behind. Each takes one more reading of the file; what was before is in their summaries."""
+
+
+class Lost(Struct, frozen=True):
+    """What stood before the last compaction, and what the model was given since: what was left of that, and new."""
+
+    before: Sequence[Message]
+    since: Sequence[Message]
+
+
+def whole(transcript: Transcript) -> Sequence[Message]:
+    """All that was said in a file, in order, without the summaries of its client, references resolved."""
+    found = compactions(transcript.source, transcript.format) or []
+    messages: list[Message] = []
+    for number, stretch in enumerate(stretches(transcript, found[-_MOST:])):
+        if number == 0:
+            messages += stretch.before.messages if stretch.before else stretch.after
+        messages += stretch.later
+    return decode(messages or transcript.messages).messages
+
+
+def lost_of(transcript: Transcript) -> Lost | None:
+    """The two sides of the last compaction that left less; None where the file records none that can be looked into."""
+    found = [
+        one for one in compactions(transcript.source, transcript.format) or [] if one.kind is not CompactionKind.CLEARED
+    ]
+    for stretch in stretches(transcript, found[-1:]):
+        if stretch.before is not None and not stretch.is_undone:
+            return Lost(decode(stretch.before.messages).messages, decode([*stretch.after, *stretch.later]).messages)
+    return None
+
+
+def ends_in_compaction(transcript: Transcript) -> bool:
+    """Whether the newest a file holds is a compaction, with nothing said since."""
+    found = compactions(transcript.source, transcript.format) or []
+    return any(
+        one.compacted.kind is not CompactionKind.CLEARED
+        and one.before is not None
+        and not one.is_undone
+        and not one.later
+        for one in stretches(transcript, found[-1:])
+    )
+
 
 TOKENS: Final = 4_000
 """What a recap may have where nobody says how much."""

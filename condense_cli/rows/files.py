@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from ..report.text.shares import percent
+from ..report.text.labels import percent
 from .tally import Tally
 
 

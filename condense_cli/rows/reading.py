@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM, is_json
-from ..storage.compressed import ZSTD, is_compressed, reading
-from ..storage.files import LARGEST_STREAM, STDIO, input_errors
+from ..storage.files import LARGEST_STREAM, STDIO, ZSTD, input_errors, is_compressed, reading
 from ..storage.opencode_database import is_in_database
 from .archives import MAGIC, lines_of, samples_of
 

@@ -8,8 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
-from ..storage.compressed import writing
-from ..storage.files import STDIO, written_whole
+from ..storage.files import STDIO, writing, written_whole
 from ..storage.processes import in_order
 from .arrays import ArrayRows, is_array
 from .parquet import ParquetRows, check_no_parquet, check_output

@@ -20,8 +20,8 @@ from ..formats.engine.session_ids import claude_folder
 from ..providers.window import window_of
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.run.facts import SHAPE
-from ..report.text.shares import percent
-from ..storage.origins import origin_of
+from ..report.text.labels import percent
+from ..storage.new_session import origin_of
 from .cache import FactsCache
 from .choices import Order
 from .finding import Finding, SessionFile

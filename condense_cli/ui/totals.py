@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..report.costs.text import cost_figures
+from ..report.costs.facts import cost_figures
 from ..report.inspection.facts import Inspection
-from ..report.text.shares import percent
+from ..report.text.labels import percent
 from .choice import UserChoice
 from .opened import ShownTotals
 

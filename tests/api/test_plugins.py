@@ -21,7 +21,7 @@ from condense_cli.errors import ExitStatus, UnknownFormatError
 from condense_cli.formats import parse
 from condense_cli.llm.access import AccessChoice
 from condense_cli.llm.calls import Caller
-from condense_cli.llm.reasons import Cause
+from condense_cli.llm.client import Cause
 from condense_cli.llm.summarizer import Summaries
 from condense_cli.passes.summaries import Refused, Task, TextTask, Written
 from condense_cli.plugins import Installed

@@ -12,7 +12,7 @@ from condense_cli.cli import options
 from condense_cli.cli.options import FORMAT_NAMES
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.formats import FORMATS
-from condense_cli.formats.convert.converting import TARGETS
+from condense_cli.formats.convert import TARGETS
 
 COMPLETE = """
 import sys

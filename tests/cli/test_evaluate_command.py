@@ -16,10 +16,9 @@ from looked_up import work
 from condense_cli.cli.evaluating.options import AGAINST, RECALLS, WITNESSES
 from condense_cli.errors import ExitStatus
 from condense_cli.measuring.evaluating import KNOWN_WAYS
-from condense_cli.quality import recall
+from condense_cli.quality import recall, witnesses
 from condense_cli.quality.cases import SMALLEST
 from condense_cli.quality.evaluation import BUDGETS, CUTS
-from condense_cli.quality.witnesses import measures
 
 SMALL = ("--min-tokens", "0", "--cuts", "0.5", "-j", "1")
 QUICK = (*SMALL, "-p", "speed", "--against", "head")
@@ -39,7 +38,7 @@ def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> N
     text = re.sub(r"\s+", " ", condense("evaluate", "--help").text)
     assert tuple(KNOWN_WAYS) == AGAINST
     assert ", ".join(AGAINST) in text
-    assert (recall.RECALLS, measures.WITNESSES) == (RECALLS, WITNESSES)
+    assert (recall.RECALLS, witnesses.WITNESSES) == (RECALLS, WITNESSES)
     assert ", ".join((*RECALLS, *WITNESSES)) in text
     assert f"[default: {','.join(map(str, BUDGETS))}; none with --profile or --prompt]" in text
     assert f"[default: {','.join(map(str, CUTS))}]" in text

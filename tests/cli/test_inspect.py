@@ -33,8 +33,16 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
 from condense_cli.formats import parse
 from condense_cli.report.costs.usage import RECORDED, in_use
-from condense_cli.report.inspection.facts import CONTENT_TYPES, Inspection, inspect
-from condense_cli.report.inspection.parts import CONTENT, DIFFERENCE, ESTIMATES, MARKUP, OVERHEAD
+from condense_cli.report.inspection.facts import (
+    CONTENT,
+    CONTENT_TYPES,
+    DIFFERENCE,
+    ESTIMATES,
+    MARKUP,
+    OVERHEAD,
+    Inspection,
+    inspect,
+)
 
 ENCODING = Encoding("o200k_base", exact=True)
 FILES = real.some(real.readable_files())

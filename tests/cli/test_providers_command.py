@@ -19,8 +19,7 @@ from condense_cli.config.models import TruncationConfig
 from condense_cli.errors import ExitStatus
 from condense_cli.providers.base import Capabilities, Provider
 from condense_cli.providers.registry import BUILT_IN, Registry
-from condense_cli.report.lists.provider_options import options_of
-from condense_cli.report.lists.providers import comparison, description, facts_of, measured
+from condense_cli.report.lists.providers import comparison, description, facts_of, measured, options_of
 
 BENCHMARKS = PROJECT / "benchmarks"
 IDS = [provider.id for provider in BUILT_IN]

@@ -9,7 +9,7 @@ import pytest
 from condense_cli.config.files import KnownProfile, UserConfiguration
 from condense_cli.config.profiles import BUILT_IN, OFFLINE, Access, Profile
 from condense_cli.llm.access import AccessChoice, Permission, choose, open_access
-from condense_cli.llm.reasons import Cause, Failure
+from condense_cli.llm.client import Cause, Failure
 
 NOTHING = Permission()
 ALLOWED = Permission(allow_calls=True)

@@ -18,7 +18,7 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.config.profiles import BUILT_IN, DEFAULT, OFFLINE, Access, PriceOverride, Profile, threshold_of
 from condense_cli.errors import ConfigurationError
 from condense_cli.llm.access import AccessChoice, Permission, choose, open_access
-from condense_cli.llm.reasons import Cause, Failure
+from condense_cli.llm.client import Cause, Failure
 from condense_cli.money.prices import context_window, price_of
 
 EVERYTHING = """

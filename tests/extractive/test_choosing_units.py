@@ -15,14 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive.candidates import UNSIGNED, Candidates, Opening, Stretch
-from condense_cli.extractive.choice import REST, SHARE, Choice
-from condense_cli.extractive.coverage import AGAIN, Coverage
-from condense_cli.extractive.fitting import fit
-from condense_cli.extractive.known_lines import sharing_lines
+from condense_cli.extractive.choice import (
+    AGAIN,
+    REST,
+    SHARE,
+    UNSIGNED,
+    Candidates,
+    Choice,
+    Coverage,
+    Opening,
+    Stretch,
+    fit,
+)
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import Priced
-from condense_cli.extractive.survey import Survey
+from condense_cli.extractive.survey import Survey, sharing_lines
 
 MARKER = 9
 OPENING = 4

@@ -25,10 +25,9 @@ from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.extractive.editable import FEATURES
-from condense_cli.extractive.neighbours import highest, means
+from condense_cli.extractive.likelihood import highest, means
 from condense_cli.extractive.survey import Survey
-from condense_cli.extractive.versions import Shown
+from condense_cli.extractive.versions import FEATURES, Shown
 
 NUMBERS = st.lists(st.integers(-9, 9), max_size=40)
 REACH = st.integers(0, 14)

@@ -14,11 +14,10 @@ from strategies import TEXTS
 
 from condense_cli.core.markers import ELLIPSIS, Gap, gaps_in, parse_gap, short_hash
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive import editable, mentions
+from condense_cli.extractive import likelihood, versions
 from condense_cli.extractive.likelihood import MODEL, likelihoods
 from condense_cli.extractive.parts import Key
-from condense_cli.extractive.shared_budget import SharedBudget, shorten_to_budget, summarize
-from condense_cli.extractive.shorten import Priced, shorten_each
+from condense_cli.extractive.shorten import Priced, SharedBudget, shorten_each, shorten_to_budget, summarize
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES, OVERSTATED
@@ -291,8 +290,8 @@ def test_sums_of_floats_are_those_of_exact_numbers() -> None:
 
 # A weight for each feature, in its order: `benchmarks/train_extraction.py` writes them.
 def test_the_weights_are_those_of_the_features() -> None:
-    assert tuple(FACTS) == mentions.FEATURES
-    assert tuple(LINES) == editable.FEATURES
+    assert tuple(FACTS) == likelihood.FEATURES
+    assert tuple(LINES) == versions.FEATURES
     survey = Survey(anthropic(user("Look."), *read_turn("t0", "a.py", "retry_limit = 17\nretry()")).messages, COUNT)
     assert {len(row) for row in survey.fact_features()} == {len(FACTS)}
     assert {len(row) for row in survey.line_features()} == {len(LINES)}

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive import editable
-from condense_cli.extractive.kinds import DEFINITION, ERROR, Kind, kinds_of
-from condense_cli.extractive.known_lines import known_to, sharing_lines
-from condense_cli.extractive.pasted import Without, own_units
-from condense_cli.extractive.survey import Survey
+from condense_cli.extractive import versions
+from condense_cli.extractive.answers import Without, own_units
+from condense_cli.extractive.survey import Survey, known_to, sharing_lines
+from condense_cli.extractive.versions import DEFINITION, ERROR, Kind, kinds_of
 
 WORDS = ("error", "Error:", "E  ", "e  x", "FAILED", "not found", "def f", "class Fail", "plain", "erſt", "aſsert", "")
 LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=6)
@@ -57,6 +56,6 @@ def test_whoever_shares_lines_already_goes_on_sharing_them() -> None:
 
 
 def test_each_part_of_a_line_s_features_has_its_weights() -> None:
-    assert len(editable.FEATURES) == editable.OF_TEXT + editable.OF_SHAPE + editable.OF_SURROUNDINGS
-    assert editable.FEATURES[editable.OF_TEXT] == "length"
-    assert editable.FEATURES[editable.OF_TEXT + editable.OF_SHAPE] == "likeliest fact"
+    assert len(versions.FEATURES) == versions.OF_TEXT + versions.OF_SHAPE + versions.OF_SURROUNDINGS
+    assert versions.FEATURES[versions.OF_TEXT] == "length"
+    assert versions.FEATURES[versions.OF_TEXT + versions.OF_SHAPE] == "likeliest fact"

@@ -10,9 +10,8 @@ from build import anthropic, assistant, call, read_turn, result, text, thinking,
 
 from condense_cli.core.tokens import Counter
 from condense_cli.extractive.parts import parts_of
-from condense_cli.extractive.reasons.file_work import FileWork
-from condense_cli.extractive.reasons.finding import Reasons
-from condense_cli.extractive.reasons.reason import LineReason, Reason
+from condense_cli.extractive.reason import LineReason, Reason
+from condense_cli.extractive.reasons import FileWork, Reasons
 from condense_cli.extractive.units import render, split
 
 COUNT = Counter()

@@ -19,14 +19,14 @@ from condense_cli.core.markers import gaps_in
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block
 from condense_cli.core.values import BlockKind
-from condense_cli.extractive.reasons import finding
-from condense_cli.extractive.reasons.reason import LineReason, Reason
+from condense_cli.extractive import reasons as finding
+from condense_cli.extractive.reason import LineReason, Reason
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.passes.receipts import Receipt
 from condense_cli.report.difference.facts import What, of_run
-from condense_cli.report.text.reasons import lines_text, receipt_text
+from condense_cli.report.text.labels import lines_text, receipt_text
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 COUNT = Counter()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from condense_cli.core.markers import ELLIPSIS
-from condense_cli.extractive.reasons.remaining import lines_of, unit_lines, which_remain
+from condense_cli.extractive.reasons import lines_of, unit_lines, which_remain
 from condense_cli.extractive.units import LONG_LINE, render, split
 
 LINES = st.one_of(st.sampled_from(["}", "", "x = 1", f"{ELLIPSIS}", "a, " * LONG_LINE, "     1→one", "     2→"]), TEXTS)

@@ -10,8 +10,8 @@ from rapidfuzz import fuzz
 
 from condense_cli import api
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive import restated
-from condense_cli.extractive.restated import likeness, restated_units
+from condense_cli.extractive import parts
+from condense_cli.extractive.parts import likeness, restated_units
 from condense_cli.extractive.survey import Survey
 
 SAID = (
@@ -33,16 +33,16 @@ def test_two_lines_are_as_alike_as_rapidfuzz_says() -> None:
             place = numbers.randint(0, len(other))
             other[place : place + numbers.randint(0, 1)] = numbers.choices(letters, k=numbers.randint(0, 1))
         changed = "".join(other) or "-"
-        is_alike = fuzz.ratio(line, changed, score_cutoff=restated._ALIKE) > 0
-        assert (likeness(line, changed) >= restated._ALIKE) is is_alike
+        is_alike = fuzz.ratio(line, changed, score_cutoff=parts._ALIKE) > 0
+        assert (likeness(line, changed) >= parts._ALIKE) is is_alike
         decided[is_alike] += 1
     assert min(decided.values()) > 500
 
 
 @pytest.mark.parametrize("most", [0, 10**6])
 def test_both_ways_find_what_is_said_again(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(restated, "_MANY", most)
-    restated._comparing.cache_clear()
+    monkeypatch.setattr(parts, "_MANY", most)
+    parts._comparing.cache_clear()
     messages = [
         message
         for text in SAID
@@ -50,4 +50,4 @@ def test_both_ways_find_what_is_said_again(monkeypatch: pytest.MonkeyPatch, most
     ]
     survey = Survey(api.loads(json.dumps(messages)).messages, Counter())
     assert restated_units(survey.parts, survey.units) == {(1, 0, ()): [0], (5, 0, ()): [0]}
-    restated._comparing.cache_clear()
+    parts._comparing.cache_clear()

@@ -9,8 +9,7 @@ from strategies import TEXTS
 
 from condense_cli.core.markers import ELLIPSIS, gaps_in
 from condense_cli.extractive.instructions import Sense, is_settled, sense_of, weight_of
-from condense_cli.extractive.sentences import sentences
-from condense_cli.extractive.units import render, split
+from condense_cli.extractive.units import render, sentences, split
 
 PROSE = st.lists(
     st.sampled_from(["Never fly.", "Why? ", " He met Dr. No.", "\n", "```\n", "a. b", "好的。", "… ", "x" * 500, "  "]),

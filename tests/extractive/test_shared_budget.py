@@ -14,8 +14,15 @@ from condense_cli.core.values import Text
 from condense_cli.extractive import shorten
 from condense_cli.extractive.choice import Choice
 from condense_cli.extractive.parts import Key
-from condense_cli.extractive.shared_budget import SharedBudget, shorten_to_budget, summaries, summarize
-from condense_cli.extractive.shorten import Priced, further_tokens, marker_tokens
+from condense_cli.extractive.shorten import (
+    Priced,
+    SharedBudget,
+    further_tokens,
+    marker_tokens,
+    shorten_to_budget,
+    summaries,
+    summarize,
+)
 from condense_cli.extractive.summary import Sections
 from condense_cli.extractive.survey import Survey
 
@@ -151,7 +158,7 @@ def test_a_text_of_which_the_same_stays_is_not_written_again(monkeypatch: pytest
         written.append(key)
         return real(survey, key, kept, **options)
 
-    monkeypatch.setattr("condense_cli.extractive.shared_budget.text_with", writing)
+    monkeypatch.setattr("condense_cli.extractive.shorten.text_with", writing)
     shared = SharedBudget(Priced(survey), results(survey))
     for budget in (200, 100, 200):
         shared.within(budget)

@@ -21,7 +21,7 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
-from condense_cli.formats.convert.converting import TARGETS
+from condense_cli.formats.convert import TARGETS
 
 SUPPRESS = {"operation": "suppress"}
 

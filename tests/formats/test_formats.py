@@ -29,7 +29,7 @@ from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatErro
 from condense_cli.extractive.parts import parts_of
 from condense_cli.formats import FORMATS, parse, serialize
 from condense_cli.formats.engine import client_text
-from condense_cli.llm.flatten import flattened
+from condense_cli.llm.prompts import flattened
 from condense_cli.report.inspection.facts import content_type
 
 

@@ -17,7 +17,7 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse
-from condense_cli.formats.convert.converting import TARGETS
+from condense_cli.formats.convert import TARGETS
 from condense_cli.report.lists.validation import check
 from condense_cli.rules.validity import validate
 

@@ -10,8 +10,7 @@ from pictures import picture
 
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter, encoding_for
-from condense_cli.report.inspection.facts import inspect
-from condense_cli.report.inspection.repeats import find_repeats
+from condense_cli.report.inspection.facts import find_repeats, inspect
 
 SENTENCE = "this line is long enough to be a repeat"
 

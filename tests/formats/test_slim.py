@@ -22,7 +22,7 @@ from condense_cli.formats import format_named, parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.report.inspection.lookup import HitKind, find
-from condense_cli.report.run.slimming import slim_of
+from condense_cli.report.run.facts import slim_of
 
 NOTHING = configuration()
 LOSSLESS = configuration(lossless_prelude={"enabled": True})

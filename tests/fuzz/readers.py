@@ -24,9 +24,8 @@ with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli.errors import CondenseError
     from condense_cli.formats import format_named, parse, serialize
     from condense_cli.lossless.decode import decode
-    from condense_cli.lossless.encode import encode
-    from condense_cli.lossless.finders import Finders
-    from condense_cli.lossless.proof import with_blocks
+    from condense_cli.lossless.encode import encode, with_blocks
+    from condense_cli.lossless.pieces import Finders
     from condense_cli.toolcalls.tools import arguments_of
 
 PROJECT = Path(__file__).resolve().parent.parent.parent

@@ -22,8 +22,7 @@ from condense_cli import api
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.quality.evaluation import Cut, Evaluated, Point
-from condense_cli.quality.needs import texts_in
-from condense_cli.quality.recall import Recall, Score
+from condense_cli.quality.recall import Recall, Score, texts_in
 
 TWO_PARTS = [{"type": "text", "text": "first part"}, {"type": "text", "text": "second part"}]
 

@@ -66,9 +66,9 @@ AT_THE_EDGE = {
     "llm/accounts.py": {"pathlib", "sqlite3"},
     "llm/cache.py": {"os", "pathlib", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
-    "llm/redaction.py": {"pathlib"},
+    "llm/access.py": {"pathlib"},
     "core/selectors.py": {"time"},
-    "quality/paired.py": {"random"},  # With a seed: a function of its arguments.
+    "quality/differences.py": {"random"},  # With a seed: a function of its arguments.
     "report/page/document.py": {"pathlib"},
     "report/lists/providers.py": {"pathlib"},
     "core/tiktoken_counter.py": {"os", "pathlib", "tempfile"},

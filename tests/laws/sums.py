@@ -13,7 +13,7 @@ from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import REFER
 from condense_cli.report.inspection.savings import references_after
-from condense_cli.report.run.contents import savings_of
+from condense_cli.report.run.facts import savings_of
 
 
 def references_are_those_of_restore(result: Condensation, data: bytes, count: Counter) -> None:

@@ -15,16 +15,15 @@ from condense_cli.core import json_text
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import LazyText
+from condense_cli.extractive import reasons as finding
 from condense_cli.extractive import shorten
 from condense_cli.extractive import survey as survey_module
-from condense_cli.extractive.parts import Key
-from condense_cli.extractive.reasons import finding
-from condense_cli.extractive.reasons.reason import Reason
-from condense_cli.extractive.restated import restated_units
+from condense_cli.extractive.parts import Key, restated_units
+from condense_cli.extractive.reason import Reason
 from condense_cli.extractive.survey import Survey
-from condense_cli.lossless import states
+from condense_cli.lossless import references
 from condense_cli.lossless.encode import encode
-from condense_cli.lossless.finders import Finders
+from condense_cli.lossless.pieces import Finders
 from condense_cli.passes.modes.chosen import _with_halves
 
 TIMES = 2.6
@@ -43,7 +42,7 @@ class Work:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls = self.characters = 0
         for holder, name in (
-            (LazyText, "__str__"), (LazyText, "__contains__"), (states, "elements"), (states, "by_tag"),
+            (LazyText, "__str__"), (LazyText, "__contains__"), (references, "elements"), (references, "by_tag"),
             (json_text, "replace_values"),
         ):  # fmt: skip
             monkeypatch.setattr(holder, name, self._counted(getattr(holder, name)))

@@ -73,13 +73,13 @@ def test_what_the_input_broke_already_is_no_reason() -> None:
 
 
 def test_a_conversion_that_the_api_would_refuse_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    from condense_cli.formats.convert import converting
+    from condense_cli.formats import convert
 
-    good = converting.convert(anthropic(*conversation()), "anthropic")
+    good = convert.convert(anthropic(*conversation()), "anthropic")
     (before, after) = (b'"tool_use_id":"toolu_0"', b'"tool_use_id":"toolu_x"')
     assert before in good.data
     wrong = replace(good, data=good.data.replace(before, after))
-    monkeypatch.setattr(converting, "convert", lambda *_: wrong)
+    monkeypatch.setattr(convert, "convert", lambda *_: wrong)
     with pytest.raises(BrokenOutputError, match="would be refused") as caught:
         api.convert(anthropic(*conversation()), "anthropic")
     assert caught.value.hint == proven.REPORT

@@ -20,7 +20,7 @@ from condense_cli.lossless.decode import decode
 from condense_cli.measuring.evaluating import KNOWN_WAYS
 from condense_cli.quality.cases import Case, cases_of
 from condense_cli.quality.recall import Questions, Recall
-from condense_cli.quality.witnesses.measures import WITNESSES, measure
+from condense_cli.quality.witnesses import WITNESSES, measure
 
 CONTENTS = st.sampled_from([0.3, 0.5, 0.75])
 

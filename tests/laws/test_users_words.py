@@ -33,7 +33,7 @@ from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.extractive.pasted import own_units, pasted_units
+from condense_cli.extractive.answers import own_units, pasted_units
 from condense_cli.extractive.units import render, split
 from condense_cli.formats import parse
 from condense_cli.ledger.collect import collect

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import HOSTILE
 
-from condense_cli.ledger.shell import Effect, file_effects
+from condense_cli.ledger.collect import Effect, file_effects
 
 
 @pytest.mark.parametrize(

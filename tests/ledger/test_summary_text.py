@@ -11,8 +11,7 @@ from condense_cli import api
 from condense_cli.core.markers import SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
-from condense_cli.extractive.shared_budget import summarize
-from condense_cli.extractive.shorten import stretches_of
+from condense_cli.extractive.shorten import stretches_of, summarize
 from condense_cli.extractive.summary import Sections
 from condense_cli.extractive.survey import Survey
 from condense_cli.formats.engine.client_text import NO_REQUEST

@@ -13,12 +13,9 @@ from model_server import INPUT, OUTPUT
 from condense_cli.ledger.checklist import of_text
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import CallOutcome, Fulfilment
-from condense_cli.llm.checking import again
-from condense_cli.llm.client import Answer, ModelRequest, max_output
-from condense_cli.llm.parts import worst_input
-from condense_cli.llm.prompts import PromptTask, Subject, request_for
-from condense_cli.llm.reasons import Cause
-from condense_cli.llm.summaries import summarize
+from condense_cli.llm.client import Answer, Cause, ModelRequest, max_output
+from condense_cli.llm.prompts import PromptTask, Subject, request_for, worst_input
+from condense_cli.llm.summaries import again, summarize
 from condense_cli.money.economics import CallUsage
 
 NAMES = tuple(f"name_{number}" for number in range(10))

@@ -9,12 +9,10 @@ from fake_client import EACH, caller, profile, reasons, request, run, words
 
 from condense_cli.core.tokens import Counter
 from condense_cli.llm.access import AccessChoice
-from condense_cli.llm.budget import Budget, Worst
-from condense_cli.llm.client import Answer, ModelRequest
-from condense_cli.llm.planning import planned
+from condense_cli.llm.budget import Budget, Spent, Worst
+from condense_cli.llm.client import Answer, Cause, ModelRequest
 from condense_cli.llm.prompts import PromptTask, Subject, request_for
-from condense_cli.llm.reasons import Cause
-from condense_cli.llm.spending import Spent
+from condense_cli.llm.summaries import planned
 from condense_cli.llm.summarizer import Summaries
 from condense_cli.money.economics import CallUsage
 

@@ -10,12 +10,10 @@ from fake_client import caller, failing, reasons, request, run
 from model_server import INPUT, OUTPUT
 
 from condense_cli.config.profiles import Access
-from condense_cli.llm.budget import Budget
+from condense_cli.llm.budget import Budget, Spent
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import fulfil
-from condense_cli.llm.client import ModelClient
-from condense_cli.llm.reasons import Cause
-from condense_cli.llm.spending import Spent
+from condense_cli.llm.client import Cause, ModelClient
 from condense_cli.money.economics import CallUsage
 
 

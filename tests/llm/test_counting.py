@@ -24,10 +24,9 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
 from condense_cli.llm import counting
-from condense_cli.llm.client import Answer, CallError, ModelRequest
+from condense_cli.llm.access import Redactor
+from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest
 from condense_cli.llm.counting import counted_factor
-from condense_cli.llm.reasons import Cause
-from condense_cli.llm.redaction import Redactor
 from condense_cli.rules.validity import validate
 
 SESSION = library.loads(session())

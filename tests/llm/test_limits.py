@@ -129,7 +129,7 @@ def test_secrets_are_masked_where_the_users_own_file_says_so(
         def hides(self, text: str) -> bool:
             return False
 
-    monkeypatch.setattr("condense_cli.llm.redaction.Redactor", Masking)
+    monkeypatch.setattr("condense_cli.llm.access.Redactor", Masking)
     called(desk, more="redact: true")
     called(desk, CONDENSE_REDACT="true")
     called(desk)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from condense_cli.errors import CondenseError
+from condense_cli.llm.access import Redactor
 from condense_cli.llm.client import ModelRequest
-from condense_cli.llm.redaction import Redactor
 
 FOUND = ("sk-first-key", "tok4", "tok", "inner-key", "https://inner-key@host")
 

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from condense_cli.config.profiles import BUILT_IN
 from condense_cli.llm import cache as cache_module
 from condense_cli.llm.cache import Cache, Stored, cache_path, key_of
-from condense_cli.llm.client import ModelRequest
-from condense_cli.llm.reasons import Cause
+from condense_cli.llm.client import Cause, ModelRequest
 
 MINI = BUILT_IN["gpt-4o-mini"]
 REQUEST = ModelRequest("Shorten it.", "a text", 100)

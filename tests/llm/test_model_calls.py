@@ -19,11 +19,10 @@ from model_server import INPUT, OUTPUT, Play, model_server
 
 from condense_cli.config.profiles import Access
 from condense_cli.llm import calls
+from condense_cli.llm.budget import Spent
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Fulfilment, Progress, fulfil
-from condense_cli.llm.client import Answer, CallError, ModelClient, ModelRequest
-from condense_cli.llm.reasons import Cause, ReasonNames, failure
-from condense_cli.llm.spending import Spent
+from condense_cli.llm.client import Answer, CallError, Cause, ModelClient, ModelRequest, ReasonNames, failure
 from condense_cli.money.economics import CallUsage
 
 

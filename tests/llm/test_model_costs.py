@@ -8,7 +8,7 @@ import pytest
 from fake_client import WHEN
 
 from condense_cli.config.profiles import BUILT_IN, PriceOverride, Profile
-from condense_cli.llm.spending import Spent, price_for, spent_on
+from condense_cli.llm.budget import Spent, price_for, spent_on
 from condense_cli.money.economics import CallUsage
 
 SONNET = Profile(api="anthropic", model="claude-sonnet-4-5")

@@ -15,13 +15,25 @@ from hypothesis import strategies as st
 from condense_cli import formats
 from condense_cli.config.profiles import Access, PriceOverride, Profile
 from condense_cli.core.tokens import count_text
+from condense_cli.llm.budget import Spent
 from condense_cli.llm.calls import Caller, Fulfilment
-from condense_cli.llm.client import Answer, CallError, ModelRequest, max_output
-from condense_cli.llm.flatten import flattened
-from condense_cli.llm.parts import FOREIGN, HEADING, PART_LIMIT, TooLargeError, divide, requests_for, worst_input
-from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, fence, request_for, words_of
-from condense_cli.llm.reasons import Cause, failure
-from condense_cli.llm.spending import Spent
+from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest, failure, max_output
+from condense_cli.llm.prompts import (
+    FOREIGN,
+    HEADING,
+    PART_LIMIT,
+    SECTIONS,
+    PromptTask,
+    Subject,
+    TooLargeError,
+    divide,
+    fence,
+    flattened,
+    request_for,
+    requests_for,
+    words_of,
+    worst_input,
+)
 from condense_cli.llm.summaries import plan, summarize
 from condense_cli.money.economics import CallUsage
 

@@ -10,9 +10,8 @@ from model_server import Exchange, Play, model_server
 from test_model_clients import APIS, REQUEST, Api, access, ask
 
 from condense_cli.llm.calls import Caller, fulfil
-from condense_cli.llm.client import Answer, CallError, ModelRequest
+from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest
 from condense_cli.llm.connecting import connect
-from condense_cli.llm.reasons import Cause
 
 
 def redirect(code: int, location: str) -> Play:

@@ -12,10 +12,10 @@ import pytest
 
 from condense_cli.config.profiles import BUILT_IN, Access
 from condense_cli.errors import CondenseError
+from condense_cli.llm.access import Redactor
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Caller, fulfil
 from condense_cli.llm.client import Answer, ModelRequest
-from condense_cli.llm.redaction import Redactor
 
 _CHOICE = random.Random(7)
 ALPHABET = string.ascii_letters + string.digits

@@ -13,7 +13,7 @@ from kind_cases import attached
 from condense_cli import api
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
-from condense_cli.lossless.addresses import Addresses, TextPlace
+from condense_cli.lossless.references import Addresses, TextPlace
 from condense_cli.passes.condensation import Condensation
 
 RULES = "\n".join(f"Rule {number}: never use tool {number * 37} on a Monday." for number in range(30))

@@ -62,7 +62,7 @@ def test_what_is_written_can_be_read(keep: Any, monkeypatch: pytest.MonkeyPatch)
     messages = anthropic(user("Look."), *turns).messages
     everything = written(messages, keep=keep)
     monkeypatch.setattr(decoding, "_LEAST", 0)
-    monkeypatch.setattr("condense_cli.lossless.proof.WRITTEN_TIMES", 2)
+    monkeypatch.setattr("condense_cli.lossless.encode.WRITTEN_TIMES", 2)
     assert decode(everything, times=4).unresolved
     some = written(messages, keep=keep)
     decoded = decode(some, times=4)

@@ -11,12 +11,11 @@ from build import LONG, anthropic, assistant, call, read_turn, result, text, use
 from references import EACH, check, references, texts
 
 from condense_cli.core.transcript import Message
-from condense_cli.lossless import excerpt
+from condense_cli.lossless import lines as excerpt
 from condense_cli.lossless.decode import decode
-from condense_cli.lossless.excerpt import describe_numbering, readings
-from condense_cli.lossless.lines import read_lines
+from condense_cli.lossless.lines import describe_numbering, read_lines, readings
 from condense_cli.lossless.matching import hash_lines
-from condense_cli.lossless.states import elements
+from condense_cli.lossless.references import elements
 
 LINES = [f"def function_{n}(argument): return {n} * argument" for n in range(1, 31)]
 

@@ -19,8 +19,7 @@ from condense_cli.core.transcript import Message
 from condense_cli.core.values import BlockKind
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import Decoded, decode
-from condense_cli.lossless.encode import Keep
-from condense_cli.lossless.proof import with_blocks
+from condense_cli.lossless.encode import Keep, with_blocks
 from condense_cli.passes.condensation import Condensation
 
 pytestmark = pytest.mark.usefixtures("anywhere")

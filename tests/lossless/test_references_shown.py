@@ -22,7 +22,7 @@ from condense_cli.errors import ExitStatus
 from condense_cli.report.difference.facts import What
 from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.inspection.savings import FINDERS, find_savings
-from condense_cli.report.run import contents
+from condense_cli.report.run import facts
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 
@@ -96,8 +96,8 @@ def test_a_reference_that_is_cut_after_all_saved_nothing_losslessly() -> None:
     assert [receipt.operation for receipt in done.changes if receipt.message == 2] == ["truncate"]
     assert done.lossless_saved == 0
     saved = done.tokens_before - done.tokens_after
-    assert contents.savings_of(done, done.tokens_before - done.tokens_after) == [
-        contents.Saving("tool results", "truncate", 1, saved)
+    assert facts.savings_of(done, done.tokens_before - done.tokens_after) == [
+        facts.Saving("tool results", "truncate", 1, saved)
     ]
 
 
@@ -129,8 +129,8 @@ def test_a_block_that_is_cut_and_has_a_reference_counts_in_both_shares() -> None
     assert done.lossless_saved == put_back > count(LONG) / 2
     left_out = done.tokens_before - done.tokens_after - put_back
     assert left_out > 0
-    shares = [contents.Saving("tool parameters", how, 1, n) for how, n in (("refer", put_back), ("truncate", left_out))]
-    assert contents.savings_of(done, done.tokens_before - done.tokens_after) == sorted(
+    shares = [facts.Saving("tool parameters", how, 1, n) for how, n in (("refer", put_back), ("truncate", left_out))]
+    assert facts.savings_of(done, done.tokens_before - done.tokens_after) == sorted(
         shares, key=lambda share: -share.tokens
     )
 

@@ -14,10 +14,10 @@ from references import texts
 from condense_cli.core.markers import short_hash, with_escape
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import Text
-from condense_cli.lossless import proof
+from condense_cli.lossless import encode
 from condense_cli.lossless.decode import decode
-from condense_cli.lossless.proof import Positions, has_imitations, verified, with_blocks, with_escapes
-from condense_cli.lossless.reader import Reader
+from condense_cli.lossless.encode import Positions, has_imitations, verified, with_blocks, with_escapes
+from condense_cli.lossless.matching import Reader
 
 OTHER = LINES.replace("value", "worth")
 NEXT = f"[see the next Read of b.py #{short_hash(LINES)}]"
@@ -169,7 +169,7 @@ def test_no_more_is_written_than_may_be_read(monkeypatch: pytest.MonkeyPatch) ->
     blocks = put(given, (2, "\n".join([NEXT] * 5)))
     assert verified(given, blocks, {}, Reader()) == blocks
     monkeypatch.setattr("condense_cli.lossless.decode._LEAST", 0)
-    monkeypatch.setattr(proof, "WRITTEN_TIMES", 1)
+    monkeypatch.setattr(encode, "WRITTEN_TIMES", 1)
     assert verified(given, blocks, {}, Reader()) == {}
 
 
@@ -183,6 +183,6 @@ def test_it_ends_where_every_round_finds_something(monkeypatch: pytest.MonkeyPat
 
     given = messages(*read(NEXT), *B)
     wrong = replace(given[2], blocks=(given[2].blocks[0].with_text("z"),))
-    monkeypatch.setattr(proof, "decode", counting)
+    monkeypatch.setattr(encode, "decode", counting)
     verified(given, {}, {}, Reader())
     assert len(rounds) == 12

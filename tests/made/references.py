@@ -12,11 +12,10 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import BlockKind
 from condense_cli.lossless.decode import decode
-from condense_cli.lossless.encode import Keep, encode
-from condense_cli.lossless.finders import Finders
+from condense_cli.lossless.encode import Keep, encode, verified, with_blocks
 from condense_cli.lossless.lines import read_lines
-from condense_cli.lossless.proof import verified, with_blocks
-from condense_cli.lossless.reader import Reader
+from condense_cli.lossless.matching import Reader
+from condense_cli.lossless.pieces import Finders
 from condense_cli.lossless.references import parse_reference
 from condense_cli.toolcalls.tools import arguments_of, string_values
 

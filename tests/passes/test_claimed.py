@@ -12,7 +12,7 @@ from condense_cli import api
 from condense_cli.config.overrides import Overrides
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.extractive.shared_budget import summarize
+from condense_cli.extractive.shorten import summarize
 from condense_cli.extractive.survey import Survey
 from condense_cli.passes.condensation import Condensation
 from condense_cli.toolcalls.outcomes import without_claims

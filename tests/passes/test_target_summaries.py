@@ -14,7 +14,7 @@ from condense_cli.core.markers import SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError
-from condense_cli.extractive.shared_budget import SharedBudget
+from condense_cli.extractive.shorten import SharedBudget
 from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.modes import division

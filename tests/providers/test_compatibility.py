@@ -23,8 +23,8 @@ from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.llm.access import AccessChoice, Permission, choose
+from condense_cli.llm.client import Cause as CallReason
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
-from condense_cli.llm.reasons import Cause as CallReason
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
@@ -199,7 +199,7 @@ def test_nothing_is_summarized_twice() -> None:
 
 
 def test_images_are_not_sent_to_the_summarizer() -> None:
-    from condense_cli.llm.flatten import flattened
+    from condense_cli.llm.prompts import flattened
 
     source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
     picture = {"type": "image", "source": source}

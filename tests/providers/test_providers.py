@@ -18,7 +18,7 @@ from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError, UsageError
-from condense_cli.llm.spending import Spent
+from condense_cli.llm.budget import Spent
 from condense_cli.llm.summarizer import ProfileUse
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context

@@ -18,7 +18,7 @@ from condense_cli.formats import parse
 from condense_cli.live.ahead import Attempt
 from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
-from condense_cli.storage.compressed import packed, unpacked
+from condense_cli.storage.files import packed, unpacked
 
 from .talks import BINDING, EAGER, HASTY, OPUS, further, lines, marks, post, sent, work
 from .upstream import Answer, Api, Asked, Running, api, ask, proxied, said

@@ -11,7 +11,7 @@ from build import user
 from condense_cli.money.economics import Accounting
 from condense_cli.proxy import answers
 from condense_cli.proxy.answers import UsageReader
-from condense_cli.storage.compressed import zstd
+from condense_cli.storage.files import zstd
 
 from .talks import EAGER, further, post, work
 from .upstream import TOKEN, Api, Running, api, ask, get, proxied, said

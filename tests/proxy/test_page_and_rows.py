@@ -113,7 +113,7 @@ def test_the_page_is_for_who_started_it(running: Running, model: Api, params: An
 )
 @pytest.mark.parametrize("encoding", ["identity", "gzip", "zstd"])
 def test_the_usage_is_read(model: Api, running: Running, path: str, events: list[Any], encoding: str) -> None:
-    from condense_cli.storage.compressed import packed
+    from condense_cli.storage.files import packed
 
     text = "".join(f"event: x\r\ndata: {json.dumps(event)}\r\n\r\n" for event in events).encode() + b"data: [DONE]\n\n"
     data = packed(text, {"identity": "a", "gzip": "a.gz", "zstd": "a.zst"}[encoding])

@@ -10,7 +10,7 @@ import condense_cli
 from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import Message
 from condense_cli.passes.summaries import Outcome, Task, Written
-from condense_cli.quality.paired import Verdict
+from condense_cli.quality.differences import Verdict
 
 
 class Asked:

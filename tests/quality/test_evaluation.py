@@ -16,10 +16,9 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, cut_before
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.measuring.evaluating import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
-from condense_cli.quality.baselines import BASELINES, mask_but_newest
+from condense_cli.quality.baselines import BASELINES, EXTRACTION, mask_but_newest
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Evaluated, Point, evaluate
-from condense_cli.quality.extraction import EXTRACTION
 from condense_cli.quality.recall import Recall, Score
 
 COUNT = Counter()

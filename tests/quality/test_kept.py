@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.measuring.evaluating import evaluate
-from condense_cli.quality.evaluation import Cut, Evaluated, Point
-from condense_cli.quality.kept import beats, kept_by
+from condense_cli.quality.evaluation import Cut, Evaluated, Point, beats, kept_by
 from condense_cli.quality.recall import Recall, Score
 
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from condense_cli.quality.paired import CONFIDENCE, FEWEST, Verdict, difference
+from condense_cli.quality.differences import CONFIDENCE, FEWEST, Verdict, difference
 
 
 def alone(*values: float) -> list[list[float]]:

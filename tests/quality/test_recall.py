@@ -9,9 +9,7 @@ from build import anthropic, assistant, call, openai, read_turn, result, user
 
 from condense_cli.core.markers import Gap
 from condense_cli.core.transcript import Message
-from condense_cli.quality.needs import ask
-from condense_cli.quality.recall import Questions, Recall, Score
-from condense_cli.quality.touched import touched
+from condense_cli.quality.recall import Questions, Recall, Score, ask, touched
 
 
 def _messages(*messages: dict[str, Any]) -> tuple[Message, ...]:

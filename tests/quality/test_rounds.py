@@ -10,8 +10,7 @@ from build import anthropic, assistant, read_turn, user
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.quality.cases import Case, Way, cases_of
-from condense_cli.quality.evaluation import Point, evaluate
-from condense_cli.quality.rounds import ROUNDS, after_rounds
+from condense_cli.quality.evaluation import ROUNDS, Point, after_rounds, evaluate
 
 COUNT = Counter()
 RULES = 10

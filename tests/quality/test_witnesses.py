@@ -12,8 +12,7 @@ from build import anthropic, assistant, call, openai, read_turn, result, user
 
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
-from condense_cli.quality.witnesses.bits import Continuation
-from condense_cli.quality.witnesses.measures import MEASURES, measure
+from condense_cli.quality.witnesses import MEASURES, Continuation, measure
 
 
 def lines(seed: int, number: int = 20) -> list[str]:

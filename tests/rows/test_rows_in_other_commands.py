@@ -9,7 +9,7 @@ from helpers import as_lines, condense, listing
 from rowsets import BROKEN, DATA, LONG, SPEED, row
 
 from condense_cli.errors import ExitStatus
-from condense_cli.storage.compressed import unpacked
+from condense_cli.storage.files import unpacked
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 

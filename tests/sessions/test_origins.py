@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.errors import ExitStatus
-from condense_cli.storage.origins import SUFFIX, origin_of, origins_of, write_origin
+from condense_cli.storage.new_session import SUFFIX, origin_of, origins_of, write_origin
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from helpers import as_lines, condense, condense_process, snapshot
 from rowsets import DATA, SPEED, expected, rows
 
 from condense_cli.errors import ExitStatus, UnreadableError
-from condense_cli.storage import compressed
-from condense_cli.storage.compressed import packed, unpacked
+from condense_cli.storage import files
+from condense_cli.storage.files import packed, unpacked
 
 
 @pytest.mark.parametrize("out", ["small.jsonl", "small.jsonl.gz", "small.jsonl.zst"])
@@ -35,9 +35,9 @@ def test_packed_rows_come_through_a_pipe(suffix: str) -> None:
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_nothing_is_unpacked_without_bound(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = packed(b" " * 3_000_000, f"x{suffix}")
-    monkeypatch.setattr(compressed, "LARGEST_UNPACKED", 3_000_000)
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 3_000_000)
     assert len(unpacked(data, "x")) == 3_000_000
-    monkeypatch.setattr(compressed, "LARGEST_UNPACKED", 2_999_999)
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 2_999_999)
     with pytest.raises(UnreadableError, match="x unpacks to more than 2,999,999 bytes"):
         unpacked(data, "x")
 

@@ -10,10 +10,9 @@ from typing import Any
 from model_server import INPUT, OUTPUT
 
 from condense_cli.config.profiles import Access, PriceOverride, Profile
+from condense_cli.llm.budget import Spent
 from condense_cli.llm.calls import Caller, Fulfilment, fulfil
-from condense_cli.llm.client import Answer, CallError, ModelRequest
-from condense_cli.llm.reasons import Cause, failure
-from condense_cli.llm.spending import Spent
+from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest, failure
 from condense_cli.money.economics import CallUsage
 
 PRICE = PriceOverride(input=Decimal(1), output=Decimal(10))

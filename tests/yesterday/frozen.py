@@ -18,7 +18,7 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.lists.validation import check
-from condense_cli.storage.compressed import unpacked
+from condense_cli.storage.files import unpacked
 
 HERE: Final = Path(__file__).resolve().parent
 MANIFEST: Final = "manifest.json"

@@ -28,7 +28,7 @@ from ..options import (
     complete_profile,
 )
 from ..reading import input_file, name_of, read_transcript
-from ..running.needing import Above, ContextWindow, Threshold, check_thresholds
+from ..running.options import Above, ContextWindow, Threshold, check_thresholds
 from ..running.settings import settings_if_any
 
 if TYPE_CHECKING:

@@ -203,7 +203,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
 def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls: Calls, source: str) -> Estimate:
     """What each configuration makes of the transcript. Raises CondenseError."""
     from ...measuring.estimating import Told, estimated
-    from ..running.summarizing import SummaryUse, summary_use
+    from ..running.work import SummaryUse, summary_use
 
     def told(result: Condensation, summaries: OnDemand | None) -> Told:
         say_error(result)

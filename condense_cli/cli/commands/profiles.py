@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...config.files import UserConfiguration
     from ...config.profiles import Access
     from ...llm.calls import CallOutcome
-    from ...llm.reasons import Failure
+    from ...llm.client import Failure
     from ...report.lists.profiles import ProfileFacts
 
 profiles_app = typer.Typer(
@@ -125,7 +125,7 @@ def try_out(name: Name, json: Json = False) -> None:
         if json:
             write_text(to_json({"version": 1, "test": facts}))
         elif facts.ok:
-            from ...report.costs.text import dollars
+            from ...report.costs.facts import dollars
 
             spent = f"{facts.tokens:,} tokens, cost {dollars(facts.cost)}" if outcome.spent.calls else "no cost"
             typer.echo(visible(f"{name}: {outcome.text} ({facts.seconds:.1f} s, {spent})"))
@@ -144,8 +144,7 @@ def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
 
     from ...core.tokens import Counter
     from ...llm.calls import Caller, CallOutcome, fulfil
-    from ...llm.client import ModelRequest
-    from ...llm.reasons import Failure
+    from ...llm.client import Failure, ModelRequest
     from ...plugins import Installed
 
     begun = time.perf_counter()

@@ -84,8 +84,7 @@ def show(
     condense providers show smart --json | jq .schema
     """
     with exits():
-        from ...report.lists.provider_options import options_of
-        from ...report.lists.providers import description, facts_of, measured
+        from ...report.lists.providers import description, facts_of, measured, options_of
         from ...report.run.facts import to_json
 
         registry = registry_of_user()

@@ -20,7 +20,7 @@ from ...sessions.machine import cache_folder
 from ..console import exits, say
 from ..grouped import grouped
 from ..options import preset_option
-from ..running.needing import ContextWindow
+from ..running.options import ContextWindow
 
 if TYPE_CHECKING:
     from ...live.state import State

@@ -55,8 +55,7 @@ def restore(
         from ... import api, formats
         from ...report.run import facts
         from ...rows.recognising import rows_in
-        from ...storage.compressed import packed
-        from ...storage.files import check_output, write_bytes
+        from ...storage.files import check_output, packed, write_bytes
 
         if output not in (None, "-"):
             check_output(file, Path(str(output)))

@@ -6,9 +6,19 @@ from ..console import exits
 from ..grouped import grouped
 from ..help_pages import InGroups
 from ..reading import LATEST, input_file, say_origin
-from ..running import converting
-from ..running.needing import check_thresholds
-from ..running.options import HELP_GROUPS, Choosing, Configuring, Doing, Reading, RunOptions, Showing, Spending, Writing
+from ..running.options import (
+    HELP_GROUPS,
+    Choosing,
+    Configuring,
+    Doing,
+    Reading,
+    RunOptions,
+    Showing,
+    Spending,
+    Writing,
+    check,
+    check_thresholds,
+)
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -55,7 +65,7 @@ def run(
         if not (doing.threshold is None and doing.above is None):
             check_thresholds(doing.threshold, doing.above, if_needed=doing.if_needed)
         if writing.to_format is not None:
-            converting.check(writing.to_format, writing)
+            check(writing.to_format, writing)
         overrides = choosing.overrides(with_target=False)
 
         # Imported step by step: a wrong flag is told at once, and a run needs the modules of its own kind alone.
@@ -70,7 +80,7 @@ def run(
         if reading.session != LATEST and not (are_several or showing.log_json or showing.quiet):
             say_origin(file)
 
-        from ..running.destination import check_configurations, destination
+        from ..running.report import check_configurations, destination
 
         to = destination(file, writing, showing)
 

@@ -88,7 +88,7 @@ def sessions(
             return
         from datetime import UTC, datetime
 
-        from ...report.lists.sessions_terminal import render_sessions
+        from ...report.lists.sessions import render_sessions
 
         screen = console()
         for part in render_sessions(report, datetime.now(UTC), screen.width):

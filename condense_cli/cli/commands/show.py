@@ -92,7 +92,7 @@ def _found(
 ) -> tuple[str, Transcript, Sequence[Hit]]:
     """What is meant, in the file or in the one that it was condensed from; and where that is. Raises CondenseError."""
     from ...report.inspection.lookup import HitKind, find
-    from ...storage.origins import origins_of
+    from ...storage.new_session import origins_of
 
     hits: Sequence[Hit] = ()
     error: CondenseError | None = None

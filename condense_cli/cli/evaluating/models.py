@@ -21,7 +21,7 @@ from ...measuring.evaluating import Plan, Unread
 from ...quality.evaluation import Evaluated
 from ...report.evaluation.comparison import ModelWay, model_way
 from ...storage.files import read_bytes
-from ..running.summarizing import summaries_for
+from ..running.work import summaries_for
 from ..running.workers import may_call
 
 _OWN_PROMPT: Final = "default"

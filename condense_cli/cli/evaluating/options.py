@@ -28,7 +28,7 @@ RECALLS: Final = ("facts", "edits", "files")
 WITNESSES: Final = (
     "substrings", "old_strings", "bits", "bits_calls", "bits_words", "grounding", "rereads", "rules"
 )  # fmt: skip
-"""The names of `quality.recall.RECALLS` and `quality.witnesses.measures.WITNESSES`, likewise."""
+"""The names of `quality.recall.RECALLS` and `quality.witnesses.WITNESSES`, likewise."""
 
 BUDGETS: Final = "0.7,0.5,0.3"
 _CUTS: Final = "0.5,0.75"

@@ -27,9 +27,8 @@ from ...rows.tally import Tally
 from ...rows.working import flow, results
 from ..console import write_out
 from ..reading import name_of
-from ..running.keeping import nothing_kept
-from ..running.summarizing import SummaryUse, status_of
-from ..running.work import Treatment, Worker
+from ..running.one import nothing_kept
+from ..running.work import SummaryUse, Treatment, Worker, status_of
 from ..running.workers import done_to_each, may_call
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ...core.wording import plural
-from ...report.costs.text import dollars
+from ...report.costs.facts import dollars
 from ...report.run import facts as report_facts
 from ...report.text.tokens import of_several
 from ...report.text.visible import visible

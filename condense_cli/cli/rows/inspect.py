@@ -10,11 +10,10 @@ from msgspec import Struct
 from ...core.factor import CountName
 from ...core.tokens import CounterName
 from ...core.wording import plural
-from ...report.inspection.facts import CONTENT_TYPES
-from ...report.inspection.parts import MARKUP
+from ...report.inspection.facts import CONTENT_TYPES, MARKUP
 from ...report.inspection.terminal import with_bars
 from ...report.run import facts
-from ...report.text.shares import TokenShare, ToolShare, percent, tool_shares
+from ...report.text.labels import TokenShare, ToolShare, percent, tool_shares
 from ...report.text.tokens import of_several
 from ...rows.surveys import Contents, LargeRow, survey, weighing
 from ...rows.tally import Problem

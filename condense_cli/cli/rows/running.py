@@ -19,9 +19,8 @@ from ...rows import facts
 from ...storage.processes import usable_processors
 from ..console import console, print_lines, say
 from ..reading import name_of
-from ..running.output import write_report
-from ..running.summarizing import without_effect
-from ..running.work import Treatment
+from ..running.one import write_report
+from ..running.work import Treatment, without_effect
 from .condensing import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ def _access(model: str | None, calls: Calls, user: UserConfiguration) -> Access:
 
     from ...config.files import KnownProfile, unknown_profile
     from ...llm.access import open_access
-    from ...llm.reasons import Failure
+    from ...llm.client import Failure
 
     is_permitted = calls.is_count_asked or not calls.is_planned
     name = calls.profile if is_permitted else None

@@ -11,7 +11,7 @@ from ...core.wording import plural
 from ...errors import ExitStatus, UsageError
 from ...many.inputs import Input, find_inputs
 from ...many.record import NAME, add_entry, read_record
-from ...report.text.shares import percent_text
+from ...report.text.labels import percent_text
 from ...rows.files import WORKED, FileResult, FileStatus, exit_status
 from ...rows.tally import Tally
 from ...storage.files import check_no_links, make_folder
@@ -19,12 +19,10 @@ from ...storage.processes import in_order, usable_processors
 from ..console import bar, console, print_lines, say
 from ..rows.condensing import RowsOutcome
 from ..rows.running import lines_of, print_set, report_of
-from .keeping import check_keep_in
 from .on_ray import SEVERAL, on_ray
+from .one import check_keep_in, write_report
 from .one_of_many import Job, rules_of, work_on
-from .output import write_report
-from .summarizing import SummaryUse
-from .work import Treatment
+from .work import SummaryUse, Treatment
 from .workers import Spread, done_to_each, may_call
 
 if TYPE_CHECKING:

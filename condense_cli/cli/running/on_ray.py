@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from ...errors import UsageError
 from ...many.ray_engine import as_done
 from .one_of_many import Finished, Job, died
-from .summarizing import SummaryUse
-from .work import Treatment
+from .work import SummaryUse, Treatment
 from .workers import Spread, may_call
 
 SEVERAL: Final = 2

@@ -1,34 +1,96 @@
-"""`condense run` on one transcript: it is condensed, written, and told of."""
+"""Run `condense run` on one transcript: condense it, write it, and log it."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ...core.tokens import Counter
 from ...delivering import Where
-from ...errors import ExitStatus
+from ...errors import CondenseError, ExitStatus, UsageError
+from ...report.run.facts import to_json
 from ...report.text.visible import visible
-from ..console import say, tell, write_out
+from ...rows.recognising import rows_in
+from ..console import say, tell, write_out, write_text
 from ..reading import read_transcript
-from .keeping import check_keep
-from .log import log_run
-from .output import write_report
 from .providing import say_error
 from .report import Ran, show, write_page
-from .summarizing import SummaryUse, summaries_for, summary_use
-from .work import Treatment, Worker, output_of, status_of_result
+from .work import SummaryUse, Treatment, Worker, output_of, status_of_result, summaries_for, summary_use
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from msgspec import Struct
+
+    from ...core.transcript import Message
     from ...delivering import Destination
+    from ...many.inputs import Input
     from ...passes.condensation import Condensation
     from ...providers.registry import Registry
+    from ...report.run.facts import Report
     from .options import Showing
     from .progress import Tell
+    from .work import Work
+
+
+def check_keep(selectors: Sequence[str], conversations: Iterable[Sequence[Message]]) -> None:
+    """Raises UsageError for selectors that match nothing in any of the conversations; reads no more than it needs."""
+    from ...passes.flags import missed_keeps
+
+    missed = dict.fromkeys(selectors, "")
+    for messages in conversations:
+        if not messages:
+            continue
+        missed = missed_keeps([*missed], messages)
+        if not missed:
+            return
+    if any(missed.values()):
+        raise nothing_kept(missed.values())
+
+
+def nothing_kept(said: Iterable[str]) -> UsageError:
+    """The error about selectors, each with what is said of it."""
+    return UsageError("\n".join(said), "Nothing was written: condense inspect FILE lists messages, tools and files.")
+
+
+def check_keep_in(inputs: Iterable[Input], treatment: Treatment) -> None:
+    """The same for files that a run is given; sets of rows are left to the run on them. Raises UsageError."""
+    if not treatment.work.overrides.keep or not (files := [each.path for each in inputs]):
+        return
+    if not any(rows_in(str(path), treatment.format) is not None for path in files):
+        check_keep(treatment.work.overrides.keep, _conversations(map(str, files), treatment))
+
+
+def _conversations(files: Iterable[str], treatment: Treatment) -> Iterator[Sequence[Message]]:
+    for file in files:
+        try:
+            yield read_transcript(file, treatment.format, treatment.lenient).messages
+        except (CondenseError, OSError):  # The run on that file tells it.
+            continue
+
+
+def log_run(result: Condensation, report: Report, work: Work, status: ExitStatus, *, as_json: bool) -> None:
+    from datetime import UTC, datetime
+
+    from ...report.run import log as run_log
+    from ...report.run.facts import to_json_line
+
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    log = run_log.build(result, report, work.configuration, time, int(status), if_needed=work.if_needed)
+    say(to_json_line(log) if as_json else f"condense: {run_log.as_line(log)}")
+
+
+def write_report(showing: Showing, report: Struct) -> None:
+    """Write the report where it was asked for. Raises OutputError."""
+    if showing.report is not None:
+        from ...storage.files import write_bytes
+
+        write_bytes(showing.report, to_json(report).encode())
+    if showing.json:
+        write_text(to_json(report))
 
 
 def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry) -> ExitStatus:

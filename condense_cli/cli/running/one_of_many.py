@@ -24,14 +24,12 @@ from ...rows.files import FileResult, FileStatus, FileTokens
 from ...rows.recognising import rows_in
 from ...rows.row import FORMAT as ROWS
 from ...rows.tally import Tally
-from ...storage.compressed import packed
-from ...storage.files import check_no_links, make_folder, write_bytes
+from ...storage.files import check_no_links, make_folder, packed, write_bytes
 from ..reading import read_transcript
 from ..rows.condensing import RowsTask, condense_rows
 from ..rows.running import status_of_rows
 from .several import no_rows_to_split
-from .summarizing import was_interrupted
-from .work import Treatment, Worker, output_of, status_of_result
+from .work import Treatment, Worker, output_of, status_of_result, was_interrupted
 from .workers import may_call
 
 if TYPE_CHECKING:

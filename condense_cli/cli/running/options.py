@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from ...core.wording import quoted
 from ...errors import UsageError
 from ..options import (
+    TARGETS,
     AllowCalls,
     AllowPartial,
     Assignments,
@@ -46,12 +49,76 @@ from ..options import (
     TargetPercent,
     TargetTokens,
     ToFormat,
+    parse_percent,
+    parse_tokens,
 )
-from .needing import Above, ContextWindow, IfNeeded, Threshold
 
 if TYPE_CHECKING:
     from ...calling import Calls
     from ...config.overrides import Overrides
+
+ContextWindow = Annotated[
+    int | None,
+    typer.Option(
+        "--context-window",
+        metavar="N",
+        parser=parse_tokens,
+        help="Size of the model's context window in tokens (200000, 200k).  [default: looked up]",
+    ),
+]
+
+
+def parse_threshold(text: str) -> float:
+    """A percentage from 5 to 100, with or without its sign."""
+    percent = parse_percent(text)
+    if not (5 <= percent <= 100 or isnan(percent)):
+        raise typer.BadParameter(f"{text} is not in the range 5<=x<=100.")
+    return percent
+
+
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold",
+        metavar="P",
+        parser=parse_threshold,
+        help="Condense from this percentage of the window on (80, 80%).",
+    ),
+]
+Above = Annotated[
+    int | None,
+    typer.Option(
+        "--above",
+        metavar="N",
+        parser=parse_tokens,
+        help="Condense from this many tokens on, whatever the window (150000, 150k).",
+    ),
+]
+IfNeeded = Annotated[
+    bool,
+    typer.Option("--if-needed", help="Condense only if condense check says yes; otherwise pass the input through."),
+]
+
+
+def check_thresholds(threshold: float | None, above: int | None, *, if_needed: bool) -> None:
+    """Raises UsageError for a threshold that is no number, or of a run that does not ask whether it is needed."""
+    if threshold is not None and isnan(threshold):
+        raise UsageError("--threshold needs a percentage from 5 to 100, not nan.")
+    for flag, value in (("--threshold", threshold), ("--above", above)):
+        if value is not None and not if_needed:
+            raise UsageError(f"{flag} needs --if-needed.", "Without it, a run always condenses.")
+
+
+def check(to: str, writing: Writing) -> None:
+    """Raises UsageError when --to cannot be meant."""
+    if to not in TARGETS:
+        raise UsageError(f"--to has no format {quoted(to)}.", f"Name one of {', '.join(TARGETS)}.")
+    for option, is_given in (("--in-place", writing.in_place), ("--new-session", writing.new_session)):
+        if is_given:
+            raise UsageError(
+                f"{option} and --to cannot be used together: what is written is no session of the client.",
+                "Write it to a file with -o FILE.",
+            )
 
 
 class Reading(NamedTuple):

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ...calling import Calls, OnDemand
 from ...core.tokens import Counter
-from ...report.costs.text import digits
+from ...report.costs.facts import digits
 from ...storage.processes import in_order
-from .summarizing import SummaryUse, summaries_for, summary_use
-from .work import Treatment
+from .work import SummaryUse, Treatment, summaries_for, summary_use
 
 if TYPE_CHECKING:
     from ...report.run.facts import Summarized

@@ -1,6 +1,6 @@
 """Check that what is written reads back as what was meant, and find where it does not.
 
-JSON can spell a character in several ways, and a file may mix them: `é` beside `\u00e9`, `\\/`, `\u0020`. What is put
+JSON can spell a character in several ways, and a file may mix them: `é` beside `\\u00e9`, `\\/`, `\\u0020`. What is put
 back is spelled as the file spells its strings otherwise.
 """
 

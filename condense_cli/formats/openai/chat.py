@@ -1,28 +1,148 @@
-"""Chat-completions messages (OpenAI and everything compatible): JSON lines, an array, or an object.
+"""Chat-completions messages (OpenAI and everything compatible), and logs of their calls.
+
+{"type": "tool_call", "tool_call_id", "name", "arguments"}      beside `tool_calls`, or in place of them
+    {"type": "tool_output", "text": str | [part, ...]}              in a message of the role `tool`
+    {"type": "tool-call", "toolCallId", "toolName", "input"}        the AI SDK's, all of one answer in one message
+    {"type": "tool-result", "toolCallId", "toolName", "output": {"type": "text", "value"}}
+
+https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message
 
 Shape: {"role", "content": str | null | [part, ...], "tool_calls"?: [{"id", "function": {"name",
 "arguments": JSON in a string}} | {"id", "custom": {"name", "input": str}}], "tool_call_id"?}. The object form covers
 recorded requests, such as OpenHands' completion logs ({"messages", "response", "kwargs", ...}), which may hold the
 messages a second time.
+
+Every request holds the whole conversation so far: that of the last one, and its answer, are the conversation. What
+condensed messages would mean for the requests before nobody can say.
 """
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.transcript import Block, JsonPath, Place, Transcript
 from ...core.values import STANDING_ROLES, BlockKind, Family, Role
+from ...errors import UnknownFormatError
 from ..anthropic import BlockReader, attachment_block, envelope_model, envelope_text
 from ..engine import repeats
-from ..engine.base import Evidence, Format, message_role, part_kinds, unknown_block
+from ..engine.base import Evidence, FileFault, Format, RecordEdits, message_role, part_kinds, records_of, unknown_block
 from ..engine.client_text import is_injected
-from ..engine.container import Document, as_lazy, with_beside
+from ..engine.container import Document, as_lazy, with_beside, with_beside_of, with_records_at
 from ..engine.turns import Turn, joined
-from . import tool_parts
+
+CALLS: Final = frozenset({"tool_call", "tool-call"})
+RESULTS: Final = frozenset({"tool_output", "tool-result"})
+KINDS: Final = {"assistant": CALLS, "tool": RESULTS}
+"""Parts that may be in a message, by its role."""
+_IDS: Final = ("tool_call_id", "toolCallId", "id")
+_NAMES: Final = ("name", "toolName")
+_PART_ARGUMENTS: Final = ("arguments", "input", "args")
+_SAID: Final = ("text", "output", "result", "content")
+_OF_RESULTS: Final = frozenset({"type", "isError", "is_error", "providerOptions", *_IDS, *_NAMES})
+"""All keys of a result that says nothing."""
+
+
+def is_one(part: Any) -> bool:
+    return isinstance(part, dict) and str(part.get("type")) in CALLS | RESULTS
+
+
+def call_id(part: dict[str, Any]) -> str | None:
+    return next((part[key] for key in _IDS if isinstance(part.get(key), str)), None)
+
+
+def call(part: dict[str, Any], record: int, path: JsonPath, tools: dict[str, str]) -> Block:
+    found, key = call_id(part), next((key for key in _PART_ARGUMENTS if key in part), None)
+    if found is None or key is None:
+        return unknown_block(part, record, path)
+    name = next((part[key] for key in _NAMES if isinstance(part.get(key), str)), "")
+    tools[found] = name
+    is_object = not isinstance(part[key], str)
+    text = json_text.dump_compact(part[key]) if is_object else part[key]
+    place = Place(record, (*path, key))
+    return Block(BlockKind.TOOL_CALL, place, path, content=text, tool=name, call_id=found, is_object=is_object)
+
+
+def result(
+    part: dict[str, Any], record: int, path: JsonPath, owner: JsonPath, common: dict[str, Any], tools: dict[str, str]
+) -> Iterator[Block]:
+    """Blocks of one result. One that names its call is a block of its own, others are parts of their message's."""
+    if (found := call_id(part)) is not None:
+        named = next((part[key] for key in _NAMES if isinstance(part.get(key), str)), common.get("tool"))
+        owner, common = path, {**common, "call_id": found, "tool": tools.get(found) or named}
+    is_error = part.get("isError") is True or part.get("is_error") is True
+    key = next((key for key in _SAID if key in part), None)
+    if key is None and not part.keys() <= _OF_RESULTS:
+        yield replace(unknown_block(part, record, path, owner, **common), is_error=is_error)
+        return
+    if key is None:
+        yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, is_error=is_error, **common)
+        return
+    value, where = part[key], (*path, key)
+    if isinstance(value, dict) and "value" in value:
+        is_error = is_error or str(value.get("type")).startswith("error")
+        value, where = value["value"], (*where, "value")
+    if isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            text = item.get("text") if isinstance(item, dict) else None
+            yield _said(text, item, record, (*where, number, "text"), owner, is_error, common)
+    else:
+        yield _said(value, value, record, where, owner, is_error, common)
+
+
+def _said(
+    text: Any, whole: Any, record: int, path: JsonPath, owner: JsonPath, is_error: bool, common: dict[str, Any]
+) -> Block:
+    if isinstance(text, str):
+        return Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=text, is_error=is_error, **common)
+    path = path if text is whole else path[:-1]
+    dumped = json_text.dump_compact(whole)
+    return Block(BlockKind.OPAQUE, Place(record, path), owner, content=dumped, is_error=is_error, **common)
+
+
+def repeated(value: Any) -> Iterator[tuple[int, str]]:
+    """Number and id of each part that says once more what `tool_calls` say."""
+    calls, content = value.get("tool_calls"), value.get("content")
+    if isinstance(calls, list) and isinstance(content, list):
+        ids = {str(one.get("id")) for one in calls if isinstance(one, dict)}
+        for number, part in enumerate(content):
+            if isinstance(part, dict) and str(part.get("type")) in CALLS and (found := call_id(part)) in ids:
+                yield number, str(found)
+
+
+def shown(transcript: Transcript) -> Iterator[repeats.Shown]:
+    """What a file holds beside its messages, and the calls that stand in them twice."""
+    yield from repeats.values_beside(transcript)
+    for record, value in _holding(transcript):
+        for number, _ in repeated(value):
+            yield record, ("content", number), value["content"][number]
+
+
+def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
+    _copies_go(meant, edits, gone, style)
+    removed = {block.call_id for block in meant.removed if block.kind is BlockKind.TOOL_CALL}
+    for record, value in _holding(meant) if removed else ():
+        for number, found in repeated(value):
+            if found in removed and record not in gone:
+                edits[record] = {
+                    path: literal for path, literal in edits[record].items() if path[:2] != ("content", number)
+                }
+                edits[record]["content", number] = json_text.REMOVE
+
+
+def _holding(transcript: Transcript) -> Iterator[tuple[int, Any]]:
+    """Records that may hold calls among the parts of their content."""
+    source = transcript.source
+    if any(f'"{kind}"'.encode() in source.data for kind in CALLS):
+        yield from ((record, value) for record, value in records_of(source) if record < source.listed)
+
+
+_copies_go: Final = repeats.completing(shown)
+
 
 ROLES = {
     "system": Role.SYSTEM,
@@ -60,7 +180,7 @@ def evidence(value: Any) -> Evidence:
     is_own = has_calls or value["role"] in _PROOF_ROLES or "tool_call_id" in value
     if isinstance(content, list):
         kinds = part_kinds(content)
-        tools = kinds & tool_parts.KINDS.get(value["role"], frozenset())
+        tools = kinds & KINDS.get(value["role"], frozenset())
         thinks = kinds & ({"reasoning"} if value["role"] == "assistant" else set())
         known = _TEXT_PARTS | _MEDIA_PARTS | _PROOF_PARTS | tools | thinks
         # Some clients say a call among the parts, too, as another API has it.
@@ -136,7 +256,7 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
     if isinstance(content, str):
         yield _text(kind, content, Place(record, ("content",)), ("content",), role, common)
     elif isinstance(content, list) and content:
-        again = {number for number, _ in tool_parts.repeated(value)}
+        again = {number for number, _ in repeated(value)}
         ids = {str(call.get("id")) for call in calls if isinstance(call, dict)}
         for index, part in enumerate(content):
             path = ("content", index)
@@ -149,7 +269,7 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
             elif isinstance(part, dict) and part.get("type") in _ANTHROPIC_PARTS and not (calls or role is Role.TOOL):
                 # Linked by their ids, so that no pass takes one of the two without the other.
                 yield from BlockReader(tools).part(part, record, path, is_user=role is Role.USER)
-            elif tool_parts.is_one(part):
+            elif is_one(part):
                 yield from _tool_part(part, record, path, owner, common, tools)
             elif _is_text(part, "reasoning"):
                 yield Block(BlockKind.THINKING, Place(record, (*path, "text")), path, content=part["text"])
@@ -175,10 +295,10 @@ def _is_text(part: Any, *kinds: str) -> bool:
 def _tool_part(
     part: dict[str, Any], record: int, path: JsonPath, owner: JsonPath, common: dict[str, Any], tools: dict[str, str]
 ) -> Iterator[Block]:
-    if part["type"] in tool_parts.CALLS:
-        yield tool_parts.call(part, record, path, tools)
+    if part["type"] in CALLS:
+        yield call(part, record, path, tools)
     else:
-        yield from tool_parts.result(part, record, path, owner, common, tools)
+        yield from result(part, record, path, owner, common, tools)
 
 
 def _text(
@@ -233,6 +353,89 @@ FORMAT = Format(
     read,
     is_default=True,
     fits=fits,
-    complete=tool_parts.complete,
-    display=repeats.displaying(tool_parts.shown),
+    complete=complete,
+    display=repeats.displaying(shown),
+)
+
+
+def request_evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict):
+        return Evidence.NO
+    if value.get("type") == "request":
+        return Evidence.YES if _messages(value) is not None else Evidence.NO
+    return Evidence.YES if value.get("type") == "response" and _answer(value) is not None else Evidence.NO
+
+
+def _messages(value: Any) -> list[Any] | None:
+    request = value.get("request_params") if isinstance(value, dict) else None
+    messages = request.get("messages") if isinstance(request, dict) else None
+    return messages if isinstance(messages, list) else None
+
+
+def _answer(value: Any) -> dict[str, Any] | None:
+    response = value.get("response") if isinstance(value, dict) else None
+    choices = response.get("choices") if isinstance(response, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    return message if isinstance(message, dict) else None
+
+
+def _lacking(value: Any) -> str:
+    """Name a call, or an answer, without what its kind needs; empty for one that is whole, or tells of an error."""
+    if not isinstance(value, dict) or _messages(value) is not None or _answer(value) is not None:
+        return ""
+    response = value.get("response")
+    if value.get("error") or (isinstance(response, dict) and response.get("error")):
+        return ""
+    return f"{value.get('type')} without {'messages' if value.get('type') == 'request' else 'an answer'}"
+
+
+def read_request_log(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    asked = [record for record, value in enumerate(records) if _messages(value)]
+    if not asked:
+        raise UnknownFormatError("It holds no request with messages.", "Name a log that has the requests too.")
+    last = asked[-1]
+    request = records[last]["request_params"]
+    answers = [n for n, value in enumerate(records) if n > last and _answer(value)]
+    conversation = with_records_at(document, last, ("request_params", "messages"))
+    if answers:
+        path = ("response", "choices", 0, "message")
+        conversation = with_beside_of(conversation, document.source.spans[answers[0]], [path])
+    messages = [*request["messages"], *([_answer(records[answers[0]])] if answers else [])]
+    listed = replace(conversation, source=replace(conversation.source, beside=0))
+    transcript = read(listed, iter(messages))
+    tools, model = request.get("tools"), request.get("model")
+    # What comes before the last request is in it.
+    unknown = Tally(filter(None, map(_lacking, records[last + 1 :])))
+    return replace(
+        transcript,
+        format="request-log",
+        model=model if isinstance(model, str) else None,
+        envelope=json_text.dump_compact(tools) if tools else "",
+        unknown=tuple(unknown.items()),
+        warnings=_warnings([_messages(records[record]) or [] for record in asked]),
+    )
+
+
+def _warnings(requests: list[list[Any]]) -> tuple[str, ...]:
+    """Requests that begin otherwise than the last one belong to another conversation."""
+    others = sum(messages[:2] != requests[-1][:2] for messages in requests)
+    return (f"Requests of other conversations are ignored ({others}).",) if others else ()
+
+
+def _ending_understood(transcript: Transcript) -> Iterator[FileFault]:
+    for name, number in transcript.unknown:
+        last = len(transcript.source.spans) - 1
+        yield FileFault("messages_understood", last, f"what follows the last request is not read: {number} {name}")
+
+
+REQUEST_LOG = Format(
+    "request-log",
+    FORMAT.family,
+    "Logs of chat-completions requests and answers, read-only",
+    request_evidence,
+    read_request_log,
+    rules=(_ending_understood,),
+    is_writable=False,
 )

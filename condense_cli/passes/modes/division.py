@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ...core.transcript import cut_before
 from ...extractive.remembered import priced_of
-from ...extractive.shared_budget import SharedBudget
+from ...extractive.shorten import SharedBudget
 from ...extractive.summary import Sections
 from ..sheet import Sheet
 from .head_summary import HeadSummary

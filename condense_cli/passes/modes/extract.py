@@ -124,8 +124,7 @@ def _leave_out_the_rest(sheet: Sheet, shortening: Shortening, worths: Worths, *,
 
 def _texts_worth_it(survey: Survey, shortening: Shortening, worths: Worths) -> dict[Key, Text]:
     """The texts that were not cut yet without their lines that are worth less."""
-    from ...extractive.shared_budget import SharedBudget
-    from ...extractive.shorten import Priced
+    from ...extractive.shorten import Priced, SharedBudget
 
     priced = Priced(survey)
     keys_of: dict[float, set[Key]] = {}

@@ -33,8 +33,8 @@ class Shortening:
 
     def __init__(self, sheet: Sheet, step: Step, *, most_words: int | None = None) -> None:
         # With the extraction: only where something may be shortened.
-        from ...extractive.known_lines import known_to
-        from ...extractive.pasted import own_units
+        from ...extractive.answers import own_units
+        from ...extractive.survey import known_to
 
         self._sheet, self._id, self._why, self._selected = sheet, step.config.id, step.why(), step.selected
         self._untouched = sheet.saved()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from ...core.tokens import BUILT_IN, CounterName
-from ...extractive.reasons.reason import tally
-from ..run.explained import ExplainedLines, lines_of
-from ..run.facts import SHAPE, Counting, Pair
+from ...extractive.reason import tally
+from ..run.facts import SHAPE, Counting, ExplainedLines, Pair, lines_of
 from .facts import BlockDiff, Diff, What
 
 

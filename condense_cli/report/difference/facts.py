@@ -15,7 +15,7 @@ from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_fo
 from ...core.transcript import Block, Message, Transcript, calls_by_id
 from ...core.values import BlockKind, Role
 from ...core.wording import plural
-from ...extractive.reasons.reason import LineReason, ReasonedLine
+from ...extractive.reason import LineReason, ReasonedLine
 from ...lossless.references import parse_reference
 from ...passes.condensation import Condensation
 from ...passes.decisions import DecisionRow, Fate

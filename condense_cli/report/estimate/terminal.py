@@ -11,8 +11,8 @@ from rich.text import Text
 
 from ...core.wording import plural
 from ...passes.receipts import NO_TARGET, Kept
-from ...quality.kept import KeptShare
-from ..costs.text import dollars, pays_after, unknown_price
+from ...quality.evaluation import KeptShare
+from ..costs.facts import dollars, pays_after, unknown_price
 from ..run.summaries import sentences as calls_of
 from ..text.fitted_table import GAP, fits
 from ..text.tokens import carried, counted

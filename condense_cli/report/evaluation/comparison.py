@@ -12,8 +12,7 @@ import msgspec
 
 from ...core.wording import plural
 from ...llm.summarizer import ProfileUse
-from ...quality.differences import CONDENSED, SIZE, Compared
-from ...quality.paired import FEWEST, Verdict
+from ...quality.differences import CONDENSED, FEWEST, SIZE, Compared, Verdict
 from ..run.facts import Summarized
 from ..run.summaries import one_summarized
 

@@ -8,9 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ...core.wording import plural
-from ...quality.differences import Compared
-from ...quality.paired import CONFIDENCE, Verdict
-from ..costs.text import dollars
+from ...quality.differences import CONFIDENCE, Compared, Verdict
+from ..costs.facts import dollars
 from ..run.facts import Summarized
 from ..run.summaries import known_cost
 from ..text.fitted_table import fitted_table

@@ -16,7 +16,7 @@ from ...quality.curves import Mean, Setting, curve, recall_at, settings_of
 from ...quality.differences import Compared, compare
 from ...quality.evaluation import Cut, Evaluated
 from ...quality.recall import RECALLS
-from ...quality.witnesses.measures import Shares
+from ...quality.witnesses import Shares
 from ..run.facts import SHAPE
 from .comparison import ModelWay
 

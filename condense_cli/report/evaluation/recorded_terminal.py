@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ...core.wording import plural
-from ..costs.text import dollars, pays_after
+from ..costs.facts import dollars, pays_after
 from ..text.fitted_table import fitted_table
 from ..text.tokens import OF_SEVERAL
 from .recorded import Recorded, RecordedCompaction, RecordedFile

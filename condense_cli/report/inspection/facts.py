@@ -1,11 +1,16 @@
-"""What fills a transcript, in the shape that the JSON report has. Documented in docs/json-report.md."""
+"""Say what fills a transcript, in the shape that the JSON report has. Documented in docs/json-report.md.
+
+Only exact repeats count. Every line is looked at once, so the work grows with the size alone.
+"""
 
 from __future__ import annotations
 
 from collections import Counter as Tally
+from collections.abc import Iterator
 from typing import Final, assert_never
 
 import msgspec
+from msgspec import Struct
 
 from ... import formats
 from ...core.factor import Factor
@@ -14,16 +19,124 @@ from ...core.transcript import Block, Message, Transcript, calls_by_id
 from ...core.values import BlockKind, Role
 from ...lossless.decode import decode
 from ...money.prices import signs_of, window_size
-from ...toolcalls.tools import path_argument
-from ..costs.usage import in_use, overhead_of, remarks_on_usage
-from ..run.facts import SHAPE, Counting, estimated_tokens
+from ...toolcalls.tools import arguments_of, path_argument, string_values
+from ..costs.usage import RECORDED, UNKNOWN, InUse, in_use, overhead_of, remarks_on_usage
+from ..run.facts import SHAPE, Counting, Slim, estimated_tokens, slim_of
 from ..run.shortcomings import of_another
-from ..run.slimming import Slim, slim_of
-from ..text.labels import block_label
-from ..text.shares import BlockShare, MessageShare, TokenShare, ToolShare, percent, tool_shares
-from .parts import Parts, parts_of
-from .repeats import find_repeats
+from ..text.labels import BlockShare, MessageShare, TokenShare, ToolShare, block_label, percent, tool_shares
 from .savings import ByReferences, References, find_savings
+
+CONTENT: Final = "content of the messages"
+MARKUP: Final = "markup of messages and calls"
+ESTIMATES: Final = "images, documents, encrypted thinking"
+OVERHEAD: Final = "system prompt and tools"
+DIFFERENCE: Final = "difference to recorded usage"
+ELSEWHERE: Final = "not in the file"
+
+
+class PartInUse(Struct, frozen=True):
+    """Part of what is in use; `known` says how. Below 0 where recorded usage is less than the others together."""
+
+    name: str
+    tokens: int
+    percent: float
+    known: str
+
+
+class Parts(Struct, frozen=True):
+    """The tokens of the next request, how they are known, and the parts that add up to them."""
+
+    tokens: int
+    source: str
+    parts: list[PartInUse]
+
+
+def parts_of(used: InUse, total: int, constants: int, estimated: int, overhead: tuple[int, str]) -> Parts:
+    """What is in use, in the model's tokens. `total` are those of the messages.
+
+    Of them `constants` are for messages and calls besides their content, and `estimated` cannot be counted. `overhead`
+    is what every request carries besides, and how that is known.
+    """
+    tokens, known = overhead
+    difference = used.tokens - total - tokens
+    parts = [
+        (CONTENT, total - constants - estimated, "counted"),
+        (MARKUP, constants, "a constant for each"),
+        (ESTIMATES, estimated, "estimated"),
+        (OVERHEAD, tokens, known),
+        (ELSEWHERE if known == UNKNOWN and difference > 0 else DIFFERENCE, difference, RECORDED),
+    ]
+    shares = [PartInUse(name, tokens, percent(tokens, used.tokens), known) for name, tokens, known in parts if tokens]
+    return Parts(used.tokens, used.source, shares)
+
+
+SHORTEST: Final = 20
+"""Shorter lines and blocks (brackets, `return None`, "ok") repeat without meaning anything."""
+
+
+class RepeatedText(Struct, frozen=True):
+    """What a block repeats. `first` is the position of the earlier block that it equals, if it does as a whole."""
+
+    message: int
+    block: int
+    tokens: int
+    lines: int
+    first: tuple[int, int] | None = None
+
+
+def find_repeats(transcript: Transcript, count: Counter) -> list[RepeatedText]:
+    """Every block that repeats something, in order. Tokens never exceed what the block costs."""
+    blocks: dict[tuple[str | None, str, str], tuple[int, int]] = {}
+    lines: set[str] = set()
+    found: list[RepeatedText] = []
+    for message in transcript.messages:
+        for number, block in enumerate(message.blocks):
+            digest = block.digest if block.kind is BlockKind.IMAGE else ""
+            if len(block.text) < SHORTEST and not digest:
+                continue
+            first = blocks.setdefault((_tool(block), block.text, digest), (message.index, number))
+            if first != (message.index, number):
+                size = 0 if digest else block.text.count("\n") + 1
+                tokens = block.estimate if digest else count.block(block) - block.estimate
+                found.append(RepeatedText(message.index, number, tokens, size, first))
+                continue
+            runs = list(_repeated_runs(block, lines))
+            if runs:
+                tokens = min(sum(count("\n".join(run)) for run in runs), count(block.text))
+                found.append(RepeatedText(message.index, number, tokens, sum(map(len, runs))))
+    return found
+
+
+def _tool(block: Block) -> str | None:
+    """Calls are equal when tool and arguments are; results may come from anywhere."""
+    return block.tool if block.kind is BlockKind.TOOL_CALL else None
+
+
+def _repeated_runs(block: Block, known: set[str]) -> Iterator[list[str]]:
+    """Neighbouring lines of a block that are known already. Its own lines are known from then on."""
+    for text in _texts(block):
+        run: list[str] = []
+        for line in text.split("\n"):
+            if len(line.strip()) >= SHORTEST:
+                if line in known:
+                    run.append(line)
+                    continue
+                known.add(line)
+            if run:
+                yield run
+                run = []
+        if run:
+            yield run
+
+
+def _texts(block: Block) -> list[str]:
+    """The texts whose lines a model reads: of a call the string values, where line breaks are not escaped."""
+    if block.kind is BlockKind.TOOL_CALL:
+        arguments = arguments_of(block)
+        if arguments is not None:
+            return [value for _, value in string_values(arguments)]
+    return [block.text]
+
 
 _KIND_NAMES: Final = {
     BlockKind.THINKING: "thinking",

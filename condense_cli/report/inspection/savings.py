@@ -12,14 +12,12 @@ from msgspec import Struct
 from ...core.factor import Factor
 from ...core.tokens import Counter
 from ...core.transcript import Transcript
-from ...lossless.decode import Decoded, decode
+from ...lossless.decode import Decoded, broken_in, decode
 from ...lossless.encode import encode
-from ...lossless.finders import Category, Finders
-from ...lossless.pieces import find_pieces
-from ...lossless.reader import Reader
-from ...lossless.unresolved import broken_in
+from ...lossless.matching import Reader
+from ...lossless.pieces import Category, Finders, find_pieces
 from ...passes.condensation import Condensation
-from ..text.shares import TokenShare, percent
+from ..text.labels import TokenShare, percent
 
 FINDERS: Final = {
     "deduplicate_file_reads": Finders(tool_results=False, state_tags=()),

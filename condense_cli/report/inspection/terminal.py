@@ -10,13 +10,12 @@ from rich.text import Text
 
 from ...core.wording import plural
 from ...money.prices import LISTED
-from ..run.slimming_text import kinds_text
+from ..run.terminal import kinds_text
 from ..text.fitted_table import GAP, column_widths, fitted_table
-from ..text.shares import BlockShare, percent, percent_text
+from ..text.labels import BlockShare, percent, percent_text
 from ..text.tokens import carried, counted, source_text
 from ..text.visible import visible
-from .facts import Inspection, Repeats
-from .parts import DIFFERENCE, MARKUP, Parts
+from .facts import DIFFERENCE, MARKUP, Inspection, Parts, Repeats
 
 _FIRST = 5
 """Tools, and files, of the answer."""

@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from ...config.files import KnownProfile, UserConfiguration
 from ...config.profiles import INHERIT, Access, Api
+from ...llm.budget import price_for
 from ...llm.calls import CallOutcome
-from ...llm.spending import price_for
 from ...llm.summaries import window_if_known
 from ...money.prices import Price
-from ..costs.text import digits
+from ..costs.facts import digits
 
 _MILLION = 1_000_000
 

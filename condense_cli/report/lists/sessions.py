@@ -1,8 +1,18 @@
-"""A list of sessions, in the shape that the JSON report has. Documented in docs/json-report.md."""
+"""A list of sessions: in the shape that the JSON report has, and for people. Documented in docs/json-report.md."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
 import msgspec
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..text.fitted_table import fitted_table
+from ..text.visible import visible
 
 
 class SessionWindow(msgspec.Struct, frozen=True):
@@ -66,3 +76,101 @@ class SessionList(msgspec.Struct, frozen=True):
     sessions: list[SessionRow]
     places: list[SearchedPlace]
     skipped: list[NotListed]
+
+
+_UNKNOWN: Final = "?"
+_WIDE: Final = 100
+"""Columns of a terminal from which on the client is shown, and more of the project."""
+_ID, _PROJECT, _PROJECT_WIDE = 24, 14, 24
+_CONDENSED: Final = "↓"
+"""Stands before the title of a session that condense wrote: otherwise it looks like the original beside it."""
+_NEARLY_FULL: Final = 80
+"""Percent of the window from which on a session is marked."""
+_AGES: Final = ((60, "s"), (60, "m"), (24, "h"), (7, "d"), (52, "w"))
+"""Each unit of time with how many of it make the next; what is longer is years."""
+
+
+def render_sessions(found: SessionList, now: datetime, width: int) -> Iterator[RenderableType]:
+    """The table, and below it what its figures mean."""
+    styles = [_style(session) for session in found.sessions]
+    yield _table(found.sessions, now, width, styles)
+    notes = list(_notes(found))
+    if notes:
+        yield ""
+        yield Text(visible(" ".join(notes)), style="dim")
+
+
+def session_lines(sessions: Sequence[SessionRow], now: datetime, width: int) -> list[str]:
+    """The lines of the table, that of the columns' names first."""
+    table = _table(sessions, now, width, [""] * len(sessions))
+    return [line.rstrip() for part in table.renderables for line in str(part).split("\n")]
+
+
+def _table(sessions: Sequence[SessionRow], now: datetime, width: int, styles: Sequence[str]) -> Group:
+    is_wide = width >= _WIDE
+    rows = [_row(session, now, is_wide) for session in sessions]
+    columns = ("session", "age", "msgs", "tokens", "window", *(("client",) if is_wide else ()), "project", "title")
+    return fitted_table(columns, rows, (1, 2, 3, 4), width, flexible=len(columns) - 1, styles=styles)
+
+
+def _row(session: SessionRow, now: datetime, is_wide: bool) -> Sequence[str]:
+    title = session.title or "(no request)"
+    return (
+        _cut(session.short, _ID),
+        age(session.updated, now),
+        _number(session.messages),
+        _number(session.tokens),
+        f"{session.window.percent:.0f}%" if session.window else _UNKNOWN,
+        *((session.client,) if is_wide else ()),
+        _cut(_last_part(session.project), _PROJECT_WIDE if is_wide else _PROJECT),
+        f"{_CONDENSED} {title}" if session.condensed else title,
+    )
+
+
+def _style(session: SessionRow) -> str:
+    if session.tokens is None or session.aside:
+        return "dim"
+    return "yellow" if session.window and session.window.percent >= _NEARLY_FULL else ""
+
+
+def _notes(found: SessionList) -> Iterator[str]:
+    counted = [session for session in found.sessions if session.tokens is not None]
+    if not all(session.exact for session in counted):
+        yield "Tokens are those the client would send now, most of them estimates;"
+        yield "the window's use is taken from recorded usage, or else from them plus system prompt and tools if known."
+    if any(session.condensed for session in found.sessions):
+        yield f"{_CONDENSED}: condensed."
+    ids = {session.path: session.short for session in found.sessions}
+    for session in found.sessions:
+        if session.origin is not None:
+            yield f"{session.short} was condensed from {ids.get(session.origin) or _last_part(session.origin)}."
+    unread = len(found.sessions) - len(counted)
+    if unread:
+        yield f"{_UNKNOWN}: {unread:,} could not be counted (--json says why)."
+
+
+def _number(value: int | None) -> str:
+    return _UNKNOWN if value is None else f"{value:,}"
+
+
+def _last_part(project: str | None) -> str:
+    """The name of a project's folder, whichever system it is from."""
+    if not project:
+        return _UNKNOWN
+    return re.split(r"[\\/]", project.rstrip("\\/"))[-1] or project
+
+
+def _cut(text: str, room: int) -> str:
+    short = Text(" ".join(visible(text).split()))
+    short.truncate(room, overflow="ellipsis")
+    return short.plain
+
+
+def age(updated: str, now: datetime) -> str:
+    """How long ago that was, in its largest unit: 12m, 3h, 5d."""
+    passed = max(0.0, (now - datetime.fromisoformat(updated)).total_seconds())
+    for size, unit in _AGES:
+        if passed < size:
+            return f"{passed:.0f}{unit}" if unit != "s" else "now"
+        passed = int(passed / size)
+    return f"{passed:.0f}y"

@@ -1,24 +1,174 @@
-"""The conversation of a run as its page shows it: each text once, what became of it as edits, and why."""
+"""The conversation of a run as its page shows it: each text once, what became of it, why, and where references lead."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from ...core.markers import REFERENCE_PREFIX
 from ...core.tokens import MESSAGE_TOKENS, Counter
-from ...core.transcript import calls_by_id
-from ...extractive.reasons.reason import ReasonedLine
+from ...core.transcript import Block, BlockKey, Message, calls_by_id
+from ...core.values import BlockKind
+from ...extractive.reason import ReasonedLine
+from ...lossless import references
+from ...lossless.decode import Decoded, decode, texts_of
+from ...lossless.lines import find_above, find_place
+from ...lossless.matching import Reader
+from ...lossless.references import ABOVE, Addresses, Reference, TextPlace, parse_reference, tag_of
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import SUMMARIZE, Receipt
 from ..difference.facts import line_hunks, lines_of_summaries, moved_hunks
-from ..text.labels import call_label, operation_label, readable
-from ..text.reasons import lines_text, receipt_text
+from ..text.labels import call_label, lines_text, operation_label, readable, receipt_text
 from ..text.visible import visible
-from .alignment import AlignedBlock, AlignedMessage, align
-from .links import PageLinks, Position, find_links
+
+Position = tuple[int, int]
+"""Positions of a message among the messages, and of a block in it."""
+
+
+class LinkTarget(Struct, frozen=True):
+    """The block that a reference names, and which lines of its text: the first, counted from 0, and how many.
+
+    `size` is 0 where the lines cannot be told: an argument of a call, or a part of a text.
+    """
+
+    position: Position
+    start: int = 0
+    size: int = 0
+
+
+class PageLinks(Struct, frozen=True):
+    """The targets of each block's references by the lines that spell them, and every block without references."""
+
+    targets: Mapping[Position, Mapping[str, LinkTarget]]
+    messages: Sequence[Message]
+
+    def whole(self, position: Position) -> Block:
+        """The block as it reads with all references replaced by the lines that they stand for."""
+        return self.messages[position[0]].blocks[position[1]]
+
+
+def find_links(messages: Sequence[Message]) -> PageLinks:
+    """The links of a conversation. A line that imitates a reference and names no block is none."""
+    reader = Reader()
+    decoded = decode(messages, reader)
+    addresses = Addresses(messages, reader.names)
+    targets: dict[Position, dict[str, LinkTarget]] = {}
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            if reader.may_refer(block.content):
+                found = dict(_of_block(TextPlace(position, number), block, decoded, addresses, reader))
+                if found:
+                    targets[position, number] = found
+    return PageLinks(targets, decoded.messages)
+
+
+def _of_block(
+    here: TextPlace, block: Block, decoded: Decoded, addresses: Addresses, reader: Reader
+) -> Iterator[tuple[str, LinkTarget]]:
+    named = decoded.named.get(here[:2], frozenset())
+    for text in texts_of(block):
+        offset = 0
+        for line in text.split("\n"):
+            reference = parse_reference(line) if line.startswith(REFERENCE_PREFIX) else None
+            if reference is not None:
+                from_here = here._replace(part=_part(text, offset, reference))
+                there = here if reference.address == ABOVE else addresses.find(from_here, reference.address)
+                if there is not None and (there[:2] in named or there[:2] == here[:2]):
+                    yield line, LinkTarget(there[:2], *_lines(reference, decoded, there, reader))
+            offset += len(line) + 1
+
+
+def _part(text: str, offset: int, reference: Reference) -> int:
+    """Which element of its tag a reference to state stands in."""
+    tag = tag_of(reference.address.what)
+    return sum(element.end <= offset for element in references.by_tag(text).get(tag, ())) if tag else 0
+
+
+def _lines(reference: Reference, decoded: Decoded, there: TextPlace, reader: Reader) -> tuple[int, int]:
+    block = decoded.messages[there.message].blocks[there.block]
+    if block.kind is BlockKind.TOOL_CALL or reference.address.field or tag_of(reference.address.what):
+        return 0, 0
+    shape = reader.lines(block.content).shape
+    if reference.address == ABOVE:
+        return find_above(shape.length, reference.where) or (0, 0)
+    return find_place(shape, reference.where) or (0, 0)
+
+
+class AlignedBlock(Struct, frozen=True):
+    """A block before and after the run; `number` is its position in its message, `position` that in the result."""
+
+    number: int
+    before: Block | None
+    after: Block | None
+    position: Position | None
+
+
+class AlignedMessage(Struct, frozen=True):
+    """A message of the input, or one that the run wrote. `remains` tells how many messages of the result it is now."""
+
+    message: Message
+    is_new: bool
+    remains: int
+    blocks: tuple[AlignedBlock, ...]
+
+
+def align(before: Sequence[Message], after: Sequence[Message]) -> list[AlignedMessage]:
+    """All messages of both. New ones are where they took the place of others: in front of these."""
+    known = {block.key: position for position, message in enumerate(before) for block in message.blocks}
+    empty = {message.index: position for position, message in enumerate(before) if not message.blocks}
+    now: dict[BlockKey, tuple[Position, Block]] = {}
+    added: dict[int, list[tuple[Position, Block]]] = {}
+    remains = [0] * len(before)
+    new: list[tuple[int, AlignedMessage]] = []
+    for position, message in enumerate(after):
+        old = [known[block.key] for block in message.blocks if _is_old(block, known)]
+        if not message.blocks and message.index in empty:
+            old = [empty[message.index]]
+        if not old:
+            # The line between a summary and the next message follows the summary.
+            follows = bool(new) and new[-1][1].blocks[0].position == (position - 1, 0)
+            new.append((new[-1][0] if follows else _place_of(message, before), _new(position, message)))
+            continue
+        remains[old[0]] += 1
+        for number, block in enumerate(message.blocks):
+            if _is_old(block, known):
+                now[block.key] = (position, number), block
+            else:
+                added.setdefault(old[0], []).append(((position, number), block))
+    aligned = [
+        AlignedMessage(message, False, remains[position], tuple(_blocks(message, now, added.get(position, ()))))
+        for position, message in enumerate(before)
+    ]
+    for place, inserted in reversed(new):
+        aligned.insert(place, inserted)
+    return aligned
+
+
+def _is_old(block: Block, known: dict[BlockKey, int]) -> bool:
+    return not block.is_inserted and block.key in known
+
+
+def _place_of(message: Message, before: Sequence[Message]) -> int:
+    return next((place for place, other in enumerate(before) if other.index >= message.index), len(before))
+
+
+def _new(position: int, message: Message) -> AlignedMessage:
+    blocks = (AlignedBlock(number, None, block, (position, number)) for number, block in enumerate(message.blocks))
+    return AlignedMessage(message, True, 1, tuple(blocks))
+
+
+def _blocks(
+    message: Message, now: dict[BlockKey, tuple[Position, Block]], added: Sequence[tuple[Position, Block]]
+) -> Iterator[AlignedBlock]:
+    for number, block in enumerate(message.blocks):
+        position, after = now.get(block.key, (None, None))
+        yield AlignedBlock(number, block, after, position)
+    for number, (position, block) in enumerate(added, len(message.blocks)):
+        yield AlignedBlock(number, None, block, position)
+
 
 _LABEL: Final = 160
 """Characters of a label: a line of a wide window."""

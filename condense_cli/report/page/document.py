@@ -1,4 +1,4 @@
-"""A page as one HTML document: data as JSON beside a style and a script, and a policy that allows these alone.
+"""Build a page as one HTML document: data as JSON beside a style and a script, and a policy that allows these alone.
 
 Nothing of the data is markup: it stands in a block that is no script, `<`, `>` and `&` spelled as JSON escapes, and the
 page's own script puts it on the screen as text. The policy names style and script by their hashes, so that nothing else
@@ -20,6 +20,15 @@ from msgspec import Struct
 
 from ..run.facts import to_json_line
 from ..text.visible import visible
+
+
+class Table(Struct, frozen=True):
+    """A small table; a heading may be empty. A column of nothing but numbers is set flush right."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
 
 _FOLDER: Final = Path(__file__).parent
 _SCRIPTS: Final[dict[str, tuple[str, ...]]] = {

@@ -25,8 +25,7 @@ from ..evaluation.recorded_terminal import (
 )
 from ..evaluation.terminal import failures, headline, notes, percent, share_of_size
 from ..text.visible import visible
-from .document import html_document
-from .tables import Table
+from .document import Table, html_document
 
 _FIGURE: Final = (
     '<figure tabindex="0" role="img" aria-label="Curves; the tables have their figures">'

@@ -11,15 +11,14 @@ from msgspec import Struct
 from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.receipts import SWITCHED_OFF
-from ..costs.text import dollars, pays_after, unknown_price
+from ..costs.facts import dollars, pays_after, unknown_price
 from ..run.facts import Cost, Report
 from ..run.summaries import sentences
-from ..text.shares import percent_text
+from ..text.labels import percent_text
 from ..text.tokens import how_counted
 from ..text.visible import visible
 from .conversation import ConversationPage, conversation_of
-from .document import html_document
-from .tables import Table
+from .document import Table, html_document
 
 _SEPARATOR: Final = re.compile(r"[/\\]")
 

@@ -3,28 +3,176 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.factor import Factor, Known
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
-from ...core.transcript import Transcript
+from ...core.transcript import Slimmed, Transcript
 from ...core.version import __version__
+from ...extractive.reason import LineReason
 from ...passes.condensation import Condensation
+from ...passes.decisions import REFER
+from ...passes.receipts import SUMMARIZE, Receipt
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
-from ..text.labels import operation_label
-from ..text.shares import percent
-from .contents import Saving, restorable_in, savings_of
-from .explained import Explained, explained
+from ..text.labels import operation_label, percent, receipt_text
 from .shortcomings import warnings_of
-from .slimming import Slim, slim_of
 
 if TYPE_CHECKING:
-    from ...quality.kept import KeptShare
+    from ...quality.evaluation import KeptShare
+
+
+class Saving(Struct, frozen=True):
+    """What one operation saved on content of one kind, in how many blocks."""
+
+    content: str
+    operation: str
+    blocks: int
+    tokens: int
+
+
+def savings_of(condensation: Condensation, saved: int) -> list[Saving]:
+    """What was done to what, the largest saving first. The model's tokens add up to `saved`.
+
+    An operation is what came of a block in the end. One that is cut and has references counts in both shares.
+    """
+    blocks: dict[tuple[int, int, str], list[Receipt]] = {}
+    for receipt in condensation.changes:
+        blocks.setdefault((receipt.message, receipt.block, _content(receipt)), []).append(receipt)
+    by_references = dict(condensation.by_references)
+    totals: dict[tuple[str, str], list[int]] = {}
+    for (message, block, content), receipts in blocks.items():
+        for operation, tokens in _shares(receipts, by_references.pop((message, block), 0)):
+            if tokens:  # Nothing is saved on a block whose references became lines again.
+                entry = totals.setdefault((content, operation), [0, 0])
+                entry[0] += 1
+                entry[1] += tokens
+    shown = condensation.factor.parts([tokens for _, tokens in totals.values()], saved)
+    rows = [
+        Saving(content, operation, number, tokens)
+        for ((content, operation), (number, _)), tokens in zip(totals.items(), shown, strict=True)
+    ]
+    return sorted(rows, key=lambda row: -row.tokens)
+
+
+def restorable_in(savings: Iterable[Saving]) -> int:
+    """The part of savings that references stand for."""
+    return sum(saving.tokens for saving in savings if saving.operation == REFER)
+
+
+def _shares(receipts: list[Receipt], by_references: int) -> Iterator[tuple[str, int]]:
+    """What references saved on one block, and what its last cut did."""
+    yield REFER, by_references
+    saved = sum(receipt.tokens_before - receipt.tokens_after for receipt in receipts)
+    cuts = [receipt.operation for receipt in receipts if receipt.operation != REFER]
+    yield cuts[-1] if cuts else REFER, saved - by_references
+
+
+def _content(receipt: Receipt) -> str:
+    if receipt.content_type:
+        return receipt.content_type.value.replace("_", " ")
+    if receipt.kind:
+        return receipt.kind.value.replace("_", " ")
+    return "summary" if receipt.operation == SUMMARIZE else "messages"
+
+
+class SlimKind(msgspec.Struct, frozen=True):
+    """`values` of one kind, in so many records; `bytes` is what the file loses by them."""
+
+    name: str
+    values: int
+    records: int
+    bytes: int
+
+
+class Slim(msgspec.Struct, frozen=True):
+    """Data that only a client shows; `kinds` has the largest first, and they add up to `bytes`."""
+
+    bytes: int
+    kinds: list[SlimKind]
+
+
+def slim_of(transcript: Transcript) -> Slim:
+    by_kind: dict[str, list[Slimmed]] = {}
+    for slimmed in transcript.slimmed:
+        by_kind.setdefault(slimmed.kind, []).append(slimmed)
+    kinds = [
+        SlimKind(
+            name,
+            len(found),
+            len({slimmed.place.record for slimmed in found}),
+            sum(slimmed.saved for slimmed in found),
+        )
+        for name, found in by_kind.items()
+    ]
+    return Slim(sum(kind.bytes for kind in kinds), sorted(kinds, key=lambda kind: -kind.bytes))
+
+
+class ExplainedLines(Struct, frozen=True):
+    """How many lines have a reason; `message` is the one that it points to, `name` what that one names."""
+
+    reason: str
+    lines: int
+    message: int | None
+    name: str
+
+
+def lines_of(reasons: Iterable[LineReason]) -> list[ExplainedLines]:
+    return [ExplainedLines(why.reason.value, why.lines, why.message, why.name) for why in reasons]
+
+
+class Explained(Struct, frozen=True, rename={"went": "cut", "stayed": "kept"}):
+    """One block and one pass; message and block are positions in the input, block -1 is the message itself.
+
+    The differences of changed blocks add up to what was saved, in the model's tokens and in bare ones. Of a
+    block of which lines were picked, `went` and `stayed` tell why.
+    """
+
+    pass_id: str
+    message: int
+    block: int
+    kind: str | None
+    content_type: str | None
+    tool: str | None
+    operation: str
+    changed: bool
+    tokens_before: int
+    tokens_after: int
+    bare_before: int
+    bare_after: int
+    reason: str
+    went: list[ExplainedLines]
+    stayed: list[ExplainedLines]
+
+
+def explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterator[Explained]:
+    """The receipts in the model's tokens, of which `saved` were saved by all of them together."""
+    by_each = [receipt.tokens_before - receipt.tokens_after if receipt.is_change else 0 for receipt in receipts]
+    for receipt, less in zip(receipts, factor.parts(by_each, saved), strict=True):
+        after = factor.shown(receipt.tokens_after)
+        yield Explained(
+            receipt.pass_id,
+            receipt.message,
+            receipt.block,
+            receipt.kind.value if receipt.kind else None,
+            receipt.content_type.value if receipt.content_type else None,
+            receipt.tool,
+            operation_label(receipt.operation),
+            receipt.is_change,
+            after + less,
+            after,
+            receipt.tokens_before,
+            receipt.tokens_after,
+            receipt_text(receipt),
+            lines_of(receipt.went),
+            lines_of(receipt.stayed),
+        )
+
 
 SHAPE: Final = 2
 """Version of the JSON report; it rises when a key goes or changes its meaning."""

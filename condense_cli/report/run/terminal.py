@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
@@ -12,26 +12,104 @@ from rich.table import Table
 from rich.text import Text
 
 from ...core.tokens import Counter
+from ...core.transcript import Transcript
 from ...core.wording import plural
+from ...formats import format_named
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING
-from ..costs.text import cost_figures, unknown_price
+from ...passes.summaries import OFFLINE
+from ...quality.evaluation import KeptShare
+from ...quality.expected import expected_of
+from ..costs.facts import cost_figures, unknown_price
 from ..difference.facts import BlockDiff, Diff, What, of_run
 from ..text.fitted_table import shortened
-from ..text.labels import operation_label
-from ..text.reasons import lines_text
-from ..text.shares import change_text, percent_text
+from ..text.labels import change_text, lines_text, operation_label, percent_text
 from ..text.tokens import briefly_counted, how_counted
 from ..text.visible import visible
-from .contents import Saving
-from .expected import expected_line
-from .explanation import render_receipts
-from .facts import Counting, Report
-from .largest import largest, render_largest, sizes_of
+from .explanation import largest, render_largest, render_receipts, sizes_of
+from .facts import Counting, Report, Saving, Slim, Summarized
 from .shortcomings import NOTHING_MORE, within_target
-from .slimming_text import slim_line
 from .summaries import sentences
+
+Ended = tuple[str, Condensation, Sequence[Summarized]]
+"""The name of a run, what came of it, and who wrote its summaries."""
+
+
+def loses(result: Condensation) -> bool:
+    """Whether anything went that references do not bring back."""
+    return any(change.operation != REFER for change in result.changes)
+
+
+def expected_by_name(runs: Iterable[Ended], count: Counter) -> dict[str, KeptShare]:
+    """Return what each run on one transcript is expected to keep, of those that lose anything.
+
+    What a model says in a summary is in its own words, or not written yet: lines do not tell what is kept of it.
+    """
+    lossy = {
+        name: result
+        for name, result, summaries in runs
+        if loses(result) and all(each.profile == OFFLINE or not each.written for each in summaries)
+    }
+    if not lossy:
+        return {}
+    before = next(iter(lossy.values())).before.messages
+    return expected_of(before, {name: result.transcript.messages for name, result in lossy.items()}, count)
+
+
+def expected_line(kept: KeptShare, *, is_whole: bool) -> str:
+    """Say what is expected; `is_whole` tells facts and edit lines apart as well."""
+    low, high = f"{kept.low:.0f}", f"{kept.high:.0f}"
+    within = "" if low == high else f" (in 8 of 10 cases {low}–{high}%)"
+    said = f"Expected to keep {kept.percent:.0f}% of what later work needs{within}"
+    parts = [
+        f"{share:.0f}% of the {what}"
+        for share, what in ((kept.facts, "facts"), (kept.edits, "edit lines"))
+        if share is not None
+    ]
+    return f"{said}: {' and '.join(parts)}." if is_whole and len(parts) == 2 else f"{said}."
+
+
+_NAMES: Final = {
+    "original_files": "files before an edit",
+    "result_copies": "copies of results",
+    "argument_copies": "copies of arguments",
+    "image_copies": "copies of images",
+    "todo_lists": "earlier todo lists",
+    "progress": "progress of finished calls",
+    "request_copies": "copies of requests",
+}
+
+
+def growth(after: Transcript, size: int) -> list[str]:
+    """That the file of a conversation with a new summary grew, as clients keep what the summary stands for."""
+    before = len(after.source.data)
+    form = format_named(after.format)
+    if size <= before or form.compaction is None:
+        return []
+    hint = "; --slim removes what only the client displays" if form.display and not after.slimmed else ""
+    said = f"The file grows from {before:,} to {size:,} bytes, because the client keeps what a summary replaces"
+    return [f"{said}{hint}."]
+
+
+def kinds_text(slim: Slim) -> str:
+    return ", ".join(f"{kind.bytes:,} {_NAMES[kind.name]}" for kind in slim.kinds)
+
+
+def slim_line(report: Report, unit: str = "bytes") -> str:
+    """What became of the file besides the context, so that nobody takes one for the other."""
+    slim = report.slim
+    if slim is None or not slim.bytes:
+        return f"--slim: nothing in this {report.format} file is for display only."
+    tokens = report.tokens
+    context = "is unchanged" if not tokens.saved else "can be restored"
+    lossless = f"The context {context}; what the client displays cannot be restored."
+    return (
+        f"--slim: the file goes from {report.bytes.before:,} to {report.bytes.after:,} {unit}, {slim.bytes:,} of that "
+        f"without touching the context: {kinds_text(slim)}. "
+        + (lossless if tokens.saved == tokens.lossless_saved else "What the client displays cannot be restored.")
+    )
+
 
 _BAR = 40
 _SHOWN_NEW = 12

@@ -12,8 +12,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from ...report.lists.sessions import SessionList, SessionRow
-from ...report.lists.sessions_terminal import session_lines
+from ...report.lists.sessions import SessionList, SessionRow, session_lines
 from ...report.text.visible import visible
 from ..lines import ShownLine
 from ..rows import Rows

@@ -12,8 +12,8 @@ from build import LONG, call, claude_line, condense, configuration, one_pass, re
 from condense_cli import api
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
+from condense_cli.extractive.answers import is_typed as is_typed_text
 from condense_cli.extractive.answers import words_in
-from condense_cli.extractive.pasted import is_typed as is_typed_text
 from condense_cli.report.lists.validation import check
 
 

@@ -1,1 +1,0 @@
-"""A conversation of any format as messages of an API."""

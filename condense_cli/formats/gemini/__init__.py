@@ -1,1 +1,0 @@
-"""Chats of Gemini CLI, as one object and as a log."""

@@ -1,1 +1,0 @@
-"""Wire logs of Kimi Code."""

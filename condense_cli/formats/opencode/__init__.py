@@ -1,1 +1,0 @@
-"""Sessions of opencode, exported and as events."""

@@ -1,0 +1,574 @@
+"""Runs of OpenHands: one object with a `history` of events, and event logs of its SDK.
+
+An action of the agent is an assistant's call, with its thought as text, and the observation that it caused is the
+result. An observation names the action by `cause`; events of older runs have no ids, and order alone links them. Their
+arguments stand in the event itself. What the model never got, such as changes of state, is no part of the conversation.
+
+Events repeat each other: `message`, `extras` and `tool_call_metadata`, which holds the provider's whole answer.
+
+What the client sends is built from the events: an `ActionEvent` is an assistant message with one call (those of one
+answer go together), and `ObservationEvent`, `AgentErrorEvent` and `UserRejectObservation` are results of the call that
+they name. A `Condensation` names the events that are sent no more and the summary sent in their place. Other kinds
+never reach the model. An action stands in its event twice, as the model wrote it and as the client took it.
+
+https://github.com/OpenHands/software-agent-sdk (openhands/sdk/event)
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ..core import json_text
+from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
+from ..core.values import BlockKind, Container, Family, Role
+from .anthropic import BlockReader, attachment_block
+from .engine import client_text, repeats
+from .engine.base import Evidence, Format, not_a_message, only_value, unknown_block
+from .engine.client_text import is_injected
+from .engine.container import Document, as_lazy, with_records_at
+from .engine.turns import Turn, joined
+from .openai.chat import ROLES
+
+_ACTIONS: Final = frozenset({
+    "browse", "browse_interactive", "call_tool_mcp", "change_agent_state", "condensation", "condensation_request",
+    "delegate", "edit", "finish", "loop_recovery", "message", "null", "push", "read", "recall", "reject", "run",
+    "run_ipython", "send_pr", "system", "task_tracking", "think", "write",
+})  # fmt: skip
+_OBSERVATIONS: Final = _ACTIONS | {"agent_state_changed", "error", "mcp", "success", "user_rejected", "condense"}
+_UNSENT: Final = frozenset({
+    "agent_state_changed", "change_agent_state", "condensation_request", "loop_recovery", "null", "push", "send_pr",
+})  # fmt: skip
+_TOOLS: Final = {"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
+_UNSENT_ARGUMENTS: Final = frozenset({
+    "blocking", "confirmation_state", "cwd", "hidden", "impl_source", "include_extra", "is_confirmed", "is_input",
+    "is_static", "keep_prompt", "kernel_init_code", "security_risk", "thought",
+})  # fmt: skip
+_COMMANDS: Final = ("command", "code")
+"""Where an action of an older run, and its observation again, hold what was run."""
+_TEXTS: Final = ("content", "thought", *_COMMANDS)
+"""Keys of which an action of an older run has one."""
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or "role" in value:
+        return Evidence.NO
+    action, observation = value.get("action"), value.get("observation")
+    if isinstance(action, str) and action in _ACTIONS:
+        is_event = isinstance(value.get("args"), dict) or any(isinstance(value.get(key), str) for key in _TEXTS)
+        return Evidence.YES if is_event else Evidence.NO
+    is_event = isinstance(observation, str) and observation in _OBSERVATIONS and isinstance(value.get("content"), str)
+    return Evidence.YES if is_event else Evidence.NO
+
+
+def claims(document: Document) -> bool:
+    """Whether the file is one run. Several are rows, each with a conversation of its own."""
+    return is_run(only_value(document, "history"))
+
+
+def is_run(value: Any) -> bool:
+    """Whether an object holds the events of a run."""
+    history = value.get("history") if isinstance(value, dict) else None
+    return isinstance(history, list) and bool(history) and evidence(history[0]) is Evidence.YES
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    model = None
+    if document.source.container is Container.LINES and len(records) == 1 and is_run(records[0]):
+        model = _model_of_run(records[0])
+        document = with_records_at(document, 0, ("history",))
+        records = list(document.values)
+    for record, value in enumerate(records):
+        if record not in document.source.unparsed and evidence(value) is not Evidence.YES:
+            raise not_a_message(record, value, "it is not an OpenHands event")
+    reader = _Reader(records)
+    turns = []
+    for record, event in enumerate(records):
+        turn = reader.turn(event, record) if event is not None else None
+        if turn is not None:
+            turns.append(replace(turn, blocks=list(as_lazy(turn.blocks, document.source))))
+    return Transcript(
+        "openhands",
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=model or reader.model,
+        envelope=reader.tools,
+    )
+
+
+def _model_of_run(run: dict[str, Any]) -> str | None:
+    found: Any = run
+    for key in ("metadata", "llm_config", "model"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
+class _Reader:
+    """Reads events in order and pairs each observation with its action."""
+
+    def __init__(self, events: list[Any]) -> None:
+        self.model: str | None = None
+        self.tools = ""
+        self._answered = {event["cause"] for event in events if _is_answer(event)}
+        self._records = {event["id"]: n for n, event in enumerate(events) if _has_id(event)}
+        self._forgotten = {one for event in events for one in _forgotten(event, self._records)}
+        self._follows = [_is_flat_answer(event) for event in [*events[1:], None]]
+        self._asked: dict[int | None, tuple[str, str]] = {}
+        """Id and tool of each call, by the id of its event; None is the last event of a run without ids."""
+        self._speaker = Role.ASSISTANT
+
+    def turn(self, event: dict[str, Any], record: int) -> Turn | None:
+        """What an event is of a message; None where the model never got it."""
+        is_action = isinstance(event.get("action"), str) and bool(event["action"])
+        name = event["action"] if is_action else event["observation"]
+        if name in _UNSENT or (_has_id(event) and event["id"] in self._forgotten):
+            return None
+        if not is_action:
+            turn = self._observation(event, record)
+        elif name == "recall":
+            return None
+        elif name == "condensation":
+            turn = self._condensation(event, record)
+        elif name in ("system", "message"):
+            turn = self._message(event, record)
+        else:
+            turn = self._action(event, record)
+        if turn is None or not turn.blocks:
+            return None
+        self._speaker = turn.role
+        return turn
+
+    def _message(self, event: dict[str, Any], record: int) -> Turn:
+        arguments, path = (event["args"], ("args",)) if isinstance(event.get("args"), dict) else (event, ())
+        if event["action"] == "system":
+            tools = arguments.get("tools")
+            self.tools = self.tools or (json_text.dump_compact(tools) if tools else "")
+            return Turn(Role.SYSTEM, list(_texts(arguments, ("content",), record, path)))
+        sources = {"user": Role.USER, "agent": Role.ASSISTANT}
+        # In older runs nothing tells who spoke. The user begins, and answers what the agent says.
+        first_speaker = Role.USER if record == 0 or self._speaker is Role.ASSISTANT else Role.ASSISTANT
+        role = sources.get(str(event.get("source")), first_speaker)
+        key = "image_urls" if arguments.get("image_urls") else "images_urls"
+        images = arguments.get(key)
+        seen = [
+            Block(BlockKind.OPAQUE, Place(record, (*path, key, n)), (*path, key, n), estimate=client_text.image(url))
+            for n, url in enumerate(images if isinstance(images, list) else ())
+        ]
+        texts = _texts(arguments, ("content",), record, path, is_user=role is Role.USER)
+        return Turn(role, [*texts, *seen])
+
+    def _action(self, event: dict[str, Any], record: int) -> Turn:
+        arguments, name = event.get("args"), event["action"]
+        metadata = event.get("tool_call_metadata")
+        response = metadata.get("model_response") if isinstance(metadata, dict) else None
+        answer = response if isinstance(response, dict) else {}
+        self.model = self.model or (answer["model"] if isinstance(answer.get("model"), str) else None)
+        answer_id = answer["id"] if isinstance(answer.get("id"), str) else None
+        if not isinstance(arguments, dict):
+            return Turn(Role.ASSISTANT, list(self._flat_action(event, record)))
+        is_asked = _has_id(event) and event["id"] in self._answered
+        if not is_asked and name in ("finish", "reject", "think"):
+            return Turn(Role.ASSISTANT, list(_texts(arguments, ("thought", "final_thought"), record, ("args",))))
+        blocks = list(_texts(arguments, ("thought",), record, ("args",))) if name != "think" else []
+        tool = _tool(name, arguments)
+        call_id = f"event-{event.get('id', record)}"
+        self._asked[event["id"] if _has_id(event) else None] = (call_id, tool)
+        unsent = _UNSENT_ARGUMENTS - ({"thought"} if name == "think" else set())
+        sent = {key: value for key, value in arguments.items() if key not in unsent and value not in (None, "")}
+        blocks.append(
+            Block(
+                BlockKind.TOOL_CALL,
+                Place(record, ("args",)),
+                ("args",),
+                content=json_text.dump_compact(sent),
+                tool=tool,
+                call_id=call_id,
+                is_object=True,
+            )
+        )
+        return Turn(Role.ASSISTANT, blocks, answer=answer_id)
+
+    def _flat_action(self, event: dict[str, Any], record: int) -> Iterator[Block]:
+        yield from _texts(event, ("thought", "content", "final_thought"), record, ())
+        key = next((key for key in _COMMANDS if isinstance(event.get(key), str) and event[key]), None)
+        if key is None:
+            return
+        call_id, tool = f"{TEXT_CALL}{record}", _tool(event["action"], event)
+        if self._follows[record]:
+            self._asked[None] = (call_id, tool)
+        whole = (0, len(event[key]))
+        yield Block(
+            BlockKind.TOOL_CALL,
+            Place(record, (key,)),
+            (key,),
+            content=event[key],
+            span=whole,
+            tool=tool,
+            call_id=call_id,
+        )
+
+    def _observation(self, event: dict[str, Any], record: int) -> Turn | None:
+        cause = event.get("cause")
+        asked = self._asked.pop(cause if isinstance(cause, int) else None, None)
+        if event["observation"] == "recall" and asked is None:
+            return Turn(Role.USER, list(_recalled(event, record)))
+        place = Place(record, ("content",))
+        if asked is None:
+            text = Block(BlockKind.TEXT, place, ("content",), content=event["content"], injected=True)
+            return Turn(Role.USER, [text] if event["content"].strip() else [])
+        call_id, tool = asked
+        failed = event["observation"] == "error" or event.get("success") is False
+        result = Block(
+            BlockKind.TOOL_RESULT,
+            place,
+            ("content",),
+            content=event["content"],
+            tool=tool,
+            call_id=call_id,
+            is_error=failed,
+        )
+        return Turn(Role.TOOL, [result])
+
+    def _condensation(self, event: dict[str, Any], record: int) -> Turn | None:
+        """The summary that a condenser of the client wrote in place of the events that it forgot."""
+        arguments = event.get("args")
+        summary = arguments.get("summary") if isinstance(arguments, dict) else None
+        if not isinstance(summary, str) or not summary.strip():
+            return None
+        path = ("args", "summary")
+        block = Block(BlockKind.TEXT, Place(record, path), path, content=summary, injected=True, summarizes=True)
+        lost = [self._records[one] for one in _forgotten(event, self._records) if one in self._records]
+        return Turn(Role.USER, [block], before=min(lost, default=record))
+
+
+def _tool(name: str, arguments: dict[str, Any]) -> str:
+    if name == "edit" and isinstance(arguments.get("command"), str) and arguments["command"]:
+        return "str_replace_editor"
+    if name == "call_tool_mcp" and isinstance(arguments.get("name"), str):
+        return str(arguments["name"])
+    return _TOOLS.get(name, name)
+
+
+def _texts(
+    holder: dict[str, Any], keys: tuple[str, ...], record: int, path: tuple[str, ...], *, is_user: bool = False
+) -> Iterator[Block]:
+    for key in keys:
+        text = holder.get(key)
+        if isinstance(text, str) and text.strip():
+            where = (*path, key)
+            injected = is_user and is_injected(text)
+            yield Block(BlockKind.TEXT, Place(record, where), where, content=text, injected=injected)
+
+
+def _recalled(event: dict[str, Any], record: int) -> Iterator[Block]:
+    """Instructions and knowledge that the client adds to the user's message."""
+    extras = event.get("extras")
+    if not isinstance(extras, dict):
+        return
+    found: list[tuple[tuple[str | int, ...], Any]] = [
+        (("extras", key), extras.get(key)) for key in ("repo_instructions", "additional_agent_instructions")
+    ]
+    known = extras.get("microagent_knowledge")
+    for number, one in enumerate(known if isinstance(known, list) else ()):
+        content = one.get("content") if isinstance(one, dict) else None
+        found.append((("extras", "microagent_knowledge", number, "content"), content))
+    for path, text in found:
+        if isinstance(text, str) and text.strip():
+            yield Block(BlockKind.TEXT, Place(record, path), path, content=text, injected=True)
+
+
+def _has_id(event: Any) -> bool:
+    return isinstance(event, dict) and isinstance(event.get("id"), int)
+
+
+def _is_answer(event: Any) -> bool:
+    return isinstance(event, dict) and "observation" in event and isinstance(event.get("cause"), int)
+
+
+def _is_flat_answer(event: Any) -> bool:
+    return isinstance(event, dict) and "observation" in event and "cause" not in event
+
+
+def _forgotten(event: Any, known: Iterable[int]) -> set[int]:
+    """Ids of the events that a condenser took out of the conversation; of a range, those that are `known`."""
+    arguments = event.get("args") if isinstance(event, dict) and event.get("action") == "condensation" else None
+    if not isinstance(arguments, dict):
+        return set()
+    ids = arguments.get("forgotten_event_ids")
+    lost = {one for one in (ids if isinstance(ids, list) else ()) if isinstance(one, int)}
+    start, end = arguments.get("forgotten_events_start_id"), arguments.get("forgotten_events_end_id")
+    if isinstance(start, int) and isinstance(end, int):
+        lost.update(one for one in known if start <= one <= end)
+    return lost
+
+
+def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+    source = transcript.source
+    for record in range(source.listed):
+        event = json_text.parse(source.view(record)) if record not in source.unparsed else {}
+        keys = ["message", "extras", "tool_call_metadata"]
+        if "observation" in event and "extras" not in event:
+            keys += [*_COMMANDS, "thought"]
+        if event.get("observation") == "recall":
+            keys.remove("extras")
+        for key in keys:
+            if key in event:
+                yield record, (key,), event[key]
+
+
+def _message_event(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    """A message of the user or the agent, with id and time of the event that it takes the place of."""
+    old = json_text.parse_text(replaced)
+    members = {key: json.dumps(old[key]) for key in ("id", "timestamp") if key in old}
+    source = "agent" if role is Role.ASSISTANT else "user"
+    members |= {"source": json.dumps(source), "message": '""', "action": '"message"'}
+    if not isinstance(old.get("args"), dict) and "id" not in old:
+        return members | {"content": literal}
+    return members | {"args": f'{{"content":{literal},"image_urls":null,"wait_for_response":false}}'}
+
+
+FORMAT = Format(
+    "openhands",
+    Family.OPENAI_CHAT,
+    "OpenHands runs: one line of output.jsonl, or the events of its history",
+    evidence,
+    read,
+    claims=claims,
+    complete=repeats.completing(_shows),
+    display=repeats.displaying(_shows),
+    new_message=_message_event,
+)
+
+
+_SENT: Final = frozenset({
+    "ActionEvent", "AgentErrorEvent", "Condensation", "MessageEvent", "ObservationEvent", "SystemPromptEvent",
+    "UserRejectObservation",
+})  # fmt: skip
+_HOLDS: Final = {"MessageEvent": "llm_message", "SystemPromptEvent": "system_prompt"}
+_FOR_MODELS: Final = frozenset({"llm_message", "observation", "system_prompt", "tool_call"})
+"""Keys that events which reach the model have."""
+_NO_REASON: Final = "User rejected the action"
+"""The reason of a rejection for which the user gave none; a hook may reject as well."""
+
+
+def sdk_evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or not isinstance(value.get("id"), str):
+        return Evidence.NO
+    if value["kind"] in _SENT:
+        return Evidence.YES
+    return Evidence.MAYBE if "source" in value and "timestamp" in value else Evidence.NO
+
+
+def read_sdk(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    for record, value in enumerate(records):
+        if record not in document.source.unparsed and sdk_evidence(value) is Evidence.NO:
+            raise not_a_message(record, value, "it is not an OpenHands SDK event")
+    events = [value if isinstance(value, dict) else {} for value in records]
+    reader = _SdkReader(events)
+    parts = []
+    for record, event in enumerate(events):
+        part = reader.turn(event, record)
+        if part is not None and part.blocks:
+            parts.append(replace(part, blocks=list(as_lazy(part.blocks, document.source))))
+    return Transcript(
+        "openhands-sdk",
+        Family.OPENAI_CHAT,
+        joined(parts),
+        document.source,
+        model=_model(events),
+        envelope=reader.tools,
+        unknown=tuple(Tally(f"event {event.get('kind')}" for event in events if reader.misses(event)).items()),
+    )
+
+
+def _model(events: list[dict[str, Any]]) -> str | None:
+    """The model in the figures that the client keeps."""
+    for event in events:
+        found: Any = event.get("value")
+        for key in ("usage_to_metrics", "default", "model_name"):
+            found = found.get(key) if isinstance(found, dict) else None
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
+class _SdkReader:
+    def __init__(self, events: list[dict[str, Any]]) -> None:
+        self.tools = ""
+        self._records = {str(event.get("id")): record for record, event in enumerate(events)}
+        self._forgotten = {one for event in events for one in _forgets(event)}
+        self._called: dict[str, str] = {}
+
+    def misses(self, event: dict[str, Any]) -> bool:
+        """Whether an event seems to reach the model, and cannot be read."""
+        kind = str(event.get("kind"))
+        lacks = _HOLDS.get(kind, "kind") not in event if kind in _SENT else not _FOR_MODELS.isdisjoint(event)
+        return lacks and event.get("id") not in self._forgotten
+
+    def turn(self, event: dict[str, Any], record: int) -> Turn | None:
+        """What an event is of a message; None where the model never gets it."""
+        kind = event.get("kind")
+        if event.get("id") in self._forgotten:
+            return None
+        if kind == "SystemPromptEvent":
+            tools = event.get("tools")
+            self.tools = self.tools or (json_text.dump_compact(tools) if tools else "")
+            return Turn(Role.SYSTEM, list(_parts(event.get("system_prompt"), record, ("system_prompt",))))
+        if kind == "MessageEvent":
+            return _message(event, record)
+        if kind == "ActionEvent":
+            return self._action(event, record)
+        if kind == "Condensation":
+            return self._condensation(event, record)
+        return Turn(Role.TOOL, list(self._result(event, record))) if kind in _SENT else None
+
+    def _action(self, event: dict[str, Any], record: int) -> Turn:
+        blocks = [*_thinking(event, record, ()), *_parts(event.get("thought"), record, ("thought",))]
+        call = event.get("tool_call")
+        path: JsonPath = ("tool_call",)
+        if isinstance(call, dict) and isinstance(call.get("function"), dict):
+            call, path = call["function"], ("tool_call", "function")
+        arguments = call.get("arguments") if isinstance(call, dict) else None
+        call_id, tool = event.get("tool_call_id"), str(event.get("tool_name") or "")
+        if isinstance(arguments, str) and isinstance(call_id, str):
+            self._called[call_id] = tool
+            place = Place(record, (*path, "arguments"))
+            blocks.append(
+                Block(BlockKind.TOOL_CALL, place, ("tool_call",), content=arguments, tool=tool, call_id=call_id)
+            )
+        else:
+            blocks.append(unknown_block(call, record, ("tool_call",)))
+        answer = event.get("llm_response_id")
+        return Turn(Role.ASSISTANT, blocks, answer=answer if isinstance(answer, str) else None)
+
+    def _result(self, event: dict[str, Any], record: int) -> Iterator[Block]:
+        seen = event.get("observation")
+        seen = seen if isinstance(seen, dict) else {}
+        found: list[Block] = []
+        for holder, path, keys in (
+            (seen, ("observation",), ("content", "output")),
+            (event, (), ("error", "rejection_reason", "extended_content")),
+        ):
+            for key in keys:
+                found += _parts(holder.get(key), record, (*path, key))
+        if not found:
+            found = [Block(BlockKind.TEXT, Place(record, ("observation", "content")), ("observation",))]
+        reason = event.get("rejection_reason")
+        by_person = reason not in (None, _NO_REASON) and event.get("rejection_source", "user") == "user"
+        call_id = event.get("tool_call_id")
+        failed = event["kind"] != "ObservationEvent" or seen.get("is_error") is True
+        for block in found:
+            yield replace(
+                block,
+                kind=BlockKind.TOOL_RESULT if block.kind is BlockKind.TEXT else block.kind,
+                owner=("observation",),
+                tool=self._called.get(str(call_id)) or str(event.get("tool_name") or ""),
+                call_id=call_id if isinstance(call_id, str) else None,
+                is_error=failed,
+                is_answer=by_person and block.content == reason,
+            )
+
+    def _condensation(self, event: dict[str, Any], record: int) -> Turn:
+        summary = event.get("summary")
+        blocks = []
+        if isinstance(summary, str) and summary.strip():
+            place = Place(record, ("summary",))
+            blocks = [Block(BlockKind.TEXT, place, ("summary",), content=summary, injected=True, summarizes=True)]
+        lost = [self._records[one] for one in _forgets(event) if one in self._records]
+        return Turn(Role.USER, blocks, before=min(lost, default=record))
+
+
+def _message(event: dict[str, Any], record: int) -> Turn | None:
+    message = event.get("llm_message")
+    if not isinstance(message, dict):
+        return None
+    role = ROLES.get(str(message.get("role")), Role.USER)
+    path = ("llm_message",)
+    blocks = [
+        *_thinking(message, record, path),
+        *_parts(message.get("content"), record, (*path, "content"), is_user=role is Role.USER),
+        *(
+            replace(block, injected=True)
+            for block in _parts(event.get("extended_content"), record, ("extended_content",))
+        ),
+    ]
+    return Turn(role, blocks)
+
+
+def _thinking(holder: dict[str, Any], record: int, path: JsonPath) -> Iterator[Block]:
+    blocks = holder.get("thinking_blocks")
+    if isinstance(blocks, list) and blocks:
+        yield from BlockReader().content(blocks, record, (*path, "thinking_blocks"), is_user=False)
+        return
+    text = holder.get("reasoning_content")
+    if isinstance(text, str) and text.strip():
+        where = (*path, "reasoning_content")
+        yield Block(BlockKind.THINKING, Place(record, where), where, content=text)
+
+
+def _parts(content: Any, record: int, path: JsonPath, *, is_user: bool = False) -> Iterator[Block]:
+    """Blocks of a text, of a part or of a list of parts."""
+    if isinstance(content, str):
+        if content.strip():
+            yield Block(
+                BlockKind.TEXT, Place(record, path), path, content=content, injected=is_user and is_injected(content)
+            )
+    elif isinstance(content, list):
+        for number, part in enumerate(content):
+            yield from _parts(part, record, (*path, number), is_user=is_user)
+    elif isinstance(content, dict) and isinstance(content.get("text"), str):
+        for block in _parts(content["text"], record, (*path, "text"), is_user=is_user):
+            yield replace(block, owner=path)
+    elif content is not None:
+        yield replace(attachment_block(content, record, path), kind=BlockKind.OPAQUE)
+
+
+def _forgets(event: dict[str, Any]) -> list[str]:
+    """Ids of the events that an event takes out of the conversation."""
+    ids = event.get("forgotten_event_ids") if event.get("kind") == "Condensation" else None
+    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
+
+
+def _sdk_shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+    source = transcript.source
+    for record in range(source.listed):
+        event = json_text.parse(source.view(record)) if record not in source.unparsed else {}
+        if event.get("kind") == "ActionEvent" and "action" in event:
+            yield record, ("action",), event["action"]
+        seen = event.get("observation")
+        for key, value in seen.items() if isinstance(seen, dict) else ():
+            if key not in ("content", "output"):
+                yield record, ("observation", key), value
+
+
+def _sdk_message_event(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    """A message of the user or the agent, with id and time of the event that it takes the place of."""
+    old = json_text.parse_text(replaced)
+    source = "agent" if role is Role.ASSISTANT else "user"
+    content = f'[{{"cache_prompt":false,"type":"text","text":{literal}}}]'
+    return {
+        "id": json.dumps(old.get("id")),
+        "timestamp": json.dumps(old.get("timestamp")),
+        "source": json.dumps(source),
+        "llm_message": f'{{"role":"{role.value}","content":{content}}}',
+        "kind": '"MessageEvent"',
+    }
+
+
+SDK = Format(
+    "openhands-sdk",
+    Family.OPENAI_CHAT,
+    "Event logs of the OpenHands SDK",
+    sdk_evidence,
+    read_sdk,
+    complete=repeats.completing(_sdk_shows),
+    display=repeats.displaying(_sdk_shows),
+    new_message=_sdk_message_event,
+)

@@ -1,1 +1,0 @@
-"""Runs of OpenHands, and event logs of its SDK."""

@@ -1,1 +1,0 @@
-"""Sessions of pi, which form a tree."""

@@ -1,1 +1,0 @@
-"""Histories of Roo Code and Cline."""
