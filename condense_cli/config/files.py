@@ -1,7 +1,4 @@
-"""The user's own configuration and where settings are: profiles, consent, providers, and the project's files.
-
-Folders outside the user's home and outside the repository are not looked into: in a folder that everybody writes to,
-anybody could leave one.
+"""The user's own configuration: profiles, consent, providers.
 
 It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
 cannot send a session anywhere. YAML is imported where there is a file to read.
@@ -19,58 +16,17 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.user_folders import config_folder
 from ..core.wording import quoted
 from ..errors import ConfigurationError
 from .base import DOLLARS, LIMITS, Limits, ProviderSettings, fault_of
 from .models import FileConfiguration
+from .preset_folders import user_configuration_path
 from .profiles import BUILT_IN, DEFAULT, INSTALLED, OFFLINE, Profile
 
 if TYPE_CHECKING:
     from .loading import Loaded
     from .positions import KeyPath, Positions
     from .presets import Presets
-
-FILE_NAME: Final = "condense.yaml"
-PROJECT_PRESETS: Final = Path(".condense") / "presets"
-
-
-def user_configuration_path() -> Path:
-    """Where the user's own configuration is: ~/.config/condense/condense.yaml, or as XDG_CONFIG_HOME says."""
-    return Path(config_folder()) / FILE_NAME
-
-
-def find_project_file(folder: Path, home: Path, own: Path) -> Path | None:
-    """The nearest file at or above the folder; `own` is the user's, which is no project's.
-
-    The way up ends at the root of a repository, else at the home.
-    """
-    own = own.resolve()
-    # A link that leads nowhere is an error when it is read: what it should say must not be passed over.
-    files = (place / FILE_NAME for place in _up(folder, home))
-    return next((file for file in files if (file.is_file() or file.is_symlink()) and file.resolve() != own), None)
-
-
-def find_project_presets(folder: Path, home: Path) -> Path | None:
-    """The nearest folder of presets at or above the folder, as far up as the project's file may be."""
-    folders = (place / PROJECT_PRESETS for place in _up(folder, home))
-    return next((found for found in folders if found.is_dir()), None)
-
-
-def _up(folder: Path, home: Path) -> Iterator[Path]:
-    folder, home = folder.resolve(), home.resolve()
-    top = _top(folder, home)
-    for place in (folder, *folder.parents) if top else ():
-        yield place
-        if place == top:
-            return
-
-
-def _top(folder: Path, home: Path) -> Path | None:
-    for place in (folder, *folder.parents):
-        if (place / ".git").exists():
-            return place
-    return home if home in (folder, *folder.parents) else None
 
 
 _NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w.:/@-]*")

@@ -280,13 +280,13 @@ def test_presets_that_do_the_same_are_named_together(file: Path, tmp_path: Path)
     """With a target only, where equal figures look like a mistake; and by their results, not by their figures."""
     target = ("--target-percent", "60")
     options, same = (estimate(file, *target)[key] for key in ("presets", "same"))
-    assert ["balanced", "cost", "speed"] in same
+    assert ["balanced", "cost", "quality", "speed"] in same
     for names in same:
         results = {condense("run", file, *target, "-p", name, "-o", "-").stdout for name in names}
         assert len(results) == 1
     alone = {option["preset"] for option in options} - {name for names in same for name in names}
     assert "lossless" in alone
-    told = "With this target, balanced, cost and speed do the same."
+    told = "With this target, balanced, cost, quality and speed do the same."
     assert told in condense("estimate", file, *target).text
     assert "do the same" not in condense("estimate", file).text
 

@@ -12,9 +12,9 @@ from helpers import CUT, as_lines, condense_process, condensed, session
 
 from condense_cli.config.base import KEYS, variable_of
 from condense_cli.config.effective import configuration_schema, read_variables
-from condense_cli.config.files import find_project_file
 from condense_cli.config.loading import parse_with_positions
 from condense_cli.config.overrides import Layer, Settings, settle
+from condense_cli.config.preset_folders import find_project_file
 from condense_cli.config.presets import PACKAGED, load_preset
 from condense_cli.errors import ConfigurationError, ExitStatus
 

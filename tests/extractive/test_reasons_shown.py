@@ -168,7 +168,7 @@ def test_a_limit_a_target_and_a_summary_are_named() -> None:
 def test_a_summary_for_a_target_is_told_so(ran: Condensation) -> None:
     gone = [change for change in ran.changes if change.operation == "summarize" and change.block >= 0]
     assert bool(gone) is (ran.target is not None)
-    assert {change.reason for change in gone} <= {"older than the last 6 turns, to reach the target"}
+    assert {change.reason for change in gone} <= {"older than the last 5 turns, to reach the target"}
     diff = of_run(ran, COUNT)
     summarized = {block.reason for block in diff.blocks if block.what is What.SUMMARIZED and block.old}
     assert summarized == {change.reason for change in gone}
@@ -201,7 +201,7 @@ def test_lines_that_one_summary_has_are_told_from_those_that_went(summarized: Co
         assert sum(why.lines for why in receipt.went) == sum(not line.stays for line in lines)
         assert sum(why.lines for why in receipt.stayed) == sum(line.stays for line in lines)
         if receipt.stayed:
-            assert re.match(r"older than the last 6 turns.*\. (Cut: .*\. )?In the summary: .*\d", receipt_text(receipt))
+            assert re.match(r"older than the last 5 turns.*\. (Cut: .*\. )?In the summary: .*\d", receipt_text(receipt))
 
 
 def test_the_diff_says_of_one_summary_why_lines_went(summarized: Condensation) -> None:

@@ -16,6 +16,7 @@ from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.lines import read_lines
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.limits import in_steps
 from condense_cli.passes.modes.sliding_window import PASS
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import meant, protect
@@ -101,10 +102,11 @@ def newest_stay(result: Condensation, configuration: Configuration, count: Count
     if result.target is None or result.is_target_missed or not result.changes:
         return
     before = decode(result.before.messages).messages
-    newest = [message for message in before if not message.is_only_thinking][-SIX:]
+    turns = 5 if configuration.name == "max" else SIX  # Its summary leaves five.
+    newest = [message for message in before if not message.is_only_thinking][-turns:]
     if 3 * sum(map(count.message, newest)) > result.target or are_whole(result, newest):
         return
-    alone = tuple(config for config in configuration.passes if config.id == "to-target")
+    alone = tuple(in_steps(config)[0] for config in configuration.passes if config.mode == "target")
     again = api.condense(result.before, replace(configuration, passes=alone), counter=count)
     assert again.is_target_missed or not alone
 

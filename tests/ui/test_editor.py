@@ -164,7 +164,7 @@ def test_passes_move_with_their_comments_and_are_saved(tmp_path: Path) -> None:
 
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
-        await press(pilot, *["down"] * 4, "K", "K", "K")
+        await press(pilot, *["down"] * 2, "K")
         editor = editor_screen(pilot)
         assert editor.edited.passes[0]["id"] == "worth"
         assert editor.part.title == "worth"
@@ -174,7 +174,7 @@ def test_passes_move_with_their_comments_and_are_saved(tmp_path: Path) -> None:
         assert parse_configuration(saved).passes[0].id == "worth"
         lines = saved.split("\n")
         assert lines[lines.index("  - id: worth") - 1].startswith("  # Without a target: lines go")
-        await press(pilot, "u", "u", "u")
+        await press(pilot, "u")
         assert not home.exists()
 
     editor = EditorScreen(UserChoice("balanced"), DESK.configurations, None, home)
@@ -186,7 +186,7 @@ def test_settings_are_changed_in_the_form() -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
         editor = editor_screen(pilot)
-        await press(pilot, *["down"] * 4, "tab")
+        await press(pilot, *["down"] * 2, "tab")
         move_to(pilot, "keep_recent_count")
         await press(pilot, "enter")
         await enter(pilot, "x")
@@ -196,7 +196,7 @@ def test_settings_are_changed_in_the_form() -> None:
         move_to(pilot, "mode")
         await press(pilot, "enter", "home", "enter")
         assert "needs batch_config" in said(pilot, "fault")
-        assert "! 4          worth" in screen_text(pilot)
+        assert "! 2          worth" in screen_text(pilot)
         await press(pilot, "s")
         assert "Not saved" in said(pilot)
         await press(pilot, "q", "s")

@@ -87,8 +87,9 @@ def validate(
 
 def _check(file: Path, registry: Registry) -> Checked:
     from ...config.checks import target_warnings, warnings
-    from ...config.files import load_user_configuration, load_user_settings, user_configuration_path
+    from ...config.files import load_user_configuration, load_user_settings
     from ...config.loading import load_with_positions
+    from ...config.preset_folders import user_configuration_path
 
     is_own = file.absolute() == user_configuration_path()
     try:

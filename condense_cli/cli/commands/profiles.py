@@ -47,7 +47,8 @@ def list_profiles(json: Json = False) -> None:
     condense profiles list --json | jq -r '.profiles[] | select(.ready) | .name'
     """
     with exits():
-        from ...config.files import load_user_configuration, user_configuration_path
+        from ...config.files import load_user_configuration
+        from ...config.preset_folders import user_configuration_path
         from ...report.run.facts import to_json
 
         user = load_user_configuration()

@@ -40,7 +40,7 @@ def ui(file: File = None, session: Session = None, preset: Preset = None) -> Non
 
 def edit_configuration(name: str, file: str | None, session: str | None) -> None:
     """Edit a preset or a file, with a transcript to see the effect on. Raises CondenseError."""
-    from ...config.files import user_configuration_path
+    from ...config.preset_folders import user_configuration_path
     from ...ui.app import CondenseApp
     from ...ui.screens.editor import EditorScreen
     from ..running.settings import presets_here

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def registry_of_user() -> Registry:
     """The providers there are, as the user's own configuration orders and configures them."""
-    from ...config.files import user_configuration_path
+    from ...config.preset_folders import user_configuration_path
     from ...plugins import Installed
     from ...providers.registry import Registry
 
@@ -82,7 +82,8 @@ def _filled(
 
 def _place_of_own(path: KeyPath) -> str:
     """File and line of a value in the user's own file."""
-    from ...config.files import load_user_settings, user_configuration_path
+    from ...config.files import load_user_settings
+    from ...config.preset_folders import user_configuration_path
 
     file = user_configuration_path()
     loaded = load_user_settings(file)

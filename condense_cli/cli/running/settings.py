@@ -74,8 +74,8 @@ def counter_of(flag: CounterName | None, settings: Settings | None) -> CounterNa
 
 def _files(no_config: bool, presets: Presets) -> list[Layer | None]:
     """What the user's own file says, then what the project's does."""
-    from ...config.files import FILE_NAME
     from ...config.loading import load_with_positions
+    from ...config.preset_folders import FILE_NAME
     from ...storage.files import is_same_file
 
     if no_config:
@@ -102,7 +102,7 @@ def _files(no_config: bool, presets: Presets) -> list[Layer | None]:
 
 def _paths() -> tuple[Path | None, Path]:
     """The project's file, if there is one, and where the user's own would be."""
-    from ...config.files import find_project_file, user_configuration_path
+    from ...config.preset_folders import find_project_file, user_configuration_path
 
     own = user_configuration_path()
     try:
@@ -127,7 +127,7 @@ def preset_names_here() -> list[str]:
 
 def _preset_folders() -> list[Path]:
     """Folders of presets beside the package's, the first of which goes before the others."""
-    from ...config.files import find_project_presets, user_configuration_path
+    from ...config.preset_folders import find_project_presets, user_configuration_path
 
     own = user_configuration_path().parent / "presets"
     try:
