@@ -114,7 +114,9 @@ def test_a_summary_of_a_summary_leads_to_both(tmp_path: Path) -> None:
         reply(4, 3, "msg_4", text("Done.")),
     ]
     original.write_bytes(first.read_bytes() + as_lines(more))
-    second, two = condensed(original, "--preset", "max", "--keep-recent", "1")
+    passes = tmp_path / "passes.yaml"
+    passes.write_text(SHORT_SUMMARY)
+    second, two = condensed(original, "--config", passes, "--keep-recent", "1")
     assert f"#{one}]" in condense("show", second, two).text
     assert CUT[2] in condense("show", second, two).text
     assert len(headings(condense("show", second, one).text)) > 100

@@ -168,7 +168,7 @@ def test_a_limit_a_target_and_a_summary_are_named() -> None:
 def test_a_summary_for_a_target_is_told_so(ran: Condensation) -> None:
     gone = [change for change in ran.changes if change.operation == "summarize" and change.block >= 0]
     assert bool(gone) is (ran.target is not None)
-    assert {change.reason for change in gone} <= {"older than the last 5 turns, to reach the target"}
+    assert {change.reason for change in gone} <= {"older than the last 6 turns, to reach the target"}
     diff = of_run(ran, COUNT)
     summarized = {block.reason for block in diff.blocks if block.what is What.SUMMARIZED and block.old}
     assert summarized == {change.reason for change in gone}
