@@ -33,7 +33,7 @@ MOVED: Final = "what it refers to changed"
 
 @at_hand
 class Fate(StrEnum):
-    """The end of a block, or of the frame of a message: what its tokens besides blocks went for."""
+    """What a run made of a block; FRAME is that of the tokens that a message costs besides its blocks."""
 
     KEPT = "kept"
     CHANGED = "changed"
@@ -213,10 +213,10 @@ def _rows(
             position, at = where
             new, plain = after[position].blocks[at], sheet.messages[position].blocks[at]
             fate = _fate(old, new, is_reference=sheet.is_reference(position, at))
-            left = tokens if new is old else count.block(new)
+            left, plain_tokens = (tokens if block is old else count.block(block) for block in (new, plain))
             index = after[position].index
             yield DecisionRow(
-                place, (index, at), old, new, fate, own, tokens, count.block(plain), left, restores.get(place, 0)
+                place, (index, at), old, new, fate, own, tokens, plain_tokens, left, restores.get(place, 0)
             )
         frame = message.index, -1
         for receipt in steps.get(frame, ()):
@@ -235,7 +235,10 @@ def _rows(
 
 
 def _by_block(log: Iterable[Receipt]) -> tuple[dict[Place, list[Receipt]], dict[int, list[list[Receipt]]]]:
-    """The steps of each block and frame of the input, and those of each summary that was put, by its message."""
+    """The steps of each block and frame of the input, and those of each summary that was put, by its message.
+
+    A summary is one block in the place of its message: what is told of that place afterwards is told of the summary.
+    """
     steps: defaultdict[Place, list[Receipt]] = defaultdict(list)
     put: defaultdict[int, list[list[Receipt]]] = defaultdict(list)
     for receipt in log:

@@ -122,14 +122,6 @@ def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
     return profile == OFFLINE or (isinstance(summarizer, WorksOffline) and summarizer.works_offline(profile))
 
 
-def needs_no_model(configuration: Configuration, summarizer: Summarizer) -> bool:
-    """Whether no pass asks a model for its summaries."""
-    passes = configuration.passes
-    if any(summarizes_blocks(config) for config in passes):
-        return False
-    return all(is_offline(config, summarizer) for config in passes if config.mode == "batch" and not keeps_all(config))
-
-
 def summarizes_blocks(config: PassConfig) -> bool:
     return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))
 
@@ -165,7 +157,9 @@ def least_saving(configuration: Configuration, transcript: Transcript, tokens: i
     if not isinstance(least, str):
         return max(1, least)
     share = int(tokens * (percent_in(least) or 0) / 100)
-    return max(share, _LEAST_AGAIN if share and is_condensed(transcript) else 1)
+    if not share or share >= _LEAST_AGAIN:  # All texts are looked through for marks only where that decides.
+        return max(1, share)
+    return _LEAST_AGAIN if is_condensed(transcript) else share
 
 
 def is_condensed(transcript: Transcript) -> bool:
