@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import fsum
 from typing import Final
@@ -278,7 +278,13 @@ class Choice:
         for number, stretch in enumerate(candidates.stretches):
             units = range(stretch.start, stretch.stop)
             if stretch.opening is None:
-                open_units += (unit for unit in units if self._may_be_worth_it(unit, ratios[unit]))
+                # What adds nothing, such as a blank line, is chosen only to close a gap. Pieces of a line cost less
+                # once its ends are chosen, so they wait whatever a token of them is worth.
+                open_units += (
+                    unit
+                    for unit in units
+                    if ratios[unit] > 0 and (ratios[unit] >= self._least or unit in candidates.pieces)
+                )
             else:
                 worth_it = sorted((unit for unit in units if ratios[unit] > 0), key=ratios.__getitem__, reverse=True)
                 self._texts.order(number, array(UNSIGNED, worth_it))
@@ -304,13 +310,6 @@ class Choice:
                 left[stop] |= _MISSING_BEHIND
             else:
                 left[start + gap] |= _MISSING_BEFORE
-
-    def _may_be_worth_it(self, unit: int, ratio: float) -> bool:
-        """Whether a unit of this ratio may be chosen before one beside it is, with which it comes up again."""
-        if ratio <= 0:
-            return False  # What adds nothing, such as a blank line, is chosen only to close a gap.
-        # Pieces of a line cost less once its ends are chosen.
-        return ratio >= self._least or unit in self.all.pieces
 
     def fill(self, budget: int | None) -> None:
         """Choose the best units that fit, until the budget of tokens is spent but for a rest or none is left that fits.
@@ -479,11 +478,22 @@ class Choice:
             if not left[unit + 1]:
                 costs[unit + 1] -= marker
             self.covered.add(self.all.keys[unit])
-        for unit in (added[0] - 1, added[-1] + 1):  # They cost less now.
-            if 0 <= unit < len(kept) and not kept[unit]:
-                ratio = self._ratio(unit)
-                if self._may_be_worth_it(unit, ratio):
-                    self._push(ratio, unit)
+        for unit in self._cheaper_now(added):
+            if not kept[unit] and (ratio := self._ratio(unit)) > 0 and ratio >= self._least:
+                self._push(ratio, unit)
+
+    def _cheaper_now(self, added: Sequence[int]) -> Iterator[int]:
+        """Yield the units beside those that were just chosen, and all pieces of a line of which an end costs less."""
+        pieces = self.all.pieces
+        ends = {end for unit in (added[0], added[-1]) if (line := pieces.get(unit)) for end in (line[0], line[1] - 1)}
+        if not ends.isdisjoint(added):
+            yield from range(*pieces[added[0]])
+        for beside in (added[0] - 1, added[-1] + 1):
+            start, stop = pieces.get(beside, (beside, beside + 1))
+            if beside in (start, stop - 1):
+                yield from range(max(0, start), min(stop, len(self.kept)))
+            else:
+                yield beside
 
     def _push(self, ratio: float, unit: int) -> None:
         heapq.heappush(self._again, (-ratio, -unit))
