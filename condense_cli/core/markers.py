@@ -17,7 +17,9 @@ A summary of several messages begins with a line of its own:
 
 The last hash names the first and the last of them, the one before it the request in front of the summary, by which a
 mark is told from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation
-went on since.
+went on since. A note, which holds lines of a few calls at their place, has the same hashes:
+
+    [condense: notes on 4 messages #073811 #5f2c91d8]
 
 Text of others that would be read as a summary's mark or a reference of ours gets an escape where a file is written, one
 backslash before its words, and so does text that has escapes already; reading takes one away:
@@ -221,8 +223,9 @@ def gaps_in(text: str) -> list[Gap]:
 
 
 _SUMMARY: Final = lazy_pattern(
-    r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
-    r"(?:, after #(?P<after>\d{6}))? #(?P<hash>[0-9a-f]{8})\]",
+    r"\[condense: (?:summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
+    r"(?:, after #(?P<after>\d{6}))?|notes on (?P<noted>\d{1,9}) messages? #(?P<request>\d{6}))"
+    r" #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
 GO_ON: Final = "[condense: the conversation goes on after this summary]"
@@ -230,20 +233,26 @@ GO_ON: Final = "[condense: the conversation goes on after this summary]"
 
 
 class SummaryMark(Struct, frozen=True):
-    """First line of a summary: how many messages it stands for, and how many stood behind it when it was written.
+    """First line of a summary: how many messages it replaces, and how many followed it when it was written.
 
-    `after` is the short hash of the request in front of it; version 0.1.0 wrote none.
+    `after` is the short hash of the request in front of it; version 0.1.0 wrote none. `following` is None for a note.
     """
 
     messages: int
-    following: int
+    following: int | None
     hash: str
     after: str = ""
 
+    @property
+    def is_note(self) -> bool:
+        return self.following is None
+
     def __str__(self) -> str:
-        noun = "message" if self.messages == 1 else "messages"
+        messages = f"{self.messages} message{'' if self.messages == 1 else 's'}"
+        if self.is_note:
+            return f"{PREFIX}notes on {messages} #{self.after} #{self.hash}]"
         after = f", after #{self.after}" if self.after else ""
-        return f"[condense: summary of {self.messages} {noun}, {self.following} follow{after} #{self.hash}]"
+        return f"{PREFIX}summary of {messages}, {self.following} follow{after} #{self.hash}]"
 
 
 def parse_summary(text: str) -> SummaryMark | None:
@@ -253,7 +262,10 @@ def parse_summary(text: str) -> SummaryMark | None:
     match = _SUMMARY.fullmatch(text.partition("\n")[0])
     if not match:
         return None
-    mark = SummaryMark(int(match["messages"]), int(match["following"]), match["hash"], match["after"] or "")
+    if match["noted"]:
+        mark = SummaryMark(int(match["noted"]), None, match["hash"], match["request"])
+    else:
+        mark = SummaryMark(int(match["messages"]), int(match["following"]), match["hash"], match["after"] or "")
     return mark if text.startswith(str(mark)) else None
 
 

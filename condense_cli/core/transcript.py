@@ -196,6 +196,15 @@ class Message(Struct, frozen=True):
         return any(block.summarizes for block in self.blocks)
 
     @property
+    def is_note(self) -> bool:
+        """Whether it holds lines of a few calls, at their place."""
+        return any(
+            (mark := parse_summary(block.text)) is not None and mark.is_note
+            for block in self.blocks
+            if block.summarizes
+        )
+
+    @property
     def stands_apart(self) -> bool:
         """Whether it stays a message of its own because it is a summary, or begins like one."""
         return any(block.looks_like_summary for block in self.blocks)

@@ -69,7 +69,9 @@ def refusal(transcript: Transcript, count: Counter) -> Refusal | None:
         return Refusal.TOO_FEW_MESSAGES
     if count.transcript(transcript) < _LEAST_TOKENS:
         return Refusal.TOO_FEW_TOKENS
-    summaries = [position for position, message in enumerate(transcript.messages) if message.is_summary]
+    summaries = [
+        position for position, message in enumerate(transcript.messages) if message.is_summary and not message.is_note
+    ]
     if summaries and len(transcript.messages) - 1 - summaries[-1] < _LEAST_SINCE_SUMMARY:
         return Refusal.CONDENSED_RECENTLY
     return None

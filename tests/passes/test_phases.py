@@ -22,6 +22,7 @@ from build import (
     thinking,
     user,
 )
+from msgspec.structs import replace
 from summarizers import Short
 
 from condense_cli import api
@@ -42,7 +43,9 @@ LONG_TALK = "\n".join(f"What is to be said about item {n} is said here, in line 
 
 
 def phased(**phases: Any) -> Configuration:
-    return configuration(**{"losslessPhase": OFF, "fallbackPhase": OFF, **phases})
+    """Without the thinking that goes because it is old, which is no matter of phases."""
+    found = configuration(**{"losslessPhase": OFF, "fallbackPhase": OFF, **phases})
+    return replace(found, thinking="keep")
 
 
 def talk(turns: int = 6) -> Transcript:
