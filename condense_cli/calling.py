@@ -1,4 +1,4 @@
-"""Who writes the summaries of a run: what is permitted, what calls are made with, and how much they may use."""
+"""Open what writes a run's summaries: permission, connections and limits of calls."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
     from .passes.summaries import Outcome, Summarizer, Task
 
 Dollars = Decimal | float | str | None
-"""An amount as the arguments of functions take it; None is no limit."""
+"""An amount as function argument; None is no limit."""
 
 Showing = Callable[[], AbstractContextManager["Callable[[Progress], None] | None"]]
-"""What shows how far calls are, while there are any."""
+"""Opens a progress display for calls."""
 
 
 class Calls(Struct, frozen=True):
-    """What is said about calls of models, by flags or arguments. Limits that are not given are the user's own."""
+    """Flags or arguments about model calls. Missing limits come from the user's settings."""
 
     profile: str | None = None
     allow_calls: bool = False
     limits: Limits = Limits()
     no_cache: bool = False
     is_planned: bool = False
-    """No call is made for a summary; each request is priced instead."""
+    """Price each summary request instead of making it."""
     is_count_asked: bool = False
-    """The command line says --count exact: then its flags permit that call, even where summaries are only planned."""
+    """The command line has --count exact: its flags permit that call even if summaries are only planned."""
 
     def settled(self) -> Limits:
-        """All limits: those given, then those of variables, then of the user's file. Raises ConfigurationError."""
+        """Merge limits: given ones first, then variables, then the user's file. Raises ConfigurationError."""
         from .config.files import load_user_configuration
 
         return self.limits.over(limits_in(os.environ)).over(load_user_configuration().limits)
 
     def budget(self) -> Budget:
-        """A new budget: what all calls together may use. Raises ConfigurationError."""
+        """Open a new budget for all calls together. Raises ConfigurationError."""
         from datetime import datetime
 
         from .llm.accounts import FILE_NAME, Accounts, Spendable
@@ -75,7 +75,7 @@ def calls_of(
     redact: bool,
     summarizer: Summarizer | None,
 ) -> Calls | None:
-    """The arguments of a function of the API; None where nothing permits a call. Raises UsageError."""
+    """Check the API's arguments about calls. None if they permit no call. Raises UsageError."""
     limits = Limits(
         dollars_of(max_cost, "max_cost"),
         dollars_of(max_cost_per_conversation, "max_cost_per_conversation"),
@@ -97,7 +97,7 @@ def calls_of(
 
 
 def with_calls(result: Condensation, summaries: OnDemand) -> Condensation:
-    """A result with what its summaries used, and what is to be said of them."""
+    """Add calls, cost and notes of the summaries to a result."""
     from msgspec.structs import replace
 
     from .llm.budget import Spent
@@ -110,7 +110,7 @@ def with_calls(result: Condensation, summaries: OnDemand) -> Condensation:
 
 
 def dollars_of(value: Any, name: str) -> Decimal | None:
-    """An amount as it is given: 0.5, "0.50", "$0.50". Raises UsageError, which calls it `name`."""
+    """Parse an amount: 0.5, "0.50", "$0.50". Raises UsageError that names the argument `name`."""
     if value is None:
         return None
     amount = None if isinstance(value, bool) else dollars_in(str(value))
@@ -120,7 +120,7 @@ def dollars_of(value: Any, name: str) -> Decimal | None:
 
 
 class OnDemand:
-    """A `Summarizer` that is made when a pass first asks for a summary: most runs ask for none."""
+    """A `Summarizer` that is opened on first use, because most runs need none."""
 
     def __init__(
         self, opened: Callable[[Counter], AbstractContextManager[Summaries]], count: Counter, stack: ExitStack
@@ -130,7 +130,7 @@ class OnDemand:
         self._transcript: Transcript | None = None
 
     def begin(self, transcript: Transcript, count: Counter) -> None:
-        """Work on this conversation from now on, and count with this: the next may be of another model."""
+        """Use this conversation and counter from now on; the next conversation may be of another model."""
         self._transcript, self._count = transcript, count
         if self.made is not None:
             self.made.begin(transcript, count)
@@ -160,9 +160,9 @@ def summaries_for(
     budget: Budget | None = None,
     showing: Showing = nullcontext,
 ) -> Iterator[OnDemand]:
-    """The summarizer of a run. Raises CondenseError, also when it is first used.
+    """Open a run's summarizer. Raises CondenseError, also on first use.
 
-    `budget` is that of many runs, of which this is one; then it shows no progress of its own.
+    A given `budget` is shared by many runs, and then this run shows no progress of its own.
     """
     if calls.profile is not None:
         check_profile(calls.profile)
@@ -228,7 +228,7 @@ def _opened(
 
 
 def redactor_of(calls: Calls) -> Redactor | None:
-    """What masks secrets before anything is sent, where that was asked for. Raises CondenseError."""
+    """Open the redactor of secrets if one was requested. Raises CondenseError."""
     if not calls.settled().redact:
         return None
     from .llm.access import Redactor
@@ -242,7 +242,7 @@ def _unbound(name: str) -> Callable[[Counter], Summarizer]:
 
 
 def check_profile(name: str) -> None:
-    """Raises ConfigurationError for a profile that is not there."""
+    """Raise ConfigurationError if the profile does not exist."""
     from .config.files import load_user_configuration, unknown_profile
 
     profiles = load_user_configuration().profiles

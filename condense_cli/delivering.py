@@ -1,4 +1,4 @@
-"""Writing what came of a run: to a file, a new session, or in place; and what is told of that."""
+"""Write a result to a file, to a new session or in place, and report it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Where(Enum):
 
 
 def replaced_at(output: str | None) -> str:
-    """What a line on a written file says besides, where a file was at that place before it."""
+    """Return words for a report if a file at that path is about to be replaced."""
     return ", in place of the file that was there" if output is not None and os.path.isfile(output) else ""
 
 
 class Delivery(Struct, frozen=True):
-    """What was written: the file, its backup, the session; what the report warns of, and what is said after it."""
+    """Written file, backup and session; warnings for the report, and lines after it."""
 
     output: str | None = None
     backup: str | None = None
@@ -42,7 +42,7 @@ class Delivery(Struct, frozen=True):
 
 
 class Destination(Struct, frozen=True):
-    """`seen` is the stamp of the file from before it was read. A `dry_run` goes the same way and writes nothing."""
+    """Place for the output. `seen` is the input's stamp from before reading. A `dry_run` writes nothing."""
 
     where: Where
     source: str
@@ -61,21 +61,21 @@ class Destination(Struct, frozen=True):
 
     @property
     def is_in_a_script(self) -> bool:
-        """Whether the transcript goes somewhere, and nobody is there to read a long report."""
+        """Return whether output goes somewhere and nobody reads a long report."""
         return self.writes_stdout or (self.writes_anything and not sys.stdout.isatty())
 
     @property
     def reports_to_terminal(self) -> bool:
-        """Whether somebody is there to read the long report."""
+        """Return whether somebody reads the long report."""
         return sys.stdout.isatty() and not self.writes_stdout
 
     @property
     def replaced(self) -> str:
-        """Words on the file that is there before the output is written, empty where there is none."""
+        """Words about the file to be replaced; empty if there is none."""
         return replaced_at(self.output) if self.where is Where.FILE else ""
 
     def check(self, transcript: Transcript) -> None:
-        """Raises UsageError when the transcript cannot go there, before any work is done."""
+        """Raise UsageError if the transcript cannot go there, before any work is done."""
         from . import formats
         from .storage.files import is_compressed
 
@@ -90,9 +90,9 @@ class Destination(Struct, frozen=True):
             session_files(transcript.format)
 
     def write(self, data: bytes, before: Transcript) -> Delivery:
-        """Write the bytes, but for standard output, which is the caller's.
+        """Write the bytes, except to standard output, which the caller does.
 
-        Raises OutputError; UsageError when there is no session to write.
+        Raises OutputError; UsageError if there is no session to write.
         """
         if self.dry_run:
             return Delivery()

@@ -1,6 +1,6 @@
-"""Everything that a package needs to bring a provider, a selector, a format or a summarizer of its own.
+"""Names for packages that add a provider, selector, format or summarizer.
 
-docs/providers.md says how; docs/examples/condense-example is a package that brings one of each.
+See docs/providers.md; docs/examples/condense-example adds one of each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The folders that this user has for programs, as `platformdirs` says.
+"""Locate the user's folders for this program, as `platformdirs` does.
 
-On Linux it is asked only in doubt: importing it takes longer than all files that are looked for in them.
+On Linux `platformdirs` is imported only if in doubt: the import takes longer than reading all files in the folders.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _NAME = "condense"
 
 
 def config_folder() -> str:
-    """For settings: ~/.config/condense, or as XDG_CONFIG_HOME says."""
+    """Return the folder for settings: ~/.config/condense, or below XDG_CONFIG_HOME."""
     found = _on_linux("XDG_CONFIG_HOME", ".config")
     if found is not None:
         return found
@@ -22,7 +22,7 @@ def config_folder() -> str:
 
 
 def cache_folder() -> str:
-    """For what can be made again: ~/.cache/condense, or as XDG_CACHE_HOME says."""
+    """Return the folder for caches: ~/.cache/condense, or below XDG_CACHE_HOME."""
     found = _on_linux("XDG_CACHE_HOME", ".cache")
     if found is not None:
         return found
@@ -32,7 +32,7 @@ def cache_folder() -> str:
 
 
 def _on_linux(variable: str, default: str) -> str | None:
-    """The folder by the XDG base directory specification; None where only `platformdirs` knows."""
+    """Return the folder by the XDG base directory specification. None if only `platformdirs` knows it."""
     if sys.platform != "linux" or "ANDROID_ROOT" in os.environ:
         return None
     given, home = os.environ.get(variable, ""), os.environ.get("HOME", "")

@@ -1,7 +1,7 @@
-"""What calls cost on each day and for each conversation, over all runs: a SQLite file in the user's cache folder.
+"""Record the cost of calls per day and conversation, over all runs, in a SQLite file in the user's cache folder.
 
-It is written only where a limit is set for a day or a conversation. It holds amounts, days, and hashes of first
-requests. Several processes may use it at once: a call is booked with its worst case before it starts.
+It is written only if a limit per day or conversation is set. It holds amounts, days, and hashes of first requests.
+Several processes may use it at once: a call's worst case is booked before it starts.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _TABLE: Final = (
     "cost INTEGER NOT NULL)"
 )
 _UNIT: Final = Decimal("1e-9")
-"""Of a dollar."""
+"""Dollars per stored unit."""
 
 
 class Spendable(Struct, frozen=True):
-    """Dollars for a day, and for a conversation; None is no limit."""
+    """Limits in dollars per day and per conversation; None is no limit."""
 
     per_day: Decimal | None = None
     per_conversation: Decimal | None = None
 
 
 class Accounts:
-    """The accounts as seen on one `day` (YYYY-MM-DD). `conversation` is the one that calls are made for now."""
+    """Accounts on one `day` (YYYY-MM-DD). `conversation` is the one that calls are now made for."""
 
     def __init__(self, path: Path, day: str, limits: Spendable) -> None:
         self.conversation = ""
@@ -45,14 +45,14 @@ class Accounts:
         self._day, self._limits = day, limits
 
     def book(self, cost: Decimal) -> int | None:
-        """Book what a call may cost; the number of the entry, None where a limit does not cover it.
+        """Book a call's worst-case cost and return the entry's number.
 
-        Nor is it covered where the accounts cannot be kept.
+        None if a limit does not cover it or the file cannot be written.
         """
         try:
             with closing(self._file.connect()) as connection:
                 connection.isolation_level = None
-                connection.execute("BEGIN IMMEDIATE")  # Nobody books between the sums and the entry.
+                connection.execute("BEGIN IMMEDIATE")  # Nobody else may book between the sums and the entry.
                 if not self._covers(connection, cost):
                     connection.execute("ROLLBACK")
                     return None
@@ -64,12 +64,12 @@ class Accounts:
             return None
 
     def settle(self, entry: int, cost: Decimal) -> None:
-        """Put what a call cost in the place of what it might have."""
+        """Replace a call's worst-case cost by its actual cost."""
         try:
             with closing(self._file.connect()) as connection, connection:
                 connection.execute("UPDATE calls_1 SET cost = ? WHERE id = ?", (_units(cost), entry))
         except (sqlite3.Error, OSError):
-            pass  # The worst case stays: less is spent than may be.
+            pass  # The worst case stays, so less can be spent than allowed.
 
     def _covers(self, connection: sqlite3.Connection, cost: Decimal) -> bool:
         for column, value, limit in (
@@ -85,7 +85,7 @@ class Accounts:
 
 
 def conversation_of(transcript: Transcript) -> str:
-    """What a conversation is known by, in whatever file and however often it was condensed: its first request."""
+    """Identify a conversation by its first request, in any file and however often it was condensed."""
     for message in transcript.messages:
         if message.role is Role.USER:
             for block in message.blocks:

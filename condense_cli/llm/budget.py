@@ -1,4 +1,4 @@
-"""Account for what calls cost, and hold a limit in money and tokens that no call may cross."""
+"""Account for the cost of calls and enforce limits in money and tokens."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PER: Final = 1_000_000
 
 
 class Spent(Struct, frozen=True):
-    """Calls and what they used. `cost` are the dollars that are known.
+    """Calls and their use. `cost` is the known part, in dollars.
 
-    `unknown` counts calls that cost more than that: their usage or their price is not known, or they broke off.
+    `unknown` counts calls that cost more: they broke off, or their usage or price is unknown.
     """
 
     calls: int = 0
@@ -40,16 +40,16 @@ def accounting_of(profile: Profile) -> Accounting:
     match profile.api:
         case "anthropic":
             return Accounting.ANTHROPIC
-        case "openai" | "offline" | "installed":  # The last two report no usage.
+        case "openai" | "offline" | "installed":  # The last two report none.
             return Accounting.OPENAI
         case other:
             assert_never(other)
 
 
 def price_for(profile: Profile, when: datetime, input_tokens: int = 0) -> Price | None:
-    """The price of a profile for requests of so many input tokens; None where it is not known.
+    """Return a profile's price for requests of `input_tokens`. None if unknown.
 
-    The table knows what the vendors take. What a server at another address takes only the profile can say.
+    The table has the vendors' prices. For a server at another address only the profile can state them.
     """
     listed = None if profile.base_url else price_of(profile.model, when, input_tokens)
     own = profile.price
@@ -80,7 +80,7 @@ def price_for(profile: Profile, when: datetime, input_tokens: int = 0) -> Price 
 
 
 def spent_on(usage: CallUsage | None, profile: Profile, when: datetime) -> Spent:
-    """What one call cost, by the accounting of its API."""
+    """Compute the cost of one call by its API's accounting."""
     if usage is None:
         return Spent(calls=1, unknown=1)
     accounting = accounting_of(profile)
@@ -91,24 +91,24 @@ def spent_on(usage: CallUsage | None, profile: Profile, when: datetime) -> Spent
 
 
 class Worst(Struct, frozen=True):
-    """The most that a call can use: tokens read and written, and dollars (None: the price is not known)."""
+    """Worst case of a call: input and output tokens, and dollars (None if the price is unknown)."""
 
     tokens: int
     cost: Decimal | None
 
 
 class Reserved(Struct, frozen=True):
-    """A call that was reserved, with its entry in the accounts."""
+    """A reserved call and its entry in the accounts."""
 
     worst: Worst
     entry: int | None = None
 
 
 class Budget:
-    """Counts what calls have used and what those under way may still use. One budget serves a whole run.
+    """Tracks use by finished and running calls of a whole run.
 
-    A call is reserved with its worst case when it starts, and settled with what it used when it ends. Where that
-    is not known, the worst case is taken as used. `accounts` hold limits over all runs.
+    A call is reserved with its worst case when it starts and settled with its actual use when it ends. If that is
+    unknown, the worst case counts. `accounts` hold limits over all runs.
     """
 
     def __init__(
@@ -118,13 +118,13 @@ class Budget:
         self.max_tokens = max_tokens
         self.accounts = accounts
         self.needed = Decimal(0)
-        """The most that the calls that were planned may cost, made or not."""
+        """Most that the planned calls may cost, made or not."""
         self._cost = Decimal(0)
         self._tokens = 0
 
     @property
     def has_enough(self) -> bool:
-        """Whether the limit of money is enough for all calls that were planned."""
+        """Return whether the money limit covers all planned calls."""
         return self.max_cost is not None and self.max_cost >= self.needed
 
     @property
@@ -132,7 +132,7 @@ class Budget:
         return self.max_cost is not None or self.accounts is not None
 
     def covers(self, worst: Worst) -> bool:
-        """Whether a call with that worst case may start, as far as this run alone knows."""
+        """Return whether a call with this worst case may start, by this run's own limits."""
         if self.max_tokens is not None and self._tokens + worst.tokens > self.max_tokens:
             return False
         if self.is_in_money and worst.cost is None:
@@ -140,7 +140,7 @@ class Budget:
         return self.max_cost is None or self._cost + (worst.cost or 0) <= self.max_cost
 
     def uncovered(self, worst: Worst) -> str:
-        """Why no call with that worst case may start, with the sums."""
+        """Explain with sums why no call with this worst case may start."""
         if self.max_tokens is not None and self._tokens + worst.tokens > self.max_tokens:
             left = max(0, self.max_tokens - self._tokens)
             return f"(The next call may take {worst.tokens:,} tokens, and {left:,} of {self.max_tokens:,} are left.)"
@@ -151,11 +151,11 @@ class Budget:
         return f"(The next call may cost {as_limit(cost)}, and less is left for the day or the conversation.)"
 
     def may_need(self, worst: Worst) -> None:
-        """Note a call that may follow those that were planned."""
+        """Add a call that may follow the planned ones."""
         self.needed += worst.cost or 0
 
     def plan(self, worst: Worst, tokens: int, cost: Decimal) -> bool:
-        """Whether a call with that worst case would be made; then it counts as having used so much."""
+        """Return whether a call with this worst case would be made; if so, count this use."""
         self.may_need(worst)
         if not self.covers(worst):
             return False
@@ -164,7 +164,7 @@ class Budget:
         return True
 
     def reserve(self, worst: Worst) -> Reserved | None:
-        """Reserve a call that is covered; None where the accounts do not cover it."""
+        """Reserve a covered call. None if the accounts do not cover it."""
         entry = None
         if self.accounts is not None:
             entry = self.accounts.book(worst.cost or Decimal(0))
@@ -175,7 +175,7 @@ class Budget:
         return Reserved(worst, entry)
 
     def settle(self, reserved: Reserved, tokens: int | None, cost: Decimal | None) -> None:
-        """Put what a call used in the place of its worst case; None is unknown, and the worst case stays."""
+        """Replace a call's worst case by its actual use. None is unknown and leaves the worst case."""
         worst = reserved.worst
         if tokens is not None:
             self._tokens += tokens - worst.tokens
@@ -186,5 +186,5 @@ class Budget:
 
 
 def as_limit(amount: Decimal) -> str:
-    """Dollars, rounded up, so that a limit of as much is enough."""
+    """Format dollars rounded up, so that the figure suffices as a limit."""
     return f"${amount.quantize(Decimal('0.0001'), ROUND_UP):f}"

@@ -1,4 +1,4 @@
-"""Whether a conversation should be condensed: a pure function of sizes and thresholds."""
+"""Decide whether to condense a conversation, from sizes and thresholds alone."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 from msgspec import Struct
 
 RESERVED_TOKENS: Final = 8_192
-"""Tokens kept free for the answer where no profile says how long one may get."""
+"""Tokens kept free for the answer if no profile limits it."""
 
 USABLE_PERCENT: Final = 90
-"""Part of the window that may be used. The rest stays free: counts of tokens are estimates for most models."""
+"""Usable part of the window. The rest is a margin: for most models token counts are estimates."""
 
 FAR: Final = 500_000
-"""Tokens in use that few conversations reach: each further turn has become dear long before."""
+"""Tokens in use that few conversations reach, because each turn has become expensive long before."""
 
 
 class DecisionReason(StrEnum):
@@ -27,10 +27,10 @@ class DecisionReason(StrEnum):
 
 
 class Sizes(Struct, frozen=True):
-    """What is decided about. All in tokens; `beside` are those in use besides the messages as they are counted.
+    """Sizes to decide on, in tokens. `beside` is everything in use besides the counted messages.
 
-    `threshold` is the percentage of the `window` from which on to condense, `above` the tokens in use. `reserved` stays
-    free for the answer. `source` is how the tokens in use are known.
+    `threshold` (percent of `window`) and `above` (tokens in use) start condensing. `reserved` stays free for the
+    answer. `source` names the origin of the figures.
     """
 
     tokens: int
@@ -49,9 +49,9 @@ class Sizes(Struct, frozen=True):
 
 
 class CheckDecision(Struct, frozen=True):
-    """The answer with its numbers. `percent` is the share of the window in use, `limit` the most that may be.
+    """A decision and its figures. `percent` is the share of the window in use, `limit` the most that may be in use.
 
-    Both are None where the window is unknown. `is_over_limit` does not depend on whether condensing is switched off.
+    Both are None if the window is unknown. `is_over_limit` holds even if condensing is switched off.
     """
 
     sizes: Sizes
@@ -65,7 +65,7 @@ class CheckDecision(Struct, frozen=True):
 
     @property
     def is_hardly_ever_due(self) -> bool:
-        """Whether nothing but the limit decides, and that is further than most conversations get."""
+        """Return whether only the limit decides, at a size that few conversations reach."""
         sizes = self.sizes
         if not sizes.is_automatic or sizes.window is None or sizes.above is not None or self.limit is None:
             return False
@@ -76,7 +76,7 @@ class CheckDecision(Struct, frozen=True):
         return self.limit is not None and self.sizes.used > self.limit
 
     def __str__(self) -> str:
-        """The reason in a sentence, with the numbers that decided."""
+        """Word the reason with the figures that decided."""
         sizes = self.sizes
         if self.percent is None or self.limit is None:
             share = f"{sizes.used:,} tokens are in use; the context window of the model is not known"
@@ -101,7 +101,7 @@ class CheckDecision(Struct, frozen=True):
 
 
 def decide(sizes: Sizes) -> CheckDecision:
-    """Condense when the share or the tokens in use reach a threshold, or leave too little room for the answer."""
+    """Decide to condense if use reaches a threshold or leaves too little room for the answer."""
     percent = limit = None
     if sizes.window is not None:
         percent = 100 * sizes.used / sizes.window
@@ -110,7 +110,7 @@ def decide(sizes: Sizes) -> CheckDecision:
 
 
 def limit_of(window: int, reserved: int) -> int:
-    """The most tokens that may be in use where `reserved` ones stay free for the answer."""
+    """Return the most tokens that may be in use if `reserved` stay free for the answer."""
     return window * USABLE_PERCENT // 100 - reserved
 
 

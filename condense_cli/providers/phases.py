@@ -1,7 +1,7 @@
-"""Provider `smart` configured by phases, which become passes. Each works only while the target is not met.
+"""Compile phases of provider `smart` into passes. Each works only until the target is met.
 
-The lossy phase takes its candidates in the processing order, the oldest first, until the target is met; what it may
-touch and left long the LLM phase summarizes. If that is not enough, the fallback follows: the lossy phase again with
+The lossy phase takes candidates in processing order, oldest first, until the target is met. The LLM phase summarizes
+long content that the lossy phase may touch and left. If that is not enough, the fallback follows: the lossy phase with
 stricter limits, once (`strict_truncation`) or several times (`multi_pass`), or one summary of the middle (`native`).
 """
 
@@ -55,10 +55,10 @@ _CONTENT: Final[dict[Kind, ContentTypeName]] = {
 
 
 def compiled(configuration: Configuration) -> Configuration:
-    """The prelude and the passes that do the work of the phases.
+    """Return the prelude and passes that do the phases' work.
 
-    The target is that of the configuration, else the `target_reduction_percent` of the lossy phase, which counts
-    whether or not that phase is enabled.
+    The target is the configuration's, else `target_reduction_percent` of the lossy phase, whether or not that phase is
+    enabled.
     """
     selection = configuration.selection_phase or SelectionPhase()
     lossy = configuration.lossy_phase or LossyPhase()
@@ -91,7 +91,7 @@ def compiled(configuration: Configuration) -> Configuration:
 
 
 def _prelude(phase: LosslessPhase, prelude: Prelude) -> Prelude:
-    """What the phase says; what only `lossless_prelude` can say stays."""
+    """Merge the phase into `lossless_prelude`, keeping settings the phase lacks."""
     operations = PreludeOperations(
         deduplicate_file_reads=phase.deduplicate_file_reads,
         consolidate_tool_results=phase.consolidate_results,
@@ -118,7 +118,7 @@ def _operation(
     max_lines: int | None = None,
     max_chars: int | None = None,
 ) -> ContentOperation:
-    # A candidate has more tokens than the threshold; a pass takes what has at least its `min_tokens`.
+    # A threshold is exclusive, `min_tokens` is inclusive.
     least = strategy.threshold + 1
     match strategy.strategy:
         case "keep":
@@ -148,7 +148,7 @@ def _pass(
 
 
 def _summarized(operations: ContentTypeOperations, llm: LlmPhase) -> ContentTypeOperations:
-    """Summaries of whatever the lossy phase may touch."""
+    """Summarize all content that the lossy phase may touch."""
     params = SummarizeParams(
         max_tokens=llm.summary_max_tokens, max_parallel_calls=llm.max_parallel_calls, validate=llm.validate
     )
@@ -176,14 +176,14 @@ def _fallback(
         case other:
             assert_never(other)
     if not again.stricter_thresholds_each_pass or factor == 1:
-        # What one pass with these limits leaves, another one leaves too.
+        # Another pass with the same limits would change nothing.
         return _pass(FALLBACK, "Fallback: the lossy phase again", operations, lossy, selection)
     stricter = _pass(FALLBACK, "Fallback: stricter each time", _scaled(operations, factor), lossy, selection)
     return replace(stricter, repeat=Repeat(max_passes=again.max_passes, threshold_reduction_factor=factor))
 
 
 def _truncating(lossy: LossyPhase) -> LossyPhase:
-    """The phase with truncation in place of every other strategy but `keep`."""
+    """Replace every strategy except `keep` by truncation."""
     reasoning, user = lossy.assistant_reasoning, lossy.user_messages
     return replace(
         lossy,
@@ -195,7 +195,7 @@ def _truncating(lossy: LossyPhase) -> LossyPhase:
 
 
 def _scaled(operations: ContentTypeOperations, factor: float) -> ContentTypeOperations:
-    """The operations with every threshold and limit multiplied."""
+    """Multiply every threshold and limit."""
 
     def stricter(operation: ContentOperation) -> ContentOperation:
         params = operation.params or OperationParams()
@@ -212,7 +212,7 @@ def _scaled(operations: ContentTypeOperations, factor: float) -> ContentTypeOper
 def _each(
     operations: ContentTypeOperations, change: Callable[[ContentOperation], ContentOperation]
 ) -> ContentTypeOperations:
-    """The operations with those changed that do anything."""
+    """Change every operation except `keep`."""
     found = {name: getattr(operations, name) for name in _CONTENT.values()}
     changed = {name: change(operation) for name, operation in found.items() if operation.operation != "keep"}
     return replace(operations, **changed)

@@ -1,4 +1,4 @@
-"""What a provider works with: one transcript, its configuration, and the means of the run."""
+"""Input of a provider: one transcript, its configuration, and dependencies of the run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class Run(Struct, Generic[S], frozen=True):
-    """One call of a provider: `settings` are its own, checked."""
+    """One call of a provider, with its checked `settings`."""
 
     transcript: Transcript
     configuration: Configuration
@@ -27,11 +27,11 @@ class Run(Struct, Generic[S], frozen=True):
     context: Context
 
     def pipeline(self, configuration: Configuration) -> Condensation:
-        """The prelude and the passes of a configuration on the transcript, as the flags of the run change it."""
+        """Run the prelude and passes of a configuration on the transcript, with the run's flags applied."""
         return condense(self.transcript, apply(configuration, self.context.overrides), self.context)
 
     def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
-        """The transcript as it is, with the reasons."""
+        """Return the unchanged transcript with the reasons."""
         tokens = self.context.count.transcript(self.transcript)
         decisions = unchanged(self.transcript, tokens, passes, self.context.factor, self.configuration.target_tokens)
         warnings = (*self.transcript.warnings, *([warning] if warning else ()))

@@ -1,4 +1,4 @@
-"""Provider smart: the lossless prelude, then passes, or phases that become passes."""
+"""Provider `smart`: the lossless prelude, then passes, or phases compiled into passes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..config.base import Base
 from ..config.checks import has_phases
-from ..config.models import Configuration, PartialOperations, PassConfig, Prelude, Selection
+from ..config.models import Configuration, PassConfig, Prelude, Selection
 from ..config.overrides import apply
 from ..config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 from ..config.positions import Positions
@@ -25,7 +25,7 @@ from .base import Capabilities, Provider
 
 
 class SmartConfig(Base, frozen=True, kw_only=True):
-    """What of a configuration is the provider's own."""
+    """The provider's own part of a configuration."""
 
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
@@ -75,7 +75,7 @@ class Smart(Provider[SmartConfig]):
 
 
 def vain_overrides(transcript: Transcript, configuration: Configuration, count: Counter) -> Iterator[str]:
-    """A sentence for each override that would change a message all of which is protected, or preserved by its pass."""
+    """Yield a sentence for each override of a message that is wholly protected, or preserved by its pass."""
     passes = [
         (config, config.individual_config.overrides)
         for config in configuration.passes
@@ -97,18 +97,15 @@ def vain_overrides(transcript: Transcript, configuration: Configuration, count: 
         for override in overrides:
             index = override.message_index
             position = places.get(index + length if index < 0 else index)
-            if position is None or not _changes(override.operations):
+            fields = override.operations.__struct_fields__
+            operations = [getattr(override.operations, name) for name in fields]
+            if position is None or not any(each is not UNSET and each.operation != "keep" for each in operations):
                 continue
             message = messages[position]
             blocks = [block for block in message.blocks if block.content_type is not None]
             why = [why_untouched(position, message, block, selected, protection) for block in blocks]
             if why and PROTECTED.issuperset(why):
                 yield f"Pass {config.id} has an override for message {index}, which stays as it is: {why[0]}."
-
-
-def _changes(operations: PartialOperations) -> bool:
-    found = (getattr(operations, name) for name in operations.__struct_fields__)
-    return any(operation is not UNSET and operation.operation != "keep" for operation in found)
 
 
 def _own(values: Configuration | SmartConfig) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The model that continues a conversation: its window, its threshold, and how much an answer of it may take."""
+"""Determine the window, threshold and answer limit of the model that continues a conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .decision import RESERVED_TOKENS, Sizes, limit_of
 
 
 class WindowFlags(Struct, frozen=True):
-    """What a caller says itself, which goes before what is looked up. None: nothing."""
+    """A caller's explicit values, which take precedence. None: not given."""
 
     profile: str | None = None
     window: int | None = None
@@ -25,10 +25,10 @@ class WindowFlags(Struct, frozen=True):
 
 
 class Window(Struct, frozen=True):
-    """What is known about a model's window. The sources are "option", "profile NAME" and those of `windows`.
+    """Facts about a model's window. Sources are "option", "profile NAME" and those of `money.prices`.
 
-    `above` are the tokens in use from which on to condense, whatever the window is; None where nobody says so. The
-    sources of both thresholds are None where they are those of the configuration.
+    `above` is the number of tokens in use that starts condensing, whatever the window; None if not set. A threshold's
+    source is None if the threshold comes from the configuration.
     """
 
     model: str | None
@@ -44,14 +44,14 @@ class Window(Struct, frozen=True):
 
     @property
     def unknown(self) -> UsageError:
-        """What to say where a window is needed and not known: a guess could be wrong by a factor of ten."""
+        """Error if a window is needed and unknown: a guess could be wrong by a factor of ten."""
         hint = "Give its tokens with --context-window N, name the model with --model, or a token count with --above N."
         if self.model is None:
             return UsageError("The context window is not known: the transcript names no model.", hint)
         return UsageError(f"The context window of {self.model} is not known.", hint)
 
     def sizes(self, tokens: int, beside: int, configuration: Configuration, source: str = "estimated") -> Sizes:
-        """What is decided about, for a conversation of so many tokens."""
+        """Return the sizes to decide on, for a conversation of `tokens` tokens."""
         automatic = configuration.auto_condense_context
         return Sizes(tokens, beside, self.tokens, self.threshold, self.reserved, automatic, source, self.above)
 
@@ -63,9 +63,9 @@ def window_of(
     asked: WindowFlags = WindowFlags(),  # noqa: B008
     signs: WindowSigns = WindowSigns(),  # noqa: B008
 ) -> Window:
-    """The window of a model, of the profile that is asked for or that has this model. Raises ConfigurationError.
+    """Determine the window of a model or of the profile that is requested or has this model.
 
-    `signs` are those of the transcript.
+    `signs` are the transcript's. Raises ConfigurationError.
     """
     name = asked.profile or (profile_of(model, user) if model else None)
     profile = _profile(name, user) if name else None
@@ -120,7 +120,7 @@ def _profile(name: str, user: UserConfiguration) -> Profile:
 
 
 def profile_of(model: str, user: UserConfiguration) -> str | None:
-    """The profile of a model: the main one, else one that the user defined, else a built-in one."""
+    """Return the profile of a model: the main one, else one defined by the user, else a built-in one."""
     names = [
         name
         for name, known in user.profiles.items()
