@@ -187,7 +187,7 @@ def table_text(sessions: Sequence[Session], by_usage: Sequence[Prediction], by_t
     today = datetime.now(UTC).date()
     return "\n".join(
         [
-            '"""Tokens that providers bill per token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.',
+            '"""Tokens billed per token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.',
             "",
             f"Fitted on {today} to {len(sessions)} sessions with recorded usage. Do not edit.",
             '"""',
@@ -202,7 +202,7 @@ def table_text(sessions: Sequence[Session], by_usage: Sequence[Prediction], by_t
             '"""Factor, error (four of five sessions of held-out projects stay below it), and number of sessions."""',
             "",
             f"RECORDED_ERROR: Final = {recorded:.2f}",
-            '"""The same error where a session\'s own usage is known."""',
+            '"""The same error if the factor comes from recorded usage of the session."""',
             "",
         ]
     )

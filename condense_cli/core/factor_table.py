@@ -1,4 +1,4 @@
-"""Tokens that providers bill per token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.
+"""Tokens billed per token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.
 
 Fitted on 2026-11-22 to 61 sessions with recorded usage. Do not edit.
 """
@@ -19,4 +19,4 @@ FAMILIES: Final[dict[str, tuple[float, float, int]]] = {
 """Factor, error (four of five sessions of held-out projects stay below it), and number of sessions."""
 
 RECORDED_ERROR: Final = 0.15
-"""The same error if the factor comes from the session's own usage."""
+"""The same error if the factor comes from recorded usage of the session."""
