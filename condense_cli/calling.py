@@ -54,8 +54,7 @@ class Calls(Struct, frozen=True):
         """Open a new budget for all calls together. Raises ConfigurationError."""
         from datetime import datetime
 
-        from .llm.accounts import FILE_NAME, Accounts, Spendable
-        from .llm.budget import Budget
+        from .llm.budget import FILE_NAME, Accounts, Budget, Spendable
         from .llm.cache import cache_path
 
         limits = self.settled()

@@ -28,8 +28,7 @@ from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.selection import Predicate, Selector
 from .passes.summaries import BatchTask, Outcome, Refused, Summarizer, Task, TextTask, Written
-from .providers.base import Capabilities, Provider
-from .providers.run import Run
+from .providers.base import Capabilities, Provider, Run
 
 __all__ = [
     "BatchTask",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .core.wording import nearest
 from .errors import ConfigurationError
-from .providers.installed import FoundPlugin
+from .providers.base import FoundPlugin
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -20,8 +20,7 @@ from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .access import AccessChoice, Redactor
-from .accounts import Accounts, conversation_of
-from .budget import Spent
+from .budget import Accounts, Spent, conversation_of
 from .calls import Caller
 from .client import Cause, Failure, ReasonNames, failure
 from .prompts import PromptTask, Subject, flattened

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -25,17 +25,70 @@ from msgspec.structs import replace
 from ..config.checks import Problem, has_phases, limit_to_usual, value_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
+from ..config.overrides import apply
 from ..config.positions import Positions
 from ..core.transcript import Transcript
 from ..errors import CondenseError, ConfigurationError
+from ..passes import walk
 from ..passes.condensation import Condensation, Metrics, RunError
 from ..passes.context import Context
-from ..passes.receipts import undone
+from ..passes.decisions import unchanged
+from ..passes.receipts import PassReceipt, undone
 from ..passes.summaries import Summarizer
-from .run import Run, S
 
 if TYPE_CHECKING:
     from ..llm.budget import Spent
+
+
+class FoundPlugin(Struct, frozen=True):
+    """An object that a package registered under a name, or the reason why it cannot be loaded."""
+
+    name: str
+    origin: str
+    thing: Any = None
+    error: str = ""
+
+
+class InstalledProviders(Protocol):
+    """Look-up of providers in packages; used only for names that are not built in."""
+
+    def providers(self) -> Sequence[str]:
+        """Return all names, without loading any."""
+
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
+        """Return everything registered under a name; several results mean that packages clash."""
+
+
+class NothingInstalled(Struct, frozen=True):
+    def providers(self) -> Sequence[str]:
+        return ()
+
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
+        return ()
+
+
+S = TypeVar("S", bound=Struct)
+
+
+class Run(Struct, Generic[S], frozen=True):
+    """One call of a provider, with its checked `settings`."""
+
+    transcript: Transcript
+    configuration: Configuration
+    settings: S
+    context: Context
+
+    def pipeline(self, configuration: Configuration) -> Condensation:
+        """Run the prelude and passes of a configuration on the transcript, with the run's flags applied."""
+        return walk.condense(self.transcript, apply(configuration, self.context.overrides), self.context)
+
+    def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
+        """Return the unchanged transcript with the reasons."""
+        tokens = self.context.count.transcript(self.transcript)
+        decisions = unchanged(self.transcript, tokens, passes, self.context.factor, self.configuration.target_tokens)
+        warnings = (*self.transcript.warnings, *([warning] if warning else ()))
+        return Condensation(decisions, warnings, error=error)
+
 
 OWN_SECTION: Final = "provider_config"
 """Configuration key for settings of a provider without a key of its own."""

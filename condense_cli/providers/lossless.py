@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from ..config.models import Configuration, LosslessConfig, Prelude, PreludeOperations
 from ..passes.condensation import Condensation
 from . import native
-from .base import Capabilities, Provider
-from .run import Run
+from .base import Capabilities, Provider, Run
 
 
 class Lossless(Provider[LosslessConfig]):

@@ -22,10 +22,9 @@ from ..passes.context import Context, LastResort
 from ..passes.modes.sliding_window import WINDOW, dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
 from . import native
-from .decision import CheckDecision, DecisionReason, decide
+from .base import Run
 from .registry import Registry
-from .run import Run
-from .window import Window
+from .window import CheckDecision, DecisionReason, Window, decide
 
 CHECK: Final = "check"
 SLIDING_WINDOW: Final = "sliding_window"

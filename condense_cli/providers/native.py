@@ -16,8 +16,7 @@ from ..core.transcript import Transcript
 from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept, PassReceipt, Status
-from .base import Capabilities, Provider
-from .run import Run
+from .base import Capabilities, Provider, Run
 
 PASS: Final = "native"
 _NAME: Final = "One summary of the middle"

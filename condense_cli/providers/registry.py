@@ -15,8 +15,7 @@ from ..config.positions import Positions
 from ..core.wording import nearest
 from ..errors import ConfigurationError
 from . import lossless, native, smart, truncation
-from .base import OWN_SECTION, Capabilities, Provider
-from .installed import FoundPlugin, InstalledProviders, NothingInstalled
+from .base import OWN_SECTION, Capabilities, FoundPlugin, InstalledProviders, NothingInstalled, Provider
 
 AnyProvider = Provider[Any]
 
