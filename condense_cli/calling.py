@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .config.base import Limits, dollars_in, limits_in
+from .config.files import load_user_configuration, unknown_profile
+from .core.user_folders import cache_folder
 from .errors import ConfigurationError, UsageError
+from .plugins import Installed
 
 if TYPE_CHECKING:
     from .config.models import Configuration
-    from .config.profiles import Access
     from .core.tokens import Counter
     from .core.transcript import Message, Transcript
     from .llm.access import Redactor
     from .llm.budget import Budget
-    from .llm.calls import Caller, Progress
+    from .llm.calls import Progress
     from .llm.summarizer import Summaries
     from .passes.condensation import Condensation
     from .passes.summaries import Outcome, Summarizer, Task
@@ -46,21 +51,16 @@ class Calls(Struct, frozen=True):
 
     def settled(self) -> Limits:
         """Merge limits: given ones first, then variables, then the user's file. Raises ConfigurationError."""
-        from .config.files import load_user_configuration
-
         return self.limits.over(limits_in(os.environ)).over(load_user_configuration().limits)
 
     def budget(self) -> Budget:
         """Open a new budget for all calls together. Raises ConfigurationError."""
-        from datetime import datetime
-
         from .llm.budget import FILE_NAME, Accounts, Budget, Spendable
-        from .llm.cache import cache_path
 
         limits = self.settled()
         lasting = Spendable(limits.max_cost_per_day, limits.max_cost_per_conversation)
         day = datetime.now().astimezone().strftime("%Y-%m-%d")
-        accounts = None if lasting == Spendable() else Accounts(cache_path().with_name(FILE_NAME), day, lasting)
+        accounts = None if lasting == Spendable() else Accounts(Path(cache_folder()) / FILE_NAME, day, lasting)
         return Budget(limits.max_cost, limits.max_summary_tokens, accounts)
 
 
@@ -97,15 +97,11 @@ def calls_of(
 
 def with_calls(result: Condensation, summaries: OnDemand) -> Condensation:
     """Add calls, cost and notes of the summaries to a result."""
-    from msgspec.structs import replace
-
-    from .llm.budget import Spent
-
     made = summaries.made
     if made is None:
         return result
-    spent = sum((used.spent for used in made.used), Spent())
-    return replace(result, calls=spent.calls, cost=spent.cost, warnings=(*result.warnings, *made.notes))
+    calls, cost = made.charged()
+    return replace(result, calls=calls, cost=cost, warnings=(*result.warnings, *made.notes))
 
 
 def dollars_of(value: Any, name: str) -> Decimal | None:
@@ -173,57 +169,26 @@ def summaries_for(
 def _opened(
     configuration: Configuration, count: Counter, calls: Calls, budget: Budget | None, showing: Showing
 ) -> Iterator[Summaries]:
-    from datetime import UTC, datetime
+    from .llm.summarizer import open_summaries
 
-    from .config.files import load_user_configuration
-    from .core.factor import typical_of
-    from .core.tokens import encoding_for
-    from .llm.access import Permission, choose
-    from .llm.cache import Cache, cache_path
-    from .llm.calls import Caller
-    from .llm.summarizer import Summaries
-    from .plugins import Installed
-
-    user = load_user_configuration()
-    permission = Permission(calls.profile, calls.allow_calls)
-    cache = None if calls.no_cache else Cache(cache_path())
-    own_budget = budget or calls.budget()
-    limits = calls.settled()
-    redactor = redactor_of(calls)
-    now = datetime.now(UTC)
-    with nullcontext() if budget else showing() as progress:
-
-        def caller(access: Access) -> Caller:
-            encoding = encoding_for(access.profile.model)
-            own = count if encoding.name == count.encoding else type(count)(encoding.name)
-            return Caller(
-                access,
-                own,
-                now,
-                exact=encoding.exact,
-                factor=typical_of(access.profile.model),
-                budget=own_budget,
-                cache=cache,
-                redactor=redactor,
-                progress=progress,
-            )
-
-        summaries = Summaries(
+    user, installed = load_user_configuration(), Installed()
+    with (
+        nullcontext() if budget else showing() as progress,
+        open_summaries(
+            configuration,
+            user,
             count,
-            lambda dedicated: choose(
-                dedicated, configuration.profile, user, permission, os.environ, is_planned=calls.is_planned
-            ),
-            caller,
+            budget or calls.budget(),
+            profile=calls.profile,
+            allow_calls=calls.allow_calls,
+            no_cache=calls.no_cache,
             is_planned=calls.is_planned,
-            installed=_unbound if limits.is_any else Installed().summarizer,
-            redactor=redactor,
-            accounts=own_budget.accounts,
-        )
-        try:
-            yield summaries
-        finally:
-            if cache is not None:
-                cache.close()
+            installed=_unbound if calls.settled().is_any else installed.summarizer,
+            redactor=redactor_of(calls),
+            progress=progress,
+        ) as summaries,
+    ):
+        yield summaries
 
 
 def redactor_of(calls: Calls) -> Redactor | None:
@@ -231,9 +196,8 @@ def redactor_of(calls: Calls) -> Redactor | None:
     if not calls.settled().redact:
         return None
     from .llm.access import Redactor
-    from .llm.cache import cache_path
 
-    return Redactor(cache_path().parent)
+    return Redactor(Path(cache_folder()))
 
 
 def _unbound(name: str) -> Callable[[Counter], Summarizer]:
@@ -242,8 +206,6 @@ def _unbound(name: str) -> Callable[[Counter], Summarizer]:
 
 def check_profile(name: str) -> None:
     """Raise ConfigurationError if the profile does not exist."""
-    from .config.files import load_user_configuration, unknown_profile
-
     profiles = load_user_configuration().profiles
     if name not in profiles:
         raise unknown_profile(name, profiles)

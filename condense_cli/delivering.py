@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from msgspec import Struct
 
+from . import formats
+from .core.transcript import Transcript
 from .errors import UsageError
-
-if TYPE_CHECKING:
-    from .core.transcript import Transcript
-    from .report.run.facts import WrittenSession
-    from .storage.files import Stamp
+from .report.run.facts import WrittenSession
+from .report.text.visible import visible
+from .storage.files import Stamp, is_compressed, packed, write_bytes
 
 
 class Where(Enum):
@@ -76,9 +77,6 @@ class Destination(Struct, frozen=True):
 
     def check(self, transcript: Transcript) -> None:
         """Raise UsageError if the transcript cannot go there, before any work is done."""
-        from . import formats
-        from .storage.files import is_compressed
-
         if not self.writes_anything:
             return
         formats.check_writable(transcript)
@@ -111,9 +109,6 @@ class Destination(Struct, frozen=True):
                 assert_never(other)
 
     def _write_file(self, data: bytes) -> Delivery:
-        from .report.text.visible import visible
-        from .storage.files import packed, write_bytes
-
         output = str(self.output)
         written = packed(data, output)
         replaced = self.replaced
@@ -121,16 +116,12 @@ class Destination(Struct, frozen=True):
         return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes){replaced}",))
 
     def _replace(self, data: bytes, before: Transcript) -> Delivery:
-        from datetime import UTC, datetime
-
-        from .formats import format_named
-        from .report.text.visible import visible
         from .storage.backups import replace_in_place
         from .storage.open_files import running_client
 
         assert self.seen is not None
         read = before.source.data
-        written = format_named(before.format).in_place(read, data)
+        written = formats.format_named(before.format).in_place(read, data)
         blanks = len(written) - len(data)
         backup = replace_in_place(
             Path(self.source),
@@ -153,8 +144,6 @@ class Destination(Struct, frozen=True):
         return Delivery(self.source, backup=str(backup), said=said, warnings=warnings)
 
     def _write_session(self, data: bytes, format_name: str) -> Delivery:
-        from .report.run.facts import WrittenSession
-        from .report.text.visible import visible
         from .storage.new_session import write_new_session
 
         session = write_new_session(Path(self.source), format_name, data)

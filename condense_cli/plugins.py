@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .core.wording import nearest
 from .errors import ConfigurationError
-from .providers.base import FoundPlugin
+from .formats.engine.base import Format
+from .formats.table import TABLE
+from .providers.installed import FoundPlugin
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from .core.tokens import Counter
-    from .formats.engine.base import Format
     from .passes.selection import FindSelector, Predicate, Selector
     from .passes.summaries import Summarizer
 
@@ -75,9 +76,6 @@ class Installed:
 
     def formats(self) -> tuple[list[Format], list[str]]:
         """Return formats of packages, and warnings about broken ones."""
-        from .formats.engine.base import Format
-        from .formats.table import TABLE
-
         formats: list[Format] = []
         warnings = []
         for name in self.names(FORMATS_GROUP):

@@ -16,12 +16,14 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import regex
+import splintr
+import tiktoken
+from tiktoken.model import encoding_name_for_model
 
 from ..errors import UsageError
-
-if TYPE_CHECKING:
-    import tiktoken
 
 _RANKS: Final = {"o200k_base": 199_998, "cl100k_base": 100_256}
 """Number of byte-pair tokens per encoding; special tokens have higher ranks."""
@@ -38,8 +40,6 @@ class _MissingError(Exception):
 
 def encoding_of(model: str) -> str | None:
     """Look up the model's encoding in tiktoken's table. None if it is not there."""
-    from tiktoken.model import encoding_name_for_model
-
     try:
         return encoding_name_for_model(model)
     except KeyError:
@@ -66,8 +66,7 @@ def counter_of(encoding: str) -> Callable[[str], int]:
     def count(text: str) -> int:
         if len(text) <= _SPLITTABLE:
             return len(own.encode_ordinary(text))
-        import regex  # Slower than tiktoken's engine, but without its limit.
-
+        # The package `regex` is slower than tiktoken's engine, but has no limit.
         return sum(len(own._encode_single_piece(piece)) for piece in regex.findall(own._pat_str, text))
 
     return count
@@ -76,8 +75,6 @@ def counter_of(encoding: str) -> Callable[[str], int]:
 @cache
 def _encoding(name: str) -> tiktoken.Encoding | None:
     """Build an encoding as tiktoken defines it. None if its vocabulary is missing or tiktoken does not know it."""
-    import tiktoken
-
     reading, definitions = _copy_of("tiktoken.load"), _copy_of("tiktoken_ext.openai_public")
     # A later version may no longer read with these functions, so replacing them would have no effect.
     if not hasattr(reading, "read_file_cached") or name not in definitions.ENCODING_CONSTRUCTORS:
@@ -117,8 +114,6 @@ def _respelled(url: str) -> bytes | None:
     name = url.rpartition("/")[2].removesuffix(".tiktoken")
     if name not in _RANKS:
         return None
-    import splintr
-
     token = splintr.Tokenizer.from_pretrained(name).decode_token_bytes
     return b"".join(base64.b64encode(bytes(token(rank))) + b" %d\n" % rank for rank in range(_RANKS[name]))
 

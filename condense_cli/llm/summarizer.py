@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.files import UserConfiguration
+from ..config.models import Configuration
 from ..config.profiles import INSTALLED, Access
-from ..core.tokens import Counter
+from ..core.factor import typical_of
+from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Message, Transcript
 from ..core.values import ContentType
 from ..core.wording import plural
@@ -19,9 +25,10 @@ from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
-from .access import AccessChoice, Redactor
-from .budget import Accounts, Spent, conversation_of
-from .calls import Caller
+from .access import AccessChoice, Permission, Redactor, choose
+from .budget import Accounts, Budget, Spent, conversation_of
+from .cache import Cache, cache_path
+from .calls import Caller, Progress
 from .client import Cause, Failure, ReasonNames, failure
 from .prompts import PromptTask, Subject, flattened
 from .summaries import planned, summarize, window_of
@@ -263,6 +270,56 @@ class Summaries:
         used = ProfileUse(profile, model, written, cached, len(found) - written, spent)
         before = self._used.get(profile)
         self._used[profile] = before + used if before else used
+
+
+@contextmanager
+def open_summaries(
+    configuration: Configuration,
+    user: UserConfiguration,
+    count: Counter,
+    budget: Budget,
+    *,
+    profile: str | None,
+    allow_calls: bool,
+    no_cache: bool,
+    is_planned: bool,
+    installed: Installed,
+    redactor: Redactor | None,
+    progress: Callable[[Progress], None] | None,
+) -> Iterator[Summaries]:
+    """Open a run's summarizer. `profile` and `allow_calls` are the permission given for calls."""
+    permission = Permission(profile, allow_calls)
+    cache = None if no_cache else Cache(cache_path())
+    now = datetime.now(UTC)
+
+    def caller(access: Access) -> Caller:
+        encoding = encoding_for(access.profile.model)
+        own = count if encoding.name == count.encoding else type(count)(encoding.name)
+        return Caller(
+            access,
+            own,
+            now,
+            exact=encoding.exact,
+            factor=typical_of(access.profile.model),
+            budget=budget,
+            cache=cache,
+            redactor=redactor,
+            progress=progress,
+        )
+
+    try:
+        yield Summaries(
+            count,
+            lambda named: choose(named, configuration.profile, user, permission, os.environ, is_planned=is_planned),
+            caller,
+            is_planned=is_planned,
+            installed=installed,
+            redactor=redactor,
+            accounts=budget.accounts,
+        )
+    finally:
+        if cache is not None:
+            cache.close()
 
 
 def _lacks(task: PromptTask, text: str) -> frozenset[str]:

@@ -23,7 +23,8 @@ from ..core.transcript import Transcript
 from ..core.values import WindowSigns
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo, Provider, TieredPrices
 
 _PER: Final = 1_000_000
 """The table gives US dollars per million tokens."""
@@ -126,12 +127,18 @@ def names_window(model: str | None) -> bool:
 
 
 def _find(model: str) -> tuple[Provider, ModelInfo] | None:
-    from genai_prices.data_snapshot import get_snapshot
-
     try:
-        return get_snapshot().find_provider_model(bare_name(model), None, None, None)
+        return _snapshot()[1].find_provider_model(bare_name(model), None, None, None)
     except LookupError:
         return None
+
+
+def _snapshot() -> tuple[str, DataSnapshot]:
+    """Return the version of genai-prices and its table."""
+    import genai_prices
+    from genai_prices.data_snapshot import get_snapshot
+
+    return genai_prices.__version__, get_snapshot()
 
 
 def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: int) -> Price | None:
@@ -178,12 +185,10 @@ def _caches_automatically(provider: str, model: str) -> bool:
     return provider in _AUTOMATIC and model.startswith(_AUTOMATIC[provider])
 
 
-def _in_tier(value: Any, input_tokens: int) -> Decimal | None:
+def _in_tier(value: Decimal | TieredPrices | None, input_tokens: int) -> Decimal | None:
     """Return a price; of a tiered price, the one that applies to all tokens of a request of that size."""
-    from genai_prices.types import TieredPrices
-
-    if not isinstance(value, TieredPrices):
-        return value if isinstance(value, Decimal) else None
+    if value is None or isinstance(value, Decimal):
+        return value
     reached = [tier.price for tier in value.tiers if input_tokens > tier.start]
     return reached[-1] if reached else value.base
 
@@ -191,19 +196,16 @@ def _in_tier(value: Any, input_tokens: int) -> Decimal | None:
 @cache
 def table(on: date) -> PriceTable:
     """Return the installed table's version and its newest change up to that day."""
-    import genai_prices
-    from genai_prices.data_snapshot import get_snapshot
-    from genai_prices.types import StartDateConstraint
-
+    version, snapshot = _snapshot()
     starts = [
-        conditional.constraint.start_date
-        for provider in get_snapshot().providers
+        start
+        for provider in snapshot.providers
         for info in provider.models
         if isinstance(info.prices, list)
         for conditional in info.prices
-        if isinstance(conditional.constraint, StartDateConstraint)
+        if (start := getattr(conditional.constraint, "start_date", None)) is not None
     ]
-    return PriceTable(genai_prices.__version__, max((start for start in starts if start <= on), default=None))
+    return PriceTable(version, max((start for start in starts if start <= on), default=None))
 
 
 LISTED: Final = "price table"

@@ -14,6 +14,7 @@ docs/providers.md explains how a package adds one.
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
@@ -38,33 +39,6 @@ from ..passes.summaries import Summarizer
 
 if TYPE_CHECKING:
     from ..llm.budget import Spent
-
-
-class FoundPlugin(Struct, frozen=True):
-    """An object that a package registered under a name, or the reason why it cannot be loaded."""
-
-    name: str
-    origin: str
-    thing: Any = None
-    error: str = ""
-
-
-class InstalledProviders(Protocol):
-    """Look-up of providers in packages; used only for names that are not built in."""
-
-    def providers(self) -> Sequence[str]:
-        """Return all names, without loading any."""
-
-    def provider(self, name: str) -> Sequence[FoundPlugin]:
-        """Return everything registered under a name; several results mean that packages clash."""
-
-
-class NothingInstalled(Struct, frozen=True):
-    def providers(self) -> Sequence[str]:
-        return ()
-
-    def provider(self, name: str) -> Sequence[FoundPlugin]:
-        return ()
 
 
 S = TypeVar("S", bound=Struct)
@@ -278,6 +252,4 @@ class Provider(Generic[S]):
         return Positions(f"provider {self.id}", is_file=False)
 
     def _error(self, error: Exception) -> RunError:
-        import traceback
-
         return RunError(self.id, type(error).__name__, str(error), "".join(traceback.format_exception(error)))

@@ -15,7 +15,8 @@ from ..config.positions import Positions
 from ..core.wording import nearest
 from ..errors import ConfigurationError
 from . import lossless, native, smart, truncation
-from .base import OWN_SECTION, Capabilities, FoundPlugin, InstalledProviders, NothingInstalled, Provider
+from .base import OWN_SECTION, Capabilities, Provider
+from .installed import FoundPlugin, InstalledProviders, NothingInstalled
 
 AnyProvider = Provider[Any]
 

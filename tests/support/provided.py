@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from condense_cli.config.base import ProviderSettings
 from condense_cli.config.models import Configuration
-from condense_cli.providers.base import Capabilities, FoundPlugin, Provider
+from condense_cli.providers.base import Capabilities, Provider
+from condense_cli.providers.installed import FoundPlugin
 from condense_cli.providers.registry import Registry
 
 
