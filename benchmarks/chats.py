@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 from planted_texts import SETS, Planted
+from recorded import MORE
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -33,7 +34,6 @@ from condense_cli.measuring.evaluating import KNOWN_WAYS, configured
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.recall import Questions, TextReader
 
-RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "more-transcripts"
 PRESETS: Final = ("balanced", "cost", "max")
 BUDGETS: Final = (0.2, 0.3, 0.5)
 CHATS: Final = 6
@@ -101,7 +101,7 @@ def _made_up(number: int) -> list[Said]:
 def _of_trees() -> Iterator[list[Said]]:
     """Questions and answers, each conversation to its first end."""
     speakers = {"prompter": "user", "assistant": "assistant"}
-    for line in (RECORDED / "chat-tree" / "openassistant-en-100-tree.jsonl").read_text().splitlines():
+    for line in (MORE / "chat-tree" / "openassistant-en-100-tree.jsonl").read_text().splitlines():
         node = json.loads(line)["prompt"]
         said = []
         while node is not None:
@@ -112,7 +112,7 @@ def _of_trees() -> Iterator[list[Said]]:
 
 def _of_travellers() -> Iterator[list[Said]]:
     speakers = {"usr": "user", "sys": "assistant"}
-    for chat in json.loads((RECORDED / "chat-crosswoz" / "crosswoz-val-first12.json").read_text()).values():
+    for chat in json.loads((MORE / "chat-crosswoz" / "crosswoz-val-first12.json").read_text()).values():
         yield [(speakers[message["role"]], message["content"]) for message in chat["messages"]]
 
 
@@ -141,7 +141,7 @@ def _in_turns(said: Sequence[Said]) -> list[Said]:
 def fillers() -> Iterator[tuple[str, list[Said]]]:
     """Chats to plant into, each with its kind."""
     yield from (("made up", _made_up(number)) for number in range(CHATS))
-    if RECORDED.is_dir():
+    if MORE.is_dir():
         recorded = (
             ("assistants", _of_trees, LEAST_CHARACTERS),
             ("travellers, zh", _of_travellers, 10_000),

@@ -20,7 +20,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from rows import WORDS, Watched, conversation, watch
+from processes import Watched, watch
+from rows import WORDS, conversation
 
 
 def small(number: int, chance: random.Random) -> list[dict[str, str]]:

@@ -111,6 +111,7 @@ def tokens() -> Figures:
 
 
 def speed() -> Figures:
+    import processes
     import scaling
     import speed_measures
     import startup
@@ -118,15 +119,15 @@ def speed() -> Figures:
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="condense-gates-") as name:
         folder = Path(name)
-        variables = scaling.environment(folder / "bytecode")
-        commands = startup.commands(scaling.written(folder, scaling.SMALL, "anthropic"))
-        starts = speed_measures.started(commands, STARTS, variables)
+        variables = processes.environment(folder / "bytecode")
+        commands = startup.commands(processes.write_synthetic(folder, scaling.SMALL, "anthropic"))
+        starts = processes.in_turns(commands, STARTS, variables)
         medians = {each: statistics.median(one.processor for one in costs) for each, costs in starts.items()}
         bare = medians.pop(startup.BARE)
         figures |= {f"{command}: time": taken / bare for command, taken in medians.items()}
         for megabytes in SIZES:
             row = speed_measures.measure(
-                scaling.written(folder, megabytes, "anthropic"), "anthropic", ROUNDS, variables
+                processes.write_synthetic(folder, megabytes, "anthropic"), "anthropic", ROUNDS, variables
             )
             for preset, run in row.runs.items():
                 figures[f"{preset}, {megabytes:g} MB: time"] = run.cost.processor / row.floor.processor

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,9 +19,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from processes import seconds_of_children
+from recorded import SAMPLES
+
 from condense_cli.installing.commands import program
 
-SAMPLE: Final = Path(__file__).resolve().parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
 SESSION: Final = "0b7e63aa-0000-4000-8000-000000000001"
 
 
@@ -40,7 +41,7 @@ def events(session: str) -> dict[str, dict[str, Any]]:
 
 def seconds(command: list[str], given: dict[str, Any], cache: str) -> tuple[float, float]:
     """Seconds that passed, and those of the processor."""
-    started, used = time.perf_counter(), _used()
+    started, used = time.perf_counter(), seconds_of_children()
     subprocess.run(
         command,
         input=json.dumps(given).encode(),
@@ -49,12 +50,7 @@ def seconds(command: list[str], given: dict[str, Any], cache: str) -> tuple[floa
         stdout=subprocess.DEVNULL,
         check=True,
     )
-    return time.perf_counter() - started, _used() - used
-
-
-def _used() -> float:
-    of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return of_children.ru_utime + of_children.ru_stime
+    return time.perf_counter() - started, seconds_of_children() - used
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -63,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session.jsonl"
-        session.write_bytes(SAMPLE.read_bytes())
+        session.write_bytes((SAMPLES / "bugfix-session.jsonl").read_bytes())
         commands = {name: [*program(), "hook", "claude-code", name] for name in events("")}
         commands = {"bare Python": [sys.executable, "-c", "pass"], **commands}
         taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Final
 
 from hostile_shapes import SHAPES, Records, small_messages
+from processes import exponent
 
 from condense_cli.cli.table import app
 from condense_cli.core.tokens import count_text
@@ -126,16 +127,7 @@ def _above_tiny(costs: Sequence[float]) -> list[float]:
 
 def is_slow(sizes: Sequence[float], costs: Sequence[float], limit: float, *, counts_calls: bool) -> bool:
     """Whether a row is above the limit, with enough work to tell."""
-    return exponent(sizes, costs) > limit and costs[-1] >= (FEW_CALLS if counts_calls else NOTHING)
-
-
-def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """Slope of the line through (log size, log cost) with the least squares; infinity where a run was stopped."""
-    if math.inf in costs:
-        return math.inf
-    x, y = [list(map(math.log, values)) for values in (sizes, costs)]
-    x_mean, y_mean = sum(x) / len(x), sum(y) / len(y)
-    return sum((a - x_mean) * (b - y_mean) for a, b in zip(x, y, strict=True)) / sum((a - x_mean) ** 2 for a in x)
+    return (exponent(sizes, costs) or 0) > limit and costs[-1] >= (FEW_CALLS if counts_calls else NOTHING)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -18,8 +18,8 @@ from statistics import fmean
 from typing import Any, Final
 
 import left_out
-from measure_tables import PROJECT
 from msgspec import Struct
+from recorded import DOCS, PROJECT, replace_between
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -42,7 +42,7 @@ OF_WORST: Final = ("facts", "edits")
 UNASKED: Final = 0.001
 """What something is worth that nobody asks for, of what it was: it comes last, in the same order."""
 
-PAGE: Final = PROJECT / "docs" / "quality.md"
+PAGE: Final = DOCS / "quality.md"
 BEGIN: Final = "<!-- written by benchmarks/kept.py --write -->"
 END: Final = "<!-- end of what is kept -->"
 
@@ -158,8 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("nothing to measure: no session could be read, or none asks for anything behind its cuts")
     text = "\n".join(table(found))
     if given.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")
+        replace_between(PAGE, BEGIN, END, text)
     else:
         print(text)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from condense_cli import __version__
@@ -13,7 +12,6 @@ from condense_cli.core.wording import plural
 from condense_cli.quality.curves import Setting, settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
 SIZES: Final = (0.5, 0.3)
 OWN: Final = "balanced"
 SHORT: Final = ("facts", "edits", "old_strings", "bits", "grounding")

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from recorded import TRANSCRIPTS, files_in
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
@@ -52,7 +53,6 @@ from condense_cli.toolcalls.tools import (
     string_values,
 )
 
-FOLDER: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "transcripts"
 FOLDERS: Final = ("claude-code", "roo-code", "cline", "openhands-completions", "derived", "swe-agent")
 LONG: Final = 40
 """From so many messages on a session of Claude Code is one that somebody might want to condense."""
@@ -261,17 +261,9 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def files_in(paths: Sequence[Path]) -> list[Path]:
-    """The files that are meant; of a folder those directly in it."""
-    found: list[Path] = []
-    for path in paths:
-        found += sorted(inner for inner in path.iterdir() if inner.is_file()) if path.is_dir() else [path]
-    return found
-
-
 def recorded() -> list[Path]:
     """The folders of recorded transcripts beside the project."""
-    return [FOLDER / name for name in FOLDERS if (FOLDER / name).is_dir()]
+    return [TRANSCRIPTS / name for name in FOLDERS if (TRANSCRIPTS / name).is_dir()]
 
 
 def grouped(paths: Sequence[Path]) -> tuple[dict[str, list[Row]], list[str]]:

@@ -21,6 +21,7 @@ from typing import Final
 
 import left_out
 import msgspec
+from recorded import MORE, TRANSCRIPTS
 
 import condense_cli
 from condense_cli.config.preset_folders import preset_names
@@ -30,8 +31,7 @@ from condense_cli.measuring.evaluating import Plan, Unread, evaluate_file
 from condense_cli.quality.evaluation import Evaluated, KeptShare, beats, kept_by
 from condense_cli.storage.processes import in_order, usable_processors
 
-RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
-SESSIONS: Final = (RECORDED / "transcripts" / "claude-code", RECORDED / "more-transcripts")
+SESSIONS: Final = (TRANSCRIPTS / "claude-code", MORE)
 
 
 class Typical(msgspec.Struct, frozen=True):

@@ -17,21 +17,18 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, date, datetime
-from pathlib import Path
 from statistics import median
 from typing import Any, Final, TypeVar
 
 import msgspec
+from recorded import PROJECT, readable
 
 import condense_cli
-from condense_cli import api
 from condense_cli.config.files import UserConfiguration
 from condense_cli.config.profiles import Access
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.errors import CondenseError
 from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
 from condense_cli.llm.summarizer import Summaries
@@ -46,7 +43,6 @@ from condense_cli.quality.cases import cases_of
 from condense_cli.report.lists.providers import Figures, MeasuredProvider
 from presets import SESSIONS
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = PROJECT / "condense_cli" / "report" / "lists" / "measured_providers.json"
 MODEL: Final = "claude-haiku-4-5"
 CUTS: Final = (0.5, 0.75)
@@ -123,13 +119,8 @@ def _most(ordered: Sequence[T]) -> tuple[T, T]:
 
 def recorded() -> list[Transcript]:
     """The sessions that can be read, of a length that a provider is used for."""
-    found = []
-    for path in (path for folder in SESSIONS for path in files_in(folder)):
-        with suppress(CondenseError):
-            transcript = api.load(path)
-            if Counter.of(transcript).transcript(transcript) in TOKENS:
-                found.append(transcript)
-    return found
+    files = (path for folder in SESSIONS for path in files_in(folder))
+    return [each for _, each in readable(files) if Counter.of(each).transcript(each) in TOKENS]
 
 
 def measure(transcripts: list[Transcript], rounds: int) -> MeasuredProvider:

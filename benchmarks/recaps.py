@@ -20,14 +20,13 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 import left_out
+from recorded import MORE, readable
 
-from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import Factor, factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Place, Transcript
 from condense_cli.core.values import BlockKind, Role
-from condense_cli.errors import CondenseError
 from condense_cli.formats.compacted import compactions, stretches
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
@@ -41,7 +40,6 @@ from condense_cli.quality.recorded import CLIENT, Judged, judge
 from condense_cli.quality.witnesses import Condensed
 from condense_cli.recaps.recap import recap
 
-SESSIONS: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "more-transcripts"
 SIZES: Final = (2_000, 4_000, 8_000)
 MAX: Final = configured("max", load_preset("max"))
 
@@ -139,12 +137,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     cut: list[tuple[str, Left]] = []
     compacted: list[tuple[str, Left]] = []
-    for path in options.paths or [SESSIONS]:
-        for file in files_in(path) if path.is_dir() else [path]:
-            try:
-                transcript = api.load(file)
-            except CondenseError:
-                continue
+    for path in options.paths or [MORE]:
+        for file, transcript in readable(files_in(path) if path.is_dir() else [path]):
             count = Counter.of(transcript)
             factor = factor_of(transcript, count)
             with left_out.without(file):

@@ -24,13 +24,13 @@ from statistics import median
 from typing import Final
 
 from msgspec import Struct
-from prelude import FOLDER, GROUPS, files_in, group_of
+from prelude import GROUPS, group_of
+from recorded import TRANSCRIPTS, files_in, readable
 
 from condense_cli import api
 from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.core.values import BlockKind
-from condense_cli.errors import CondenseError
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.providers.registry import BUILT_IN
@@ -170,17 +170,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("paths", type=Path, nargs="*", help="files and folders (default: ../shared/transcripts)")
     parser.add_argument("--markdown", action="store_true", help="only the tables, for the documentation")
     options = parser.parse_args(arguments)
-    paths = options.paths or [FOLDER / name for name in FOLDERS if (FOLDER / name).is_dir()]
+    paths = options.paths or [TRANSCRIPTS / name for name in FOLDERS if (TRANSCRIPTS / name).is_dir()]
     if not paths:
         parser.error("There are no transcripts beside the project: name files or folders.")
     rows: dict[str, list[Measured]] = {provider: [] for provider in EXPECTED}
-    skipped = small = 0
-    for path in files_in(paths):
-        try:
-            transcript = api.load(path)
-        except CondenseError:
-            skipped += 1
-            continue
+    files = files_in(paths)
+    read = small = 0
+    for path, transcript in readable(files):
+        read += 1
         count = Counter.of(transcript)
         if count.transcript(transcript) < LEAST_TOKENS:
             small += 1
@@ -195,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"No transcript there has {LEAST_TOKENS:,} tokens.")
     print(f"\n{by_provider(rows)}\n\n{by_group(rows)}")
     if not options.markdown:
-        print(f"\nLeft out: {small} of fewer than {LEAST_TOKENS:,} tokens, {skipped} that cannot be read.")
+        print(f"\nLeft out: {small} of fewer than {LEAST_TOKENS:,} tokens, {len(files) - read} that cannot be read.")
 
 
 if __name__ == "__main__":

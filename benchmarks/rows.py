@@ -16,22 +16,19 @@ import argparse
 import itertools
 import json
 import math
-import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from processes import watch
+
 SIZES: Final = (10_000, 100_000)
 LIMIT: Final = 500e6
 """Bytes that all processes together may hold, however many rows there are."""
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-_INTERVAL: Final = 0.05
 _BAD: Final = 1_000
 """One row in so many is not JSON."""
 
@@ -49,16 +46,6 @@ class Measured:
     processor: float
     peak: int
     said: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What a command took, with all that it started, and printed. `peak` is in bytes."""
-
-    seconds: float
-    processor: float
-    peak: int
-    said: bytes
 
 
 def conversation(number: int, chance: random.Random) -> list[dict[str, Any]]:
@@ -103,45 +90,6 @@ def measure(path: Path, rows: int, output: Path, jobs: int, preset: str) -> Meas
     command = [sys.executable, "-m", "condense_cli", "run", str(path), "-o", str(output), "-p", preset]
     run = watch([*command, "-j", str(jobs), "--json", "--lenient"])
     return Measured(rows, path.stat().st_size, run.seconds, run.processor, run.peak, json.loads(run.said))
-
-
-def watch(command: list[str]) -> Watched:
-    """Run a command to its end. Raises CalledProcessError."""
-    before = os.times()
-    started = time.perf_counter()
-    peak = 0
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
-        while process.poll() is None:
-            peak = max(peak, sum(map(resident, family(process.pid))))
-            time.sleep(_INTERVAL)
-        said = process.stdout.read() if process.stdout else b""
-    seconds = time.perf_counter() - started
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Watched(seconds, used, peak, said)
-
-
-def family(root: int) -> list[int]:
-    """A process and all that it started, directly or not."""
-    found, waiting = list[int](), [root]
-    while waiting:
-        process = waiting.pop()
-        found.append(process)
-        try:
-            children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-        except OSError:  # It is gone.
-            continue
-        waiting += map(int, children)
-    return found
-
-
-def resident(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
-    except (OSError, IndexError):
-        return 0
 
 
 def table(measured: Sequence[Measured]) -> Iterator[str]:

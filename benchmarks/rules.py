@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -40,8 +41,7 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.selection import protect
 from condense_cli.rules.validity import validate
 
-SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
-FOLDERS: Final = (SHARED / "transcripts", SHARED / "more-transcripts")
+FOLDERS: Final = (TRANSCRIPTS, MORE)
 SUFFIXES: Final = {".json", ".jsonl", ".traj"}
 PRESETS: Final = ("balanced", "cost", "speed", "max")
 TARGETS: Final = (62, 47, 30, 15)

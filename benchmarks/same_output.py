@@ -29,11 +29,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
-FOLDERS: Final = [
-    *(PROJECT.parent / "shared" / name for name in ("transcripts", "more-transcripts")),
-    PROJECT / "sample_transcripts",
-]
+from recorded import MORE, PROJECT, SAMPLES, TRANSCRIPTS
+
+FOLDERS: Final = (TRANSCRIPTS, MORE, SAMPLES)
 SHARES: Final = (95, 90, 80, 62, 50, 30)
 """Targets, in percent of a transcript's tokens."""
 

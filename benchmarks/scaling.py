@@ -24,17 +24,18 @@ smaller than that.
 from __future__ import annotations
 
 import argparse
-import math
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
-FORMATS: Final = ("claude-code", "anthropic")
+from processes import Cost, cost, environment, exponent, write_synthetic
+from synthetic import Format
+
+FORMATS: Final = get_args(Format)
 SMALL: Final = 0.01
 SIZES: Final = (0.5, 5.0, 50.0)
 ROUNDS: Final = 3
@@ -67,20 +68,6 @@ for path, enabled in zip(paths, (False, True), strict=True):
         file.write(msgspec.json.encode(replace(configuration, lossless_prelude=Prelude(enabled=enabled))))
 """
 
-_RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1_024
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What one process took: seconds that passed, processor seconds, and bytes of memory at its peak."""
-
-    seconds: float
-    processor: float
-    peak: int
-
-    def best(self, other: Cost) -> Cost:
-        return Cost(min(self.seconds, other.seconds), min(self.processor, other.processor), min(self.peak, other.peak))
-
 
 @dataclass(frozen=True)
 class Row:
@@ -90,37 +77,6 @@ class Row:
     floor: Cost
     plain: Cost
     prelude: Cost
-
-
-LAUNCH: Final = """
-import os, sys, time
-nowhere = os.open(os.devnull, os.O_RDWR)
-started = time.perf_counter()
-files = [(os.POSIX_SPAWN_DUP2, nowhere, number) for number in range(3)]
-process = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=files)
-_, status, usage = os.wait4(process, 0)
-seconds = time.perf_counter() - started
-print(os.waitstatus_to_exitcode(status), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
-"""
-
-
-def cost(command: Sequence[str], variables: dict[str, str]) -> Cost:
-    """Run a command and take the usage of that very process: RUSAGE_CHILDREN would give the largest child so far.
-
-    A new process begins with the peak of the one that starts it: that is therefore a bare interpreter.
-    """
-    launch = [sys.executable, "-I", "-S", "-c", LAUNCH, *command]
-    said = subprocess.run(launch, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True, env=variables)
-    status, seconds, processor, peak = map(float, said.stdout.split())
-    if status:
-        raise subprocess.CalledProcessError(int(status), command)
-    return Cost(seconds, processor, int(peak) * _RSS_UNIT)
-
-
-def environment(bytecode: Path) -> dict[str, str]:
-    """The variables of this process, but with compiled modules kept in a folder of ours."""
-    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return variables | {"PYTHONPYCACHEPREFIX": str(bytecode)}
 
 
 def configurations(folder: Path, passes: str) -> tuple[Path, Path]:
@@ -141,25 +97,6 @@ def measure(path: Path, configs: Sequence[Path], rounds: int, variables: dict[st
     for _ in range(rounds - 1):
         costs = [best.best(cost(command, variables)) for best, command in zip(costs, commands, strict=True)]
     return Row(path.stat().st_size, *costs)
-
-
-def written(folder: Path, megabytes: float, format: str) -> Path:
-    """A synthetic transcript."""
-    path = folder / f"{format}-{megabytes:g}.jsonl"
-    script = str(Path(__file__).with_name("synthetic.py"))
-    arguments = [str(path), "--megabytes", str(megabytes), "--format", format]
-    subprocess.run([sys.executable, script, *arguments], check=True, stdout=subprocess.DEVNULL)
-    return path
-
-
-def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float | None:
-    """Slope of the line through (log size, log cost) with the least squares; None below two usable points."""
-    points = [(math.log(size), math.log(cost)) for size, cost in zip(sizes, costs, strict=True) if cost > 0]
-    if len(points) < 2:
-        return None
-    x_mean = sum(x for x, _ in points) / len(points)
-    y_mean = sum(y for _, y in points) / len(points)
-    return sum((x - x_mean) * (y - y_mean) for x, y in points) / sum((x - x_mean) ** 2 for x, _ in points)
 
 
 HEADER: Final = (
@@ -241,7 +178,7 @@ def main() -> None:
         for format in FORMATS:
             rows = []
             for megabytes in (SMALL, *arguments.sizes):
-                path = written(folder, megabytes, format)
+                path = write_synthetic(folder, megabytes, format)
                 rows.append(measure(path, configs, max(1, arguments.rounds), variables))
                 path.unlink()
                 print(line(format, rows[-1]), flush=True)

@@ -16,12 +16,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from recorded import SAMPLES
 from synthetic import write_transcript
 
 KILOBYTES: Final = (10, 30, 50, 80, 120, 200, 400, 1_000)
 """Sizes of the sessions that have one, taken in turns."""
 PROJECTS: Final = 40
-SAMPLES: Final = Path(__file__).parents[1] / "sample_transcripts"
 _TASK: Final = ".config/Code/User/globalStorage/{}/tasks/{{id}}/api_conversation_history.json"
 COPIED: Final = (
     (".codex/sessions/2026/05/28/rollout-2026-05-28T10-00-00-{id}.jsonl", "bugfix-rollout.jsonl"),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -21,6 +20,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from processes import seconds_of_children
 from session_homes import make_sessions
 
 
@@ -34,14 +34,9 @@ def seconds(home: Path, *options: str) -> Seconds:
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "SYSTEMROOT")}
     environment = kept | {"HOME": str(home), "USERPROFILE": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
     command = [sys.executable, "-m", "condense_cli", "sessions", *options]
-    started, used = time.perf_counter(), _of_children()
+    started, used = time.perf_counter(), seconds_of_children()
     subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, env=environment)
-    return Seconds(time.perf_counter() - started, _of_children() - used)
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return Seconds(time.perf_counter() - started, seconds_of_children() - used)
 
 
 def median(home: Path, rounds: int, *options: str, cold: bool) -> Seconds:

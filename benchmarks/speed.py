@@ -30,11 +30,12 @@ from typing import Final
 
 import startup
 from platformdirs import user_cache_path
-from scaling import FORMATS, SIZES, SMALL, environment, exponent, written
-from speed_measures import PRESETS, Found, Row, ask, measure, rows_in_api, started, ways_of
+from processes import environment, exponent, in_turns, write_synthetic
+from recorded import DOCS, PROJECT, replace_between
+from scaling import FORMATS, SIZES, SMALL
+from speed_measures import PRESETS, Found, Row, ask, measure, rows_in_api, ways_of
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
-PAGE: Final = PROJECT / "docs" / "speed.md"
+PAGE: Final = DOCS / "speed.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/speed.py --write -->"
 END: Final = "<!-- end of the tables -->"
 COMPARED: Final = 5.0
@@ -190,14 +191,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as name:
         folder = Path(name)
         variables = environment(folder / "bytecode")
-        small = written(folder, SMALL, "anthropic")
-        found = Found(started(startup.commands(small), options.starts, variables))
+        small = write_synthetic(folder, SMALL, "anthropic")
+        found = Found(in_turns(startup.commands(small), options.starts, variables))
         if options.rows:
             found.in_api = rows_in_api(options.presets, options.rows, variables)
         for format in options.formats:
             compared = min(options.sizes, key=lambda size: abs(size - COMPARED))
             for megabytes in (SMALL, *sorted(options.sizes)):
-                path = written(folder, megabytes, format)
+                path = write_synthetic(folder, megabytes, format)
                 ways = ways_of(options.presets)
                 if megabytes * 1e6 >= LARGE:
                     # With a target all of them do the same.
@@ -213,8 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.write:
         print(text)
         return
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")
+    replace_between(PAGE, BEGIN, END, text)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Each in a process of its own. What is measured, and on what, is told there.
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from scaling import Cost, cost
+from processes import Cost, cost, seconds_of_children
 from synthetic import write_transcript
 
 PRESETS: Final = ("balanced", "speed", "cost", "quality", "max", "lossless")
@@ -133,12 +132,6 @@ class Found:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def started(commands: dict[str, list[str]], runs: int, variables: dict[str, str]) -> dict[str, list[Cost]]:
-    """The cost of each command, taken in turns; the first round, which warms the caches, is not counted."""
-    rounds = [{name: cost(command, variables) for name, command in commands.items()} for _ in range(runs + 1)]
-    return {name: [one[name] for one in rounds[1:]] for name in commands}
-
-
 def ways_of(presets: Sequence[str]) -> list[str]:
     """Presets as they come, and those that can reach a target with one."""
     return [*presets, *(f"{preset} to {PERCENT} %" for preset in presets if preset not in WITHOUT_TARGET)]
@@ -221,18 +214,12 @@ def ask(
                     given = str(shutil.copy(path, home / "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"))
                 (home / "tokenizer").mkdir()
                 (home / "tokenizer" / "splintr").symlink_to(Path(splintr.__file__).parent)
-                before = _children()
+                before = seconds_of_children()
                 worker = Worker(peer, cache, home)
                 _, work = worker.ask(given, setting)
                 worker.close()
-                one = Asked(name, counts, format, work, _children() - before)
+                one = Asked(name, counts, format, work, seconds_of_children() - before)
                 best = one if best is None else best.best(one)
         if best is not None:
             found.append(best)
     return found, versions
-
-
-def _children() -> float:
-    """Processor seconds of all processes that were started here and have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime

@@ -30,8 +30,8 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
+from recorded import MORE, TRANSCRIPTS, readable
 
-from condense_cli import api
 from condense_cli.core import factor_table
 from condense_cli.core.factor import (
     HIGHEST,
@@ -47,10 +47,7 @@ from condense_cli.core.factor import (
 from condense_cli.core.factor_table import FAMILIES
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
-from condense_cli.errors import CondenseError
 
-SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
-FOLDERS: Final = ("transcripts", "more-transcripts")
 FILE: Final = Path(factor_table.__file__)
 KNOWN_SHARE: Final = 0.6
 FEWEST_STEPS: Final = 10
@@ -92,11 +89,7 @@ class Prediction(Struct):
 
 def sessions_of(paths: Iterable[Path]) -> list[Session]:
     found = []
-    for path in paths:
-        try:
-            transcript = api.load(path)
-        except CondenseError:
-            continue
+    for path, transcript in readable(paths):
         count = Counter.of(transcript)
         steps = all_steps(transcript, count)
         if len(steps) >= FEWEST_STEPS:
@@ -231,7 +224,7 @@ def show(title: str, found: Sequence[Prediction], *, names: bool) -> None:
 
 def recorded() -> list[Path]:
     """The recorded transcripts beside the project."""
-    return sorted(path for name in FOLDERS for path in (SHARED / name).glob("*/*") if path.is_file())
+    return sorted(path for top in (TRANSCRIPTS, MORE) for path in top.glob("*/*") if path.is_file())
 
 
 def predictions(sessions: Sequence[Session]) -> tuple[list[Prediction], list[Prediction]]:

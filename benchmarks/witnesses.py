@@ -21,7 +21,8 @@ from typing import Final
 
 import left_out
 import msgspec
-from measure_tables import PROJECT, SIZES, tables
+from measure_tables import SIZES, tables
+from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -35,7 +36,6 @@ from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
 from condense_cli.quality.witnesses import MEASURES, WITNESSES
 from condense_cli.storage.processes import in_order, usable_processors
 
-RECORDED: Final = (PROJECT.parent / "shared" / "transcripts", PROJECT.parent / "shared" / "more-transcripts")
 OLDER, NEWER, OTHERS = "Claude Code, older sessions", "Claude Code, newer sessions", "Codex and other clients"
 PRESETS: Final = ("balanced", "cost", "max", "quality")
 CUTS: Final = (0.6,)
@@ -81,7 +81,7 @@ def measured(options: Options, path: Path, further: Sequence[Way] = ()) -> Evalu
 
 def recorded() -> dict[str, list[Path]]:
     """The recorded transcripts by kind of client; those that were made from others of them are none."""
-    older, newer = ([path for path in sorted(top.glob("*")) if path.is_dir()] for top in RECORDED)
+    older, newer = ([path for path in sorted(top.glob("*")) if path.is_dir()] for top in (TRANSCRIPTS, MORE))
     sessions = [[path for path in some if path.name == "claude-code"] for some in (older, newer)]
     others = [path for path in (*older, *newer) if path.name not in ("claude-code", "derived")]
     return {OLDER: sessions[0], NEWER: sessions[1], OTHERS: others}

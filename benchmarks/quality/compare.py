@@ -22,9 +22,10 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from measure_tables import PROJECT, tables
+from measure_tables import tables
 from peers import PEERS, Peer, PeerError, Worker, version_of
 from platformdirs import user_cache_path
+from recorded import DOCS, PROJECT, replace_between
 from shapes import ShapeError, message_list, messages_from, messages_of, session_file
 from witnesses import Options, measured, measured_groups, parser_of
 
@@ -33,7 +34,7 @@ from condense_cli.errors import CondenseError
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.evaluation import Evaluated
 
-PAGE: Final = PROJECT / "docs" / "quality.md"
+PAGE: Final = DOCS / "quality.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/quality/compare.py --write -->"
 END: Final = "<!-- end of the tables -->"
 SESSION: Final = "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"
@@ -81,13 +82,6 @@ def with_peers(packages: tuple[str, ...], cache_folder: Path, options: Options, 
     return measured(options, path, [peer.way for peer in _asked(packages, cache_folder)])
 
 
-def written(page: str, text: str) -> str:
-    """The page with other tables."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{text}\n{END}{after}"
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = parser_of(__doc__ or "")
     parser.add_argument("--peers", nargs="*", default=sorted({peer.package for peer in PEERS}), metavar="PACKAGE")
@@ -99,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shutil.rmtree(given.cache / "homes", ignore_errors=True)
     text = tables(groups, given.measures, versions)
     if given.write:
-        PAGE.write_text(written(PAGE.read_text(), text))
+        replace_between(PAGE, BEGIN, END, text)
     else:
         print(text)
 
