@@ -1,9 +1,9 @@
-"""How long the hooks in clients take when there is nothing to do: medians, and the share that is Python's own start.
+"""Measure how long the hooks in clients take when there is nothing to do.
 
     python benchmarks/hooks.py --runs 20
 
-In turns with a bare interpreter, so that a busy machine is unfair to none of them. Next to the time that passed is that
-of the processor, which says what they do themselves. Python has to be allowed to keep what it compiles.
+Hooks and a bare interpreter run in turns, so that other load affects all alike. Prints medians of wall time and of
+processor time, which is the hooks' own work. Python must be allowed to keep compiled modules.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SESSION: Final = "0b7e63aa-0000-4000-8000-000000000001"
 
 
 def events(session: str) -> dict[str, dict[str, Any]]:
-    """What a client gives with each event when there is nothing to do: the session is kept already."""
+    """Return the values a client passes with each event when there is nothing to do: a snapshot already exists."""
     given = {"session_id": SESSION, "transcript_path": session}
     window = {"total_input_tokens": 42_000, "context_window_size": 200_000, "used_percentage": 21}
     return {
@@ -40,7 +40,7 @@ def events(session: str) -> dict[str, dict[str, Any]]:
 
 
 def seconds(command: list[str], given: dict[str, Any], cache: str) -> tuple[float, float]:
-    """Seconds that passed, and those of the processor."""
+    """Return wall seconds and processor seconds."""
     started, used = time.perf_counter(), seconds_of_children()
     subprocess.run(
         command,
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
         for run in range(options.runs + 1):
             for name, command in commands.items():
                 passed = seconds(command, events(str(session)).get(name, {}), folder)
-                if run:  # The first one fills caches.
+                if run:  # The first run warms caches.
                     taken[name].append(passed)
     print("| | " + " | ".join(taken) + " |")
     print("| --- |" + " ---: |" * len(taken))

@@ -3,13 +3,13 @@
     python benchmarks/providers.py                  prints the figures
     python benchmarks/providers.py --write          and writes them where `condense providers` reads them
 
-Per provider, the range in which eight of ten sessions are: tokens saved; information lost; cost of its summaries, if a
-model wrote them (its real requests, priced, none made); and the median time for 100,000 tokens without a model. The
-sessions are those of 5,000 to 100,000 tokens that `presets.py` takes.
+Per provider, the range of eight of ten sessions: tokens saved; information lost; cost of its summaries by a model (its
+real requests, priced, none made); and the median time for 100,000 tokens without a model. The sessions are those of
+`presets.py` with 5,000 to 100,000 tokens.
 
-For the loss each transcript is cut at half and at three quarters of its messages, as `condense evaluate` does: what
-came before the cut is condensed, and asked are the facts that the assistant wrote after it. Lost is what stands on no
-verbatim line any more; references are undone, since nothing is lost by them.
+For the loss each transcript is cut at half and at three quarters of its messages, as by `condense evaluate`. The part
+before the cut is condensed, and the facts that the assistant wrote afterwards are looked up. Lost are those on no
+verbatim line any more; references are resolved first, since they lose nothing.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def cost(provider: Provider[Any], transcript: Transcript) -> str:
     def caller(access: Access) -> Caller:
         return Caller(access, count, datetime.now(UTC), exact=False)
 
-    # The key is never used: nothing is called.
+    # The key is never used, because no call is made.
     planner = Summaries(
         count, lambda name: choose(name, None, user, permission, {"ANTHROPIC_API_KEY": "none"}), caller, is_planned=True
     )
@@ -112,13 +112,13 @@ def figures(provider: Provider[Any], transcripts: list[Transcript], rounds: int)
 
 
 def _most(ordered: Sequence[T]) -> tuple[T, T]:
-    """The range in which eight of ten values are."""
+    """Return the range of eight of ten values."""
     tenth = len(ordered) // 10
     return ordered[tenth], ordered[-1 - tenth]
 
 
 def recorded() -> list[Transcript]:
-    """The sessions that can be read, of a length that a provider is used for."""
+    """Return the readable sessions of a suitable length."""
     files = (path for folder in SESSIONS for path in files_in(folder))
     return [each for _, each in readable(files) if Counter.of(each).transcript(each) in TOKENS]
 

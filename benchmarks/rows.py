@@ -1,13 +1,12 @@
-"""How time and memory of `condense run` grow with the number of rows in a set.
+"""Measure how time and memory of `condense run` grow with the number of rows in a set.
 
     python benchmarks/rows.py --rows 10000 100000 1000000 --jobs 2
 
-For every size a set is written, row by row: conversations with tool calls of about 2 KB on average, no two alike, some
-of them ten times as long, one in a thousand not JSON. Then `condense run ROWS -j JOBS --preset PRESET -o OUT` runs once
-on it. Shown are the seconds that passed, the processor seconds of all processes, rows per second, the largest amount of
-memory that all processes held together (the sum of what /proc says of each, taken twenty times a second; pages that
-they share count for each of them), and the exponents of both times: 1 means that twice the rows take twice as long. The
-seconds of the processor are the steadier ones where others use the machine too. Linux only.
+For every size a set is written: conversations with tool calls of about 2 KB on average, all different, some ten times
+as long, one in a thousand not JSON. Then `condense run ROWS -j JOBS --preset PRESET -o OUT` runs on it once. Shows wall
+seconds, processor seconds of all processes, rows per second, peak memory of all processes (sampled twenty times a
+second from /proc; shared pages count for each), and the exponents of both times: 1 is linear. Processor seconds are
+steadier if others use the machine. A million rows are 2 GB on disk, twice, and ten minutes. Linux only.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from processes import watch
 
 SIZES: Final = (10_000, 100_000)
 LIMIT: Final = 500e6
-"""Bytes that all processes together may hold, however many rows there are."""
+"""Bytes that all processes together may hold, for any number of rows."""
 _BAD: Final = 1_000
-"""One row in so many is not JSON."""
+"""One row in this many is not JSON."""
 
 WORDS: Final = (
     *("order", "parcel", "refund", "invoice", "customer", "address", "warehouse", "delivery", "payment", "account"),
@@ -49,7 +48,7 @@ class Measured:
 
 
 def conversation(number: int, chance: random.Random) -> list[dict[str, Any]]:
-    """A conversation of a customer with an assistant that looks things up."""
+    """Make a conversation of a customer with an assistant that looks things up."""
 
     def words(count: int) -> str:
         return " ".join(chance.choices(WORDS, k=count))

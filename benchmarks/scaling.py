@@ -1,24 +1,20 @@
-"""How time and memory of `condense run` grow with the transcript, against reading and counting it once.
+"""Measure how time and memory of `condense run` grow with the transcript, compared with reading and counting it once.
 
     python benchmarks/scaling.py --sizes 0.5 5 50
 
-For every size of both formats three commands run, each in processes of its own, in turns:
+For every size of both formats three commands run in turns, each in a process of its own:
 
-- floor: the file is read and its tokens are counted once, which no way of condensing can do without,
-- plain: `condense run FILE --config CONFIG -o OUT -q` with the passes of a preset (speed) and without the prelude,
-- prelude: the same with the lossless prelude, all finders at their defaults. `--passes none` takes the passes away from
-  both, so that the prelude works on all of the text and `plain` is the cost of reading, counting and writing alone.
+    floor    read the file and count its tokens once, which every way of condensing needs
+    plain    `condense run FILE --config CONFIG -o OUT -q` with a preset's passes (speed), without the prelude
+    prelude  the same with the lossless prelude and all finders at their defaults
 
-Shown are the best of several rounds, in seconds as they pass and as processor time (the steadier one where others use
-the machine too), and the most memory that a process held, as the system reports it. Nothing is subtracted from any of
-these; the rows with 10 KB show what is there before the size matters. The exponents are fitted to the logarithms of
-size and cost: 1 means that twice the size costs twice as much. Once they are fitted to the numbers as they are, where
-the start flattens them, and once to what is above the 10 KB run. Compiled modules go to a temporary folder. Linux and
-macOS.
+With `--passes none` there are no passes, so the prelude works on all of the text and `plain` is the cost of reading,
+counting and writing. Shows the best of several rounds: wall seconds, processor seconds (steadier under other load), and
+peak memory. Nothing is subtracted; the 10 KB rows show the fixed part. Exponents are fitted to log size and log cost: 1
+is linear; once to the raw figures and once to the part above the 10 KB run. Linux and macOS.
 
-At the end stands what the prelude may cost: up to 5 MB one and a half times the processor time without it and half a
-second, from where on it should grow like the file; and in memory five times the file, where the program itself is
-smaller than that.
+At the end are the prelude's limits: up to 5 MB 1.5 times the processor time without it plus half a second; in memory
+five times the file, if the program itself is smaller than that.
 """
 
 from __future__ import annotations
@@ -43,9 +39,10 @@ ROUNDS: Final = 3
 TIMES: Final = 1.5
 SECONDS: Final = 0.5
 TIMED: Final = 5.5e6
-"""So many times the run without it may one with the prelude take, and so many seconds, for files of so many bytes."""
+"""Limits for the prelude: factor over the run without it, seconds on top, and the largest file in bytes they apply to.
+"""
 PEAK: Final = 5.0
-"""So many times the file it may hold in memory."""
+"""Maximum memory, as a multiple of the file."""
 
 FLOOR: Final = """
 import sys
@@ -80,14 +77,14 @@ class Row:
 
 
 def configurations(folder: Path, passes: str) -> tuple[Path, Path]:
-    """The same configuration without and with the prelude, as files."""
+    """Write the same configuration without and with the prelude."""
     paths = folder / "plain.json", folder / "prelude.json"
     subprocess.run([sys.executable, "-c", CONFIGURATIONS, passes, *map(str, paths)], check=True)
     return paths
 
 
 def measure(path: Path, configs: Sequence[Path], rounds: int, variables: dict[str, str]) -> Row:
-    """All commands on one file in turns, the best of each."""
+    """Run all commands on one file in turns and keep the best of each."""
     output = str(path.with_suffix(".out"))
     commands = [[sys.executable, "-c", FLOOR, str(path)]]
     for config in configs:
@@ -122,7 +119,7 @@ def line(name: str, row: Row) -> str:
 
 
 def bars(name: str, small: Row, row: Row) -> str:
-    """What the prelude took and what it may take."""
+    """Format the prelude's costs and limits."""
     parts = []
     if row.size <= TIMED:
         took, allowed = row.prelude.processor, TIMES * row.plain.processor + SECONDS
@@ -138,7 +135,7 @@ def _too_much(value: float, allowed: float) -> str:
 
 
 def growth(name: str, small: Row, rows: Sequence[Row]) -> str:
-    """The exponents of one format."""
+    """Format the exponents of one format."""
     sizes = [row.size for row in rows]
     what: dict[str, Callable[[Row], float]] = {
         "floor cpu": lambda row: row.floor.processor,

@@ -1,15 +1,14 @@
-"""How long `condense` takes to start, against a bare Python interpreter. Prints medians in milliseconds.
+"""Measure how long `condense` takes to start, compared with a bare Python interpreter. Prints medians in milliseconds.
 
     python benchmarks/startup.py --runs 30
 
-Three commands take turns, so that whatever else the machine does falls on all of them alike:
+Three commands run in turns, so that other load affects all alike:
 
-- `python -I -c pass`: what no Python program can be faster than,
-- `condense --help`,
-- `condense run` on a transcript of 10 KB with `--preset speed`, without its output.
+    python -I -c pass   the minimum for any Python program
+    condense --help
+    condense run        on a transcript of 10 KB with `--preset speed`
 
-Modules are compiled before the first run that counts, as they are in an installation; their bytecode goes to a
-temporary folder.
+Modules are compiled before the first run that counts, as in an installation; bytecode goes to a temporary folder.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ BARE: Final = "python -I -c pass"
 
 
 def commands(transcript: Path) -> dict[str, list[str]]:
-    """The commands by the names they are shown with. The installed script is used where there is one."""
+    """Return commands by shown name, using the installed script if there is one."""
     script = Path(sys.executable).with_name("condense")
     condense = [str(script)] if script.exists() else [sys.executable, "-m", "condense_cli"]
     return {
@@ -38,7 +37,7 @@ def commands(transcript: Path) -> dict[str, list[str]]:
 
 
 def table(costs: dict[str, list[Cost]]) -> str:
-    """One row for each command: median, fastest and slowest tenth, and the median as a multiple of the bare one."""
+    """Format one row per command: median, fastest and slowest tenth, and the ratio to the bare interpreter."""
     times = {name: [1_000 * one.seconds for one in found] for name, found in costs.items()}
     bare = statistics.median(times[BARE])
     rows = [f"{'':<22}{'median ms':>10}{'10% ms':>10}{'90% ms':>10}{'ratio':>8}"]

@@ -1,12 +1,12 @@
-"""Measures condense and other tools on the same transcripts, and writes the tables of docs/quality.md.
+"""Measure condense and other tools on the same transcripts, and write the tables of docs/quality.md.
 
     python benchmarks/quality/compare.py --sample 8
     python benchmarks/quality/compare.py --group mine ~/.claude/projects --sample 5 --peers langchain
     python benchmarks/quality/compare.py --sample 8 --write
 
-What is measured, and how sessions are named, is that of `benchmarks/witnesses.py`. The other tools are installed from
-the package index into a cache folder, each into an environment of its own, and run in throw-away homes. All of them see
-the same conversations cut at the same places, and what they leave is asked the same questions.
+Measures and sessions are those of `benchmarks/witnesses.py`. The other tools are installed from the package index into
+a cache folder, each in its own environment, and run in throw-away homes. All get the same conversations cut at the same
+places, and their results are asked the same questions.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ PAGE: Final = DOCS / "quality.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/quality/compare.py --write -->"
 END: Final = "<!-- end of the tables -->"
 SESSION: Final = "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"
-"""The name of a session file: file tools expect one that is an id."""
+"""Name of a session file: tools expect an id."""
 
 
 class AskedPeer:
-    """A peer as a way to condense, in each of its settings; it works in a process and a home of its own."""
+    """A peer as a way to condense, in each of its settings, in a process and home of its own."""
 
     def __init__(self, peer: Peer, cache_folder: Path) -> None:
         self._peer = peer
@@ -74,7 +74,7 @@ class AskedPeer:
 
 @cache
 def _asked(packages: tuple[str, ...], cache_folder: Path) -> tuple[AskedPeer, ...]:
-    """The peers of this process."""
+    """Return the peers of this process."""
     return tuple(AskedPeer(peer, cache_folder) for peer in PEERS if peer.package in packages)
 
 
