@@ -11,8 +11,7 @@ from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
 from ..money.prices import price_of, signs_of
-from ..providers.decision import DecisionReason, decide
-from ..providers.window import window_of
+from ..providers.window import DecisionReason, decide, window_of
 from ..recaps.told import ENOUGH, TOKENS
 from ..recaps.told import recap as told_of
 from ..report.costs.usage import beside_messages, overhead_of, remarks_on_usage

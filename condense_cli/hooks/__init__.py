@@ -1,1 +1,1 @@
-"""What runs inside clients, at their events. With nothing to do it must be over at once: imports come where needed."""
+"""Hooks that clients run at their events. They must end at once if there is nothing to do, so imports come late."""

@@ -1,7 +1,7 @@
-"""`condense hook CLIENT EVENT`: the answer to an event of a client, which it gives as JSON on standard input.
+"""`condense hook CLIENT EVENT`: answer a client's event, given as JSON on standard input.
 
-Nothing here may be in the way: whatever goes wrong is noted for `condense install CLIENT --status`, and said nowhere
-else. Before it is known that there is something to do, only small modules of Python itself are imported.
+Hooks must never disturb the client: faults are only noted for `condense install CLIENT --status`. Until there is
+something to do, only small modules of Python itself are imported.
 """
 
 from __future__ import annotations
@@ -12,36 +12,33 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Final
 
+from .notes import add_fault
+
 EVENTS: Final = {
-    "session-start": "recalling",
-    "pre-compact": "keeping",
-    "stop": "telling",
-    "status-line": "status_line",
-    "measure": "measuring",
+    "session-start": ("compacting", "recall"),
+    "pre-compact": ("compacting", "keep"),
+    "stop": ("filling", "tell"),
+    "status-line": ("status_line", "status_line"),
+    "measure": ("filling", "measure"),
 }
-"""The module that answers each event: its function `answer` takes the client and what it gave, and gives a text."""
+"""Module and function by event. The function takes the client and the event's values and returns an answer."""
 
 _MOST: Final = 10_000_000
-"""Bytes of an event. Clients give a few hundred; more is something else."""
+"""Maximum bytes of an event. Clients send a few hundred."""
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Answer an event on standard output. Ends without a word where that is not possible."""
+    """Answer an event on standard output. Silent if that is impossible."""
     client, event = (*arguments, "", "")[:2]
     if sys.stdin is None or sys.stdin.isatty():
-        return  # A person typed it.
+        return  # A person typed the command.
     try:
         given = json.loads(sys.stdin.buffer.read(_MOST) or b"{}")
-        answer: Callable[[str, Any], str] = import_module(f".{EVENTS[event]}", __package__).answer
+        module, function = EVENTS[event]
+        answer: Callable[[str, Any], str] = getattr(import_module(f".{module}", __package__), function)
         text = answer(client, given if isinstance(given, dict) else {})
         if text:
             sys.stdout.buffer.write(text.encode("utf-8", "replace"))
             sys.stdout.buffer.flush()
     except Exception as error:
-        note_fault(client, event, error)
-
-
-def note_fault(client: str, event: str, error: Exception) -> None:
-    from .notes import add_fault
-
-    add_fault(client, event, f"{type(error).__name__}: {error}")
+        add_fault(client, event, f"{type(error).__name__}: {error}")

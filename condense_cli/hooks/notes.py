@@ -1,7 +1,8 @@
-"""What hooks remember from one event to the next: small files in the user's cache folder, one for each session.
+"""Read events of clients, build answers, and remember facts between events.
 
-No content of a session is in them: numbers, and what was said when. Losing them loses nothing else. Paths are strings
-here, and files are written by hand: what the rest of the house uses for both takes longer to import than all of this.
+Facts are in one small file per session in the user's cache folder. The files hold numbers and times of messages, never
+content of a session. Losing them does no harm. Paths are strings and files are written by hand because the package's
+own modules for both take longer to import than all of this.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..core.user_folders import cache_folder
 _FAULTS: Final = "faults.jsonl"
 _MOST_FAULTS: Final = 100
 _LONGEST: Final = 400
-"""Faults that are remembered, the newest; and characters of one."""
+"""Number of newest faults kept, and characters of each."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _KEPT_SECONDS: Final = 30 * 24 * 3_600
@@ -26,13 +27,33 @@ _KEPT_SECONDS: Final = 30 * 24 * 3_600
 Notes = dict[str, Any]
 
 
+def session_of(given: dict[str, Any]) -> str:
+    return str(given.get("session_id") or "")
+
+
+def transcript_of(given: dict[str, Any]) -> str:
+    """Return the session's file, or an empty string if it does not exist yet: clients may name it early."""
+    path = given.get("transcript_path")
+    return path if isinstance(path, str) and path.endswith(".jsonl") and os.path.isfile(path) else ""
+
+
+def message(text: str) -> str:
+    """Build an answer that the client shows to its user only."""
+    return json.dumps({"systemMessage": text})
+
+
+def context(event: str, text: str) -> str:
+    """Build an answer that the client passes to the model."""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+
+
 def folder() -> str:
-    """Where the notes are, in the cache folder of this user."""
+    """Return the folder of the notes."""
     return os.path.join(cache_folder(), "hooks")
 
 
 def notes_of(client: str, session: object) -> Notes:
-    """What is remembered of a session; nothing where that cannot be read."""
+    """Read a session's notes; empty if unreadable."""
     try:
         found = json.loads(_read(_file(client, session)))
     except (OSError, ValueError):
@@ -41,19 +62,22 @@ def notes_of(client: str, session: object) -> Notes:
 
 
 def remember(client: str, session: object, **values: object) -> None:
-    """Add to what is remembered of a session. Raises OSError."""
+    """Add to a session's notes. Raises OSError."""
     path = _file(client, session)
     before = notes_of(client, session)
     if before.items() >= values.items():
         return
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        _forget_old(os.path.dirname(path))
+        for entry in os.scandir(os.path.dirname(path)):
+            with contextlib.suppress(OSError):
+                if time.time() - entry.stat().st_mtime > _KEPT_SECONDS:
+                    os.unlink(entry.path)
     _replace(path, json.dumps(before | values).encode())
 
 
 def add_fault(client: str, event: str, what: str) -> None:
-    """Note what went wrong. Where not even that is possible, nothing happens."""
+    """Note a fault, if possible."""
     with contextlib.suppress(OSError):
         path = os.path.join(folder(), _FAULTS)
         os.makedirs(folder(), mode=0o700, exist_ok=True)
@@ -63,7 +87,7 @@ def add_fault(client: str, event: str, what: str) -> None:
 
 
 def faults_of(client: str) -> list[Notes]:
-    """What went wrong in hooks of a client, the oldest first."""
+    """List faults in hooks of a client, oldest first."""
     try:
         lines = _read(os.path.join(folder(), _FAULTS)).splitlines()
     except OSError:
@@ -90,15 +114,8 @@ def _read(path: str) -> bytes:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     new = f"{path}.{os.getpid()}.new"
     with open(new, "wb") as file:
         file.write(data)
     os.replace(new, path)
-
-
-def _forget_old(where: str) -> None:
-    for entry in os.scandir(where):
-        with contextlib.suppress(OSError):
-            if time.time() - entry.stat().st_mtime > _KEPT_SECONDS:
-                os.unlink(entry.path)

@@ -1,4 +1,4 @@
-"""The status line of Claude Code: the share of the window, warm or cold cache, and what condensing would free."""
+"""Build Claude Code's status line: share of the window, cache state, and tokens that condensing would free."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .events import session_of
-from .notes import notes_of, remember
+from .notes import notes_of, remember, session_of
 
-_SEPARATOR: Final = " · "
 _LEAST: Final = 1_000
-"""Tokens: less is not worth a word."""
+"""Fewer tokens are not worth mentioning."""
 _MOST: Final = 1e9
-"""Of tokens, percent and seconds: more is a mistake, as what is no number is."""
+"""Largest plausible number of tokens, percent or seconds."""
 
 
-def answer(client: str, given: dict[str, Any]) -> str:
-    return _SEPARATOR.join(_parts(client, given))
+def status_line(client: str, given: dict[str, Any]) -> str:
+    """Return the line."""
+    return " · ".join(_parts(client, given))
 
 
 def _parts(client: str, given: dict[str, Any]) -> Iterator[str]:
@@ -36,10 +35,10 @@ def _parts(client: str, given: dict[str, Any]) -> Iterator[str]:
         return
     notes = notes_of(client, session)
     if size and notes.get("window") != size:
-        with contextlib.suppress(OSError):  # The line is worth showing without it.
+        with contextlib.suppress(OSError):  # The line is useful without it.
             remember(client, session, window=size)
     frees, measured = notes.get("frees"), notes.get("measured")
-    # What was measured before a compaction is no longer so.
+    # A figure from before a compaction no longer applies.
     if isinstance(frees, int) and frees >= _LEAST and isinstance(measured, int) and (not used or used >= measured // 2):
         yield f"condensing frees {_short(frees)}"
 

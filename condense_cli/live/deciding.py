@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.factor import typical_of
-from ..providers.decision import RESERVED_TOKENS, limit_of
+from ..providers.window import RESERVED_TOKENS, limit_of
 from .ahead import Attempt, AttemptAhead
 from .decisions import Decision, DecisionKind
 from .freezing import Means

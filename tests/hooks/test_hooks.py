@@ -13,7 +13,8 @@ import pytest
 from compacted_work import REQUEST, SUMMARY, before_in_claude, claude_summary
 from helpers import as_lines, condense, condense_process
 
-from condense_cli.hooks import keeping, main, measuring, notes, recalling, status_line, telling
+from condense_cli.hooks import compacting, filling, main, notes
+from condense_cli.hooks.status_line import status_line
 from condense_cli.storage.backups import backups_of, keep_snapshot
 
 SESSION = "0b7e63aa-0000-4000-8000-000000000001"
@@ -30,8 +31,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def frees(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sessions that were measured beside an event; what comes out is always the same."""
     begun: list[str] = []
-    monkeypatch.setattr(telling, "_measure_beside", lambda client, session, path: begun.append(path))
-    monkeypatch.setattr(measuring, "measured", lambda client, session, path, tokens: 53_000)
+    monkeypatch.setattr(filling, "_measure_in_background", lambda client, session, path: begun.append(path))
+    monkeypatch.setattr(filling, "tokens_freed", lambda client, session, path, tokens: 53_000)
     return begun
 
 
@@ -50,7 +51,7 @@ def session(path: Path, *records: dict[str, Any]) -> Path:
 
 
 def said(path: Path, client: str = CLIENT) -> str:
-    text = telling.answer(client, at(path))
+    text = filling.tell(client, at(path))
     return str(json.loads(text)["systemMessage"]) if text else ""
 
 
@@ -129,7 +130,7 @@ def test_an_answer_that_the_client_is_writing_is_waited_for(tmp_path: Path, monk
 
 # The window that the client works with goes before the one that is listed.
 def test_the_window_is_the_one_that_the_client_told(tmp_path: Path) -> None:
-    status_line.answer(CLIENT, {"session_id": SESSION, "context_window": {"context_window_size": 1_000_000}})
+    status_line(CLIENT, {"session_id": SESSION, "context_window": {"context_window_size": 1_000_000}})
     assert said(session(tmp_path / "s.jsonl", answered(130_000))) == ""
     assert said(session(tmp_path / "s.jsonl", answered(650_000))).startswith("condense: 65%")
 
@@ -152,7 +153,7 @@ def test_measuring_remembers_what_the_preset_would_free(tmp_path: Path, monkeypa
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = session(tmp_path / "s.jsonl", answered(130_000))
-    assert measuring.answer(CLIENT, at(path)) == ""
+    assert filling.measure(CLIENT, at(path)) == ""
     remembered = notes.notes_of(CLIENT, SESSION)
     assert remembered["measured"] == 130_000
     assert remembered["frees"] >= 0
@@ -162,13 +163,13 @@ def test_measuring_remembers_what_the_preset_would_free(tmp_path: Path, monkeypa
 def test_after_a_compaction_the_model_gets_a_recap_once(tmp_path: Path) -> None:
     path = session(tmp_path / "s.jsonl")
     given = at(path, source="compact")
-    answer = json.loads(recalling.answer(CLIENT, given))["hookSpecificOutput"]
+    answer = json.loads(compacting.recall(CLIENT, given))["hookSpecificOutput"]
     assert answer["hookEventName"] == "SessionStart"
     assert answer["additionalContext"].startswith("Recap of 5 messages")
     assert "Please make the limits larger." in answer["additionalContext"]
-    assert recalling.answer(CLIENT, given) == ""
+    assert compacting.recall(CLIENT, given) == ""
     path.write_bytes(claude_summary())
-    assert recalling.answer(CLIENT, given)
+    assert compacting.recall(CLIENT, given)
 
 
 def test_where_the_compaction_is_in_the_file_only_what_was_lost_is_told(tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_where_the_compaction_is_in_the_file_only_what_was_lost_is_told(tmp_path
     path = tmp_path / "s.jsonl"
     end = next(number for number, line in enumerate(lines) if SUMMARY.encode() in line)
     path.write_bytes(b"".join(lines[: end + 1]))
-    text = json.loads(recalling.answer(CLIENT, at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
+    text = json.loads(compacting.recall(CLIENT, at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
     assert text.startswith("What the last compaction lost of 5 messages")
     assert "retry_limit_total = 7" in text
 
@@ -200,7 +201,7 @@ def test_a_compaction_that_codex_is_writing_is_waited_for(tmp_path: Path, monkey
             path.write_bytes(compactly([meta, said, compacted, said, answer, compacted]))
 
     monkeypatch.setattr("time.sleep", go_on)
-    text = json.loads(recalling.answer("codex", at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
+    text = json.loads(compacting.recall("codex", at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
     assert text.startswith("What the last compaction lost")
     assert len(waits) == 2
 
@@ -216,7 +217,7 @@ def compactly(records: list[dict[str, Any]]) -> bytes:
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", None])
 def test_at_any_other_start_nothing_is_said(tmp_path: Path, source: str | None) -> None:
-    assert recalling.answer(CLIENT, at(session(tmp_path / "s.jsonl"), source=source)) == ""
+    assert compacting.recall(CLIENT, at(session(tmp_path / "s.jsonl"), source=source)) == ""
 
 
 # A client puts longer ones into a file, and the model sees the beginning alone.
@@ -227,7 +228,7 @@ def test_a_recap_is_no_longer_than_clients_take(tmp_path: Path) -> None:
     ]
     path = tmp_path / "s.jsonl"
     path.write_bytes(as_lines([{"role": "user", "content": text} for text in texts]))
-    text = json.loads(recalling.answer(CLIENT, at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
+    text = json.loads(compacting.recall(CLIENT, at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
     assert 5_000 < len(text) <= 9_500
     assert text.rstrip().endswith(">")
 
@@ -300,7 +301,7 @@ def test_a_session_that_was_rewritten_is_kept_anew(tmp_path: Path) -> None:
     for data in (path.read_bytes(), path.read_bytes().swapcase()):
         path.write_bytes(data)
         for _ in range(2):
-            assert keeping.answer(CLIENT, at(path)) == ""
+            assert compacting.keep(CLIENT, at(path)) == ""
         assert backups_of(path)[0].path.read_bytes() == data
     assert len(backups_of(path)) == 2
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from condense_cli.hooks import notes, status_line
+from condense_cli.hooks import notes
+from condense_cli.hooks.status_line import status_line
 
 SESSION = "0b7e63aa-0000-4000-8000-000000000001"
 CLIENT = "claude-code"
@@ -22,13 +23,13 @@ def test_the_status_line_has_share_cache_and_what_would_be_freed(monkeypatch: py
     window = {"total_input_tokens": 124_000, "context_window_size": 200_000, "used_percentage": 62}
     cache = {"warm": True, "ttl": "5m", "expires_at": 1_795_000_240}
     given = {"session_id": SESSION, "context_window": window, "prompt_cache": cache}
-    assert status_line.answer(CLIENT, given) == "62% of 200k · cache warm 4 min"
+    assert status_line(CLIENT, given) == "62% of 200k · cache warm 4 min"
     notes.remember(CLIENT, SESSION, measured=124_000, frees=53_200)
-    assert status_line.answer(CLIENT, given) == "62% of 200k · cache warm 4 min · condensing frees 53k"
+    assert status_line(CLIENT, given) == "62% of 200k · cache warm 4 min · condensing frees 53k"
     given["prompt_cache"] = {"warm": False}
     window["total_input_tokens"] = 20_000
     window["used_percentage"] = 10
-    assert status_line.answer(CLIENT, given) == "10% of 200k · cache cold"
+    assert status_line(CLIENT, given) == "10% of 200k · cache cold"
 
 
 @pytest.mark.parametrize(
@@ -40,17 +41,17 @@ def test_the_end_of_the_cache_is_read_in_the_ways_of_clients(
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
     given = {"prompt_cache": {"warm": True, "expires_at": expires}}
-    assert status_line.answer(CLIENT, given) == f"cache warm{left}"
+    assert status_line(CLIENT, given) == f"cache warm{left}"
 
 
 @pytest.mark.parametrize("odd", [float("inf"), float("nan"), -1, 1e300, "x", None])
 def test_what_is_no_number_is_left_out(odd: object) -> None:
     window = {"total_input_tokens": odd, "context_window_size": 200_000, "used_percentage": odd}
-    assert status_line.answer(CLIENT, {"context_window": window}) == "0% of 200k"
-    assert status_line.answer(CLIENT, {"context_window": {"context_window_size": odd}}) == ""
+    assert status_line(CLIENT, {"context_window": window}) == "0% of 200k"
+    assert status_line(CLIENT, {"context_window": {"context_window_size": odd}}) == ""
 
 
 def test_the_line_is_there_where_nothing_can_be_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cache").write_text("no folder")
     window = {"total_input_tokens": 24_000, "context_window_size": 200_000}
-    assert status_line.answer(CLIENT, {"session_id": SESSION, "context_window": window}) == "12% of 200k"
+    assert status_line(CLIENT, {"session_id": SESSION, "context_window": window}) == "12% of 200k"

@@ -36,7 +36,7 @@ from condense_cli.core.values import BlockKind, Role
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.summaries import Outcome, Refused, Task, TextTask, Written
-from condense_cli.providers.phases import FALLBACK, LLM, LOSSY
+from condense_cli.providers.smart import FALLBACK, LLM, LOSSY
 
 OFF = {"enabled": False}
 LONG_TALK = "\n".join(f"What is to be said about item {n} is said here, in line {n}." for n in range(70))
