@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from .config.base import Limits, dollars_in, limits_in
+from .config.base import Limits, dollars_in
+from .config.variables import limits_in
 from .errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:

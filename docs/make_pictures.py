@@ -14,7 +14,7 @@ from rich.text import Text
 from terminal_svg import for_any_viewer
 
 from condense_cli import api
-from condense_cli.cli.running.report import proposal
+from condense_cli.cli.running.ran import proposal
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter, encoding_for

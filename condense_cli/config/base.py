@@ -1,11 +1,10 @@
-"""Frozen parts of a configuration that refuse unknown keys: numbers, limits, settings of providers, names of variables.
+"""Frozen parts of a configuration that refuse unknown keys: numbers, limits, settings of providers.
 
 A project's file has none of them: it could raise what its user set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from types import UnionType
@@ -16,7 +15,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from ..core.wording import count_in, percent_in, quoted
-from ..errors import ConfigurationError
 
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Positive = Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -87,55 +85,6 @@ class ProviderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     config: dict[str, Any] | None = None
 
 
-KEYS: Final = (
-    "preset",
-    "provider",
-    "profile",
-    "target_tokens",
-    "target_reduction_percent",
-    "keep_first",
-    "min_saving",
-    "thinking",
-    "counter",
-    "auto_condense_context",
-    "auto_condense_context_percent",
-    "auto_condense_context_above",
-    "fallback",
-    "count",
-)
-
-LIMITS: Final = (
-    "max_cost",
-    "max_cost_per_conversation",
-    "max_cost_per_day",
-    "max_summary_tokens",
-    "redact",
-)
-"""What calls of models may use. These are read where one is made (`config/base.py`)."""
-
-
-def variable_of(key: str) -> str:
-    return f"CONDENSE_{key.upper()}"
-
-
-_OTHERS: Final = ("CONDENSE_DEBUG",)
-
-
-def unknown_in(environment: Mapping[str, str]) -> list[str]:
-    """A sentence for each variable that is nearly one of these, and none."""
-    from ..core.wording import nearest
-
-    known = [*map(variable_of, (*KEYS, *LIMITS)), *_OTHERS]
-    names = sorted(name for name in environment if name.startswith("CONDENSE_") and name not in known)
-    near = ((name, nearest(name, known)) for name in names)
-    return [f"There is no variable {name}. Did you mean {other}?" for name, other in near if other]
-
-
-def given_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """What the variables say, by key; an empty one says nothing."""
-    return {key: text for key in KEYS if (text := environment.get(variable_of(key), "").strip())}
-
-
 class Limits(Struct, frozen=True):
     """US dollars for a run, for a conversation over all runs, and for a day; tokens that the calls of a run read and
     write; whether secrets are masked before anything is sent. None is no limit.
@@ -157,11 +106,12 @@ class Limits(Struct, frozen=True):
         return self != Limits()
 
 
-assert Limits.__struct_fields__ == LIMITS
+LIMITS: Final = Limits.__struct_fields__
+"""Limits of calls, which variables and the user's own file set."""
 
 DOLLARS: Final = ("max_cost", "max_cost_per_conversation", "max_cost_per_day")
 
-_HINTS: Final = {
+HINTS: Final = {
     **dict.fromkeys(DOLLARS, "Write dollars such as 0.50."),
     "max_summary_tokens": "Write a number of tokens such as 60000 or 60k.",
     "redact": "Write true or false.",
@@ -177,34 +127,11 @@ def dollars_in(text: str) -> Decimal | None:
     return amount if amount.is_finite() and amount >= 0 else None
 
 
-def limits_in(environment: Mapping[str, str]) -> Limits:
-    """What the variables say. Raises ConfigurationError."""
-    found: dict[str, Any] = {}
-    for key in LIMITS:
-        text = environment.get(variable_of(key), "").strip()
-        if text:
-            found[key] = _typed(key, text)
-    return Limits(**found)
-
-
 def fault_of(key: str, value: Any) -> tuple[str, str] | None:
     """Why a value of a file cannot be a limit, and what to write; None where it can. A text may be an amount."""
     if key not in DOLLARS:
         is_negative = key != "redact" and isinstance(value, int) and value < 0
-        return (f"{value} is below 0", _HINTS[key]) if is_negative else None
+        return (f"{value} is below 0", HINTS[key]) if is_negative else None
     if value is None or (isinstance(value, str | int | float) and dollars_in(str(value)) is not None):
         return None
-    return f"{quoted(value)} is not an amount of dollars", _HINTS[key]
-
-
-def _typed(key: str, text: str) -> Any:
-    value: Any
-    if key in DOLLARS:
-        value = dollars_in(text)
-    elif key == "max_summary_tokens":
-        value = count_in(text)
-    else:
-        value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-    if value is None:
-        raise ConfigurationError(f"{variable_of(key)} cannot be {quoted(text)}.", _HINTS[key])
-    return value
+    return f"{quoted(value)} is not an amount of dollars", HINTS[key]

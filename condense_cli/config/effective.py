@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar, get_args
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from ..core.wording import quoted
 from ..errors import ConfigurationError, UsageError
-from .base import given_in, variable_of
 from .checks import limit_to_usual
 from .files import OwnFile
-from .loading import TARGETS, Loaded, as_typed, in_words, over
+from .loading import TARGETS, as_typed
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
-from .overrides import Overrides, apply
+from .options import Overrides
+from .overrides import apply
 from .positions import KeyPath, Positions, is_at, snake_case, types_at, value_at
-from .presets import Presets
 from .profiles import Profile
 
 DEFAULT: Final = "default"
@@ -185,49 +184,6 @@ def _is_of(value: Any, kind: Any) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-class Variables(Struct, frozen=True):
-    """What the variables say; `base` is the preset that one of them names."""
-
-    value: dict[str, Any]
-    base: Loaded | None = None
-
-    @property
-    def title(self) -> str:
-        return "CONDENSE_* variables"
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return over(self.base, self.value)
-
-    def origin(self, path: KeyPath) -> str | None:
-        if path[0] in self.value:
-            return variable_of(str(path[0]))
-        return self.base.origin(path) if self.base else None
-
-
-def read_variables(environment: Mapping[str, str], presets: Presets) -> Variables | None:
-    """The variables that say something; None where none does. Raises ConfigurationError."""
-    given = given_in(environment)
-    if not given:
-        return None
-    types = {field.name: field.type for field in msgspec.structs.fields(FileConfiguration)}
-    values = {key: _typed(key, text, types[key]) for key, text in given.items()}
-    preset = values.pop("preset", None)
-    return Variables(values, presets.named(preset) if preset else None)
-
-
-def _typed(key: str, text: str, kind: Any) -> Any:
-    try:
-        return msgspec.convert(text, kind, strict=False)
-    except msgspec.ValidationError as error:
-        choices = get_args(kind)
-        if str(error).startswith("Invalid enum value"):
-            what = f"{quoted(text)} is not one of {', '.join(choices)}"
-        else:
-            what = f"{in_words(str(error)).partition(', got')[0]}, not {quoted(text)}"
-        raise ConfigurationError(f"{variable_of(key)}: {what}.") from None
 
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -13,7 +13,6 @@ preset: passes of one file with the prelude of another would be a configuration 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, assert_never
@@ -21,7 +20,6 @@ from typing import Any, Final, Protocol, assert_never
 import msgspec
 from msgspec import Struct, structs
 
-from ..core.lazy_pattern import lazy_pattern
 from ..core.selectors import OfLast, PatternError, SelectorError, parse_selector, searcher
 from ..core.wording import quoted
 from ..errors import UsageError
@@ -41,29 +39,10 @@ from .models import (
     Predicates,
     Selection,
 )
+from .options import Overrides
 from .positions import KeyPath, is_at
 from .preset_folders import DEFAULT_PRESET
 from .presets import PACKAGED, Presets
-
-_RANGE: Final = lazy_pattern(r"\s*+([+-]?\d{1,9})?\s*+:\s*+([+-]?\d{1,9})?\s*+", re.ASCII)
-
-
-class Overrides(Struct, frozen=True):
-    """The flags of a run, with their values as typed values. Empty: the configuration stays as it is."""
-
-    keep_recent: int | None = None
-    only_tools: tuple[str, ...] = ()
-    except_tools: tuple[str, ...] = ()
-    range: IndexRange | None = None
-    target_tokens: int | None = None
-    target_percent: float | None = None
-    lossless_only: bool = False
-    drop_thinking: bool = False
-    keep: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
-
-
-NO_OVERRIDES: Final = Overrides()
 
 
 def overrides_from(
@@ -80,49 +59,24 @@ def overrides_from(
     keep: Sequence[str] = (),
     cut: Sequence[str] = (),
 ) -> Overrides:
-    """The flags of a run, checked. Raises UsageError."""
-    for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
+    """Return the options of a run that change its configuration, checked. Raises UsageError."""
+    return checked(Overrides(**locals()))
+
+
+def checked(overrides: Overrides) -> Overrides:
+    """Check the options; those of `pins` become selectors of `keep`. Raises UsageError."""
+    for flag, globs in (("--only-tools", overrides.only_tools), ("--except-tools", overrides.except_tools)):
         if any(not glob.strip() for glob in globs):
             raise UsageError(f"{flag} needs the name of a tool.", "* matches any characters: 'mcp__*'.")
-    assert not isinstance(target_tokens, str)  # Of 60k and 50% the API, and options, make numbers.
-    assert not isinstance(target_percent, str)
-    for pin in pins:
+    for pin in overrides.pins:
         _check_pin(pin)
-    for flag, selectors in (("--keep", keep), ("--cut", cut)):
+    for flag, selectors in (("--keep", overrides.keep), ("--cut", overrides.cut)):
         for selector in selectors:
             _check_selector(flag, selector)
-    if lossless_only and cut:
+    if overrides.lossless_only and overrides.cut:
         raise UsageError("--lossless-only and --cut cannot be used together.", "Use one of them.")
-    return Overrides(
-        keep_recent,
-        tuple(only_tools),
-        tuple(except_tools),
-        None if range is None else parse_range(range),
-        target_tokens,
-        target_percent,
-        lossless_only,
-        drop_thinking,
-        (*keep, *(f"/{pin}/" for pin in pins)),
-        tuple(cut),
-    )
-
-
-def parse_range(text: str) -> IndexRange:
-    """`A:B`, either of which may be missing or negative. Raises UsageError."""
-    match = _RANGE.fullmatch(text)
-    if not match:
-        raise UsageError(
-            f"--range needs A:B, not {quoted(text)}.",
-            "Messages count from 0, negative ones from the end: 10:50, :50 or -20:",
-        )
-    start, end = (None if part is None else int(part) for part in match.groups())
-    same_side = start is not None and end is not None and (start < 0) == (end < 0)
-    if end == 0 or (same_side and start is not None and end is not None and start >= end):
-        raise UsageError(
-            f"--range {text.strip()} selects no message.",
-            "B is excluded: 4:9 is messages 4 to 8.",
-        )
-    return IndexRange(start=start or 0, end=end)
+    _ = overrides.span
+    return overrides.replace(keep=(*overrides.keep, *(f"/{pin}/" for pin in overrides.pins)), pins=())
 
 
 def without_passes(configuration: Configuration) -> Configuration:
@@ -165,8 +119,8 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if overrides.except_tools:
         # A condition on tools would leave message text out of every pass, so this is always a pin.
         pins.append(Predicates(tools=Globs(include=overrides.except_tools)))
-    if overrides.range is not None:
-        span = overrides.range
+    if overrides.span is not None:
+        span = IndexRange(start=overrides.span.start, end=overrides.span.end)
         if prelude.enabled or any(config.selection.range is not None for config in passes):
             pins += _outside(span)
         passes = _with_selections(passes, lambda selection: _within(selection, span))

@@ -120,7 +120,7 @@ class Manager:
         if not decision.is_over_limit:
             return result
         # A target would ask for another half, and another.
-        context = replace(run.context, overrides=replace(run.context.overrides, target_tokens=None))
+        context = replace(run.context, overrides=run.context.overrides.replace(target_tokens=None))
         slid = replace(run, context=context).pipeline(sliding(run.configuration))
         if not dropped(slid.receipts):
             return _warned(result, f"{failure} {decision} The sliding window found nothing to drop.")

@@ -1,24 +1,30 @@
-"""Work on one piece after the other, files or batches of rows, and what is told of the summaries of all of them.
+"""Work on one piece after the other, files or batches of rows, and sum up the summaries of all of them.
 
-Where models may be called one process does the work and keeps to the budget, and the calls overlap. Otherwise it is
+If models may be called, one process does the work and keeps to the budget, and the calls overlap. Otherwise the work is
 spread over several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from ...calling import Calls, OnDemand
+from ...config.files import load_user_configuration
 from ...core.tokens import Counter
+from ...core.transcript import Message
+from ...errors import CondenseError
+from ...many.inputs import Input
 from ...report.costs.facts import digits
+from ...report.run.facts import Summarized
+from ...rows.recognising import rows_in
 from ...storage.processes import in_order
-from .work import SummaryUse, Treatment, summaries_for, summary_use
-
-if TYPE_CHECKING:
-    from ...report.run.facts import Summarized
+from ..work.reading import read_transcript
+from .job import SummaryUse, Treatment, check_keep, summaries_for, summary_use
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -34,8 +40,6 @@ class Spread(Protocol):
 
 def may_call(calls: Calls) -> bool:
     """Whether models may be called."""
-    from ...config.files import load_user_configuration
-
     return calls.profile is not None or calls.allow_calls or load_user_configuration().allow_calls
 
 
@@ -87,8 +91,6 @@ def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
 
 
 def _added(one: Summarized, other: Summarized) -> Summarized:
-    from msgspec.structs import replace
-
     return replace(
         one,
         written=one.written + other.written,
@@ -104,3 +106,19 @@ def _added(one: Summarized, other: Summarized) -> Summarized:
 def _sum(one: str | None, other: str | None) -> str | None:
     known = [Decimal(cost) for cost in (one, other) if cost is not None]
     return digits(sum(known, Decimal(0))) if known else None
+
+
+def check_keep_in(inputs: Iterable[Input], treatment: Treatment) -> None:
+    """The same for files that a run is given; sets of rows are left to the run on them. Raises UsageError."""
+    if not treatment.work.overrides.keep or not (files := [each.path for each in inputs]):
+        return
+    if not any(rows_in(str(path), treatment.format) is not None for path in files):
+        check_keep(treatment.work.overrides.keep, _conversations(map(str, files), treatment))
+
+
+def _conversations(files: Iterable[str], treatment: Treatment) -> Iterator[Sequence[Message]]:
+    for file in files:
+        try:
+            yield read_transcript(file, treatment.format, treatment.lenient).messages
+        except (CondenseError, OSError):  # The run on that file tells it.
+            continue

@@ -6,7 +6,8 @@ import msgspec
 
 from ...core.tokens import BUILT_IN, CounterName
 from ...extractive.reason import tally
-from ..run.facts import SHAPE, Counting, ExplainedLines, Pair, lines_of
+from ..as_json import SHAPE
+from ..run.facts import Counting, ExplainedLines, Pair, lines_of
 from .facts import BlockDiff, Diff, What
 
 

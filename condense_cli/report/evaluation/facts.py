@@ -17,7 +17,7 @@ from ...quality.differences import Compared, compare
 from ...quality.evaluation import Cut, Evaluated
 from ...quality.recall import RECALLS
 from ...quality.witnesses import Shares
-from ..run.facts import SHAPE
+from ..as_json import SHAPE
 from .comparison import ModelWay
 
 

@@ -20,8 +20,9 @@ from ...formats.compacted import CompactionKind
 from ...money.economics import Economics, PrefixRewrite, Rates, weigh
 from ...quality.recall import Recall
 from ...quality.recorded import CLIENT, Judged, Left, NotJudged
+from ..as_json import SHAPE
 from ..costs.facts import PriceSource, as_money, in_report
-from ..run.facts import SHAPE, Cost
+from ..run.facts import Cost
 from .facts import NotRead
 
 CLIENT_NAME: Final = "client"

@@ -20,8 +20,9 @@ from ...core.values import BlockKind, Role
 from ...lossless.decode import decode
 from ...money.prices import signs_of, window_size
 from ...toolcalls.tools import arguments_of, path_argument, string_values
+from ..as_json import SHAPE
 from ..costs.usage import RECORDED, UNKNOWN, InUse, in_use, overhead_of, remarks_on_usage
-from ..run.facts import SHAPE, Counting, Slim, estimated_tokens, slim_of
+from ..run.facts import Counting, Slim, estimated_tokens, slim_of
 from ..run.shortcomings import of_another
 from ..text.labels import BlockShare, MessageShare, TokenShare, ToolShare, block_label, percent, tool_shares
 from .savings import ByReferences, References, find_savings

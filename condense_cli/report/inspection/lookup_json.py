@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...core.transcript import Transcript, calls_by_id
-from ..run.facts import SHAPE
+from ..as_json import SHAPE
 from ..text.labels import block_label
 from .lookup import Hit
 

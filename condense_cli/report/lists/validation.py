@@ -9,7 +9,7 @@ import msgspec
 from ... import formats
 from ...core.transcript import Message, Source, Transcript
 from ...rules import validity
-from ..run.facts import SHAPE
+from ..as_json import SHAPE
 
 
 class ListedFault(msgspec.Struct, frozen=True):

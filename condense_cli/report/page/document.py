@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..run.facts import to_json_line
+from ..as_json import to_json_line
 from ..text.visible import visible
 
 

@@ -20,9 +20,9 @@ from ...passes.condensation import Condensation
 from ...passes.explained import explained
 from ...passes.receipts import Receipt
 from ..difference.facts import BlockDiff, Diff, of_run
-from ..text.fitted_table import fitted_table, shortened
+from ..text.fitted_table import fitted_table
 from ..text.labels import main_reason, operation_label, receipt_text
-from ..text.visible import visible
+from ..text.visible import shortened, visible
 
 _KEPT_STYLE: Final = "dim"
 _FOLDED: Final = 3

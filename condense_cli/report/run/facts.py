@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +17,7 @@ from ...extractive.reason import LineReason
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import SUMMARIZE, Receipt
+from ..as_json import SHAPE
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
 from ..text.labels import operation_label, percent, receipt_text
@@ -173,9 +173,6 @@ def explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterat
             lines_of(receipt.stayed),
         )
 
-
-SHAPE: Final = 2
-"""Version of the JSON report; it rises when a key goes or changes its meaning."""
 
 IN_JSON: Final = {
     "lossless_saved": "saved_by_references",
@@ -484,19 +481,3 @@ def headline(condensation: Condensation, encoding: Encoding, configuration: str)
 
 def is_exact(transcript: Transcript, encoding: Encoding) -> bool:
     return encoding.exact and not estimated_tokens(transcript)
-
-
-def to_json_line(value: Any) -> str:
-    """JSON text in one line, without a line break."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value))
-
-
-def to_json(value: Any) -> str:
-    """Indented JSON text with a final line break."""
-    try:
-        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-    except UnicodeEncodeError:  # A name or a text with a lone surrogate: JSON can spell it.
-        return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"

@@ -23,10 +23,9 @@ from ...quality.evaluation import KeptShare
 from ...quality.expected import expected_of
 from ..costs.facts import cost_figures, unknown_price
 from ..difference.facts import BlockDiff, Diff, What, of_run
-from ..text.fitted_table import shortened
 from ..text.labels import change_text, lines_text, operation_label, percent_text
 from ..text.tokens import briefly_counted, how_counted
-from ..text.visible import visible
+from ..text.visible import shortened, visible
 from .explanation import largest, render_largest, render_receipts, sizes_of
 from .facts import Counting, Report, Saving, Slim, Summarized
 from .shortcomings import NOTHING_MORE, within_target

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Group
 from rich.text import Text
 
-from .visible import visible
+from .visible import shortened, visible
 
 GAP = 2
 _SHORTEST_LABEL = 8
@@ -89,15 +89,3 @@ def _fitted(label: str, room: int, is_path: bool) -> str:
     text = Text(label)
     text.truncate(room, overflow="ellipsis")
     return text.plain
-
-
-def shortened(label: str, width: int) -> str:
-    """A label in one line of at most `width` characters: of a path the end stays, of anything else the start."""
-    label = " ".join(label.split())
-    if len(label) <= width:
-        return label
-    tool, _, argument = label.partition(" ")
-    room = width - len(tool) - 2
-    if "/" in argument and " " not in argument and room > 8:
-        return f"{tool} …{argument[-room:]}"
-    return label[: max(0, width - 1)] + "…"

@@ -31,3 +31,15 @@ def _steering() -> dict[int, int]:
         **dict.fromkeys((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
         **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
     }
+
+
+def shortened(label: str, width: int) -> str:
+    """A label in one line of at most `width` characters: of a path the end stays, of anything else the start."""
+    label = " ".join(label.split())
+    if len(label) <= width:
+        return label
+    tool, _, argument = label.partition(" ")
+    room = width - len(tool) - 2
+    if "/" in argument and " " not in argument and room > 8:
+        return f"{tool} …{argument[-room:]}"
+    return label[: max(0, width - 1)] + "…"
