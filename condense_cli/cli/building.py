@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, NamedTuple, get_args, get_or
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..config.options import COMMON, OUTPUT, OptionField, Options, options_of
+from ..config.options import OptionField, Options, in_groups, options_of
 from ..core.wording import nearest, quoted
 from .console import exits
 
@@ -163,17 +163,16 @@ class _Page(TyperCommand):
         return super().parse_args(ctx, self.kind.prepared(args))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        records = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
-        group_of_option = {field.name: "Arguments" if field.flag.is_argument else field.group for field in self.fields}
-        first = {title: number for number, title in enumerate(("Arguments", COMMON, OUTPUT))}
-        titles = sorted(dict.fromkeys(group_of_option.values()), key=lambda title: first.get(title, len(first)))
-        rest = "Other options" if any(title not in ("", "Arguments") for title in titles) else "Options"
-        for title in [*filter(None, titles), ""]:
-            shown = [
-                record for name, record in records.items() if record and group_of_option.get(name or "", "") == title
-            ]
+        records = {str(param.name): param.get_help_record(ctx) for param in self.get_params(ctx)}
+        sections = {"Arguments": [field.name for field in self.fields if field.flag.is_argument]}
+        for title, fields in in_groups(field for field in self.fields if not field.flag.is_argument).items():
+            sections[title] = [field.name for field in fields]
+        rest = [*sections.pop("", []), "help"]
+        sections["Other options" if len(sections) > 1 else "Options"] = rest
+        for title, names in sections.items():
+            shown = [record for name in names if (record := records.get(name))]
             if shown:
-                with formatter.section(title or rest):
+                with formatter.section(title):
                     formatter.write_dl(shown)
 
 

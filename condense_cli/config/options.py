@@ -122,6 +122,14 @@ def option_of(name: str, hint: Any, default: Any, group: str = "") -> OptionFiel
     return OptionField(name, hint.__origin__, flag, default, next(filter(None, reversed(named)), group))
 
 
+def in_groups(options: Iterable[OptionField]) -> dict[str, list[OptionField]]:
+    """Return options by the title of their group, in the order of a help page; "" has those without a group."""
+    found: dict[str, list[OptionField]] = {COMMON: [], OUTPUT: []}
+    for option in options:
+        found.setdefault(option.group, []).append(option)
+    return {title: each for title, each in found.items() if each}
+
+
 def tokens(text: str, least: int = 1, hint: str = "") -> int:
     """Parse a number of tokens: 60000, 60,000, 60k, 1.5M. Raises ValueError."""
     number = count_in(text) if text == text.strip() else None
