@@ -21,7 +21,7 @@ from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.report.costs.facts import PriceSource, cost_of
 from condense_cli.report.costs.usage import overhead_of
 from condense_cli.report.run import facts, terminal
-from condense_cli.report.run.terminal import expected_by_name
+from condense_cli.report.run.expected import expected_by_name
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"

@@ -20,6 +20,8 @@ from ..report.text.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from ..report.sections import Part
+
 DEBUG_VARIABLE = "CONDENSE_DEBUG"
 _IN_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EINVAL}
 """What writing to standard output fails with. EINVAL: a pipe that nobody reads any more, on Windows."""
@@ -41,12 +43,14 @@ def print_lines(lines: Iterable[str], style: str = "") -> None:
         screen.print(visible(line), style=style, soft_wrap=True)
 
 
-def print_parts(parts: Iterable[RenderableType]) -> None:
+def print_parts(parts: Iterable[Part | RenderableType]) -> None:
     """Print the parts of a report. In a pipe, sentences break between words, so that no path is broken."""
     from rich.text import Text
 
+    from ..report.terminal import render
+
     screen = console()
-    for part in parts:
+    for part in render(parts, screen.width):
         if isinstance(part, Text) and not screen.is_terminal:
             screen.print(between_words(part.plain, screen.width), soft_wrap=True)
         else:
@@ -59,15 +63,18 @@ def between_words(text: str, width: int) -> str:
     return "\n".join(map(fill, text.split("\n")))
 
 
-def print_paged(parts: Iterable[RenderableType], *, stderr: bool = False) -> None:
-    """Print these; where that is more than a person's terminal shows at once, in the pager that they use."""
+def print_paged(parts: Iterable[Part | RenderableType], *, stderr: bool = False) -> None:
+    """Print the parts of a report; if that is more than a person's terminal shows at once, in the user's pager."""
+    from ..report.terminal import render
+
     screen = console(stderr=stderr)
+    shown = render(parts, screen.width)
     if stderr or not (sys.stdout.isatty() and sys.stdin.isatty()):
-        for part in parts:
+        for part in shown:
             screen.print(part)
         return
     with screen.capture() as captured:
-        for part in parts:
+        for part in shown:
             screen.print(part)
     text = captured.get()
     if text.count("\n") > screen.height:

@@ -24,7 +24,7 @@ from ...many.ray_engine import as_done
 from ...many.record import NAME, RECORD, FileRecord, add_entry, file_hash, is_up_to_date, read_record
 from ...passes.condensation import Condensation
 from ...passes.flags import missed_keeps
-from ...report.text.fitted_table import fitted_table
+from ...report.sections import Table
 from ...report.text.labels import percent_text
 from ...rows.condensing import add_conversation
 from ...rows.facts import SetReport
@@ -36,7 +36,7 @@ from ...rows.tally import Tally
 from ...storage.files import check_no_links, make_folder, packed, write_bytes
 from ...storage.processes import in_order, usable_processors
 from ..commands.shrink import RunOptions, Writing
-from ..console import bar, console, print_lines, say
+from ..console import bar, print_lines, print_parts, say
 from ..work.reading import read_transcript
 from .job import (
     SummaryUse,
@@ -127,13 +127,12 @@ def _work_on_all(
 
 
 def _show(report: SetReport, results: Sequence[FileResult], lines: Sequence[str], below: dict[str, str]) -> None:
-    screen = console()
     shown = [each for each in results if each.status is not FileStatus.PASSED_OVER]
     rows = [_cells(each, below[each.input], is_written=report.output is not None) for each in shown]
     styles = [_STYLES.get(each.status, "") for each in shown]
     columns = ("file", "before", "after", "saved", "status")
     if rows:
-        screen.print(fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles))
+        print_parts([Table(columns, rows, (1, 2, 3), is_path=True, styles=styles)])
     print_set(report, lines, _first(_reasons(results, below)))
     warnings = (f"{below[each.input]}: {warning}" for each in results for warning in each.warnings)
     print_lines(_first(warnings), "yellow")

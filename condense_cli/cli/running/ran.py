@@ -173,7 +173,7 @@ class Ran(Struct, frozen=True, dict=True):
         yield from self.output.warnings
         is_converted = self.treatment.to is not None
         if self.output.data is not None and not is_converted and self.result.transcript.has_new_summary:
-            from ...report.run.terminal import growth
+            from ...report.run.slim import growth
 
             yield from growth(self.result.transcript, len(self.output.data))
         yield from self.written.warnings
@@ -211,7 +211,7 @@ class Ran(Struct, frozen=True, dict=True):
         """How much is expected to be kept of what later work needs; None where nothing went, or nobody sees it."""
         if self.is_brief and not self._is_read:
             return None
-        from ...report.run.terminal import expected_by_name
+        from ...report.run.expected import expected_by_name
 
         return expected_by_name([("", self.result, self.told.used)], self.count).get("")
 
@@ -272,7 +272,7 @@ def _brief(ran: Ran) -> Iterator[str]:
     result = ran.result
     yield str(facts.headline(result, ran.encoding, ran.treatment.name))
     if ran.treatment.work.slim:
-        from ...report.run.terminal import slim_line
+        from ...report.run.slim import slim_line
 
         yield slim_line(ran.report, unit_of(ran.report))
     if ran.told.used:

@@ -26,8 +26,7 @@ from ...errors import ExitStatus
 from ...report.as_json import SHAPE, to_json
 from ...report.costs.facts import dollars
 from ...report.inspection.facts import CONTENT_TYPES, MARKUP
-from ...report.inspection.terminal import with_bars
-from ...report.text.fitted_table import fitted_table
+from ...report.sections import BLANK, Part, Sentence, Table, as_warnings
 from ...report.text.labels import TokenShare, ToolShare, percent, tool_shares
 from ...report.text.tokens import of_several
 from ...report.text.visible import visible
@@ -93,32 +92,28 @@ def _readable_again(file: str) -> Iterator[str]:
 
 
 def _show_estimate(name: str, reports: Sequence[facts.SetReport]) -> None:
-    screen = console()
-    first = reports[0]
-    screen.print(visible(f"{name}: {plural(first.rows.total, 'row')}, {first.tokens.before:,} tokens"), style="bold")
-    screen.print()
+    first, has_prices = reports[0], _has_prices(reports)
+    columns = ["preset", "tokens after", "saved", "rows changed", *(["read once"] if has_prices else [])]
     rows = [
         [
             each.configuration,
             f"{each.tokens.after:,}",
             f"{each.tokens.saved_percent:.1f}%",
             f"{each.rows.changed:,}",
-            *([_reading(each)] if _has_prices(reports) else []),
+            *([_reading(each)] if has_prices else []),
         ]
         for each in reports
     ]
-    columns = ("preset", "tokens after", "saved", "rows changed", *(("read once",) if _has_prices(reports) else ()))
-    screen.print(fitted_table(columns, rows, tuple(range(1, len(columns))), screen.width, flexible=0))
-    screen.print()
+    size = f"{name}: {plural(first.rows.total, 'row')}, {first.tokens.before:,} tokens"
+    print_parts([Sentence(size, "bold"), BLANK, Table(columns, rows, range(1, len(columns))), BLANK])
     print_lines(bad_rows(first.problems, first.rows.bad, name), "red")
     if first.tokens.count == "o200k":
         print_lines([of_several("o200k")], "dim")
     elif not first.tokens.exact:
         print_lines([f"Counted with {first.tokens.encoding}, an estimate."], "dim")
-    if not _has_prices(reports):
+    if not has_prices:
         print_lines(["The cost of reading is unknown; name the model with --model."], "dim")
-    warnings = dict.fromkeys(line for each in reports for line in each.warnings)
-    print_parts(Text(visible(f"Warning: {line}"), style="yellow") for line in warnings)
+    print_parts(as_warnings([*dict.fromkeys(line for each in reports for line in each.warnings)]))
 
 
 def _has_prices(reports: Sequence[facts.SetReport]) -> bool:
@@ -194,36 +189,39 @@ def _inspection(found: Contents, source: str, top: int, counter: CounterName, ho
 
 
 def _show_inspection(found: RowsInspection) -> None:
-    screen = console()
+    print_parts(_inspection_parts(found))
+    print_lines([of_several(found.count)], "dim")
+    if found.bad:
+        print_lines([""])
+    print_lines(bad_rows(found.problems, found.bad, found.input), "red")
+
+
+def _inspection_parts(found: RowsInspection) -> Iterator[Part]:
     headline = f"{plural(found.tokens, 'token')} in {plural(found.rows, 'row')}, {plural(found.messages, 'message')}"
-    screen.print(f"{headline}, {found.tokens_per_row:,} tokens a row", style="bold")
-    screen.print()
+    yield Sentence(f"{headline}, {found.tokens_per_row:,} tokens a row", "bold")
+    yield BLANK
     rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f}%"] for each in found.content_types]
     rows.append([MARKUP, f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f}%"])
     bars = [*(each.tokens for each in found.content_types), found.constants]
-    screen.print(with_bars(("content", "tokens", "share"), rows, (1, 2), bars, screen.width))
+    yield Table(("content", "tokens", "share"), rows, (1, 2), bars=bars)
     if found.tools:
+        yield BLANK
         columns = ("tool", "tokens", "share", "calls", "parameters", "results")
         tools = [
             [each.name or "(unknown)", f"{each.tokens:,}", f"{each.percent:.1f}%"]
             + [f"{number:,}" for number in (each.calls, each.parameters, each.results)]
             for each in found.tools
         ]
-        screen.print()
-        screen.print(with_bars(columns, tools, (1, 2, 3, 4, 5), [each.tokens for each in found.tools], screen.width))
+        yield Table(columns, tools, range(1, 6), bars=[each.tokens for each in found.tools])
     if found.largest_rows:
+        yield BLANK
         largest = [
             [f"line {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f}%"]
             for each in found.largest_rows
         ]
-        screen.print()
         bars = [each.tokens for each in found.largest_rows]
-        screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
-    screen.print()
-    print_lines([of_several(found.count)], "dim")
-    if found.bad:
-        screen.print()
-    print_lines(bad_rows(found.problems, found.bad, found.input), "red")
+        yield Table(("largest rows", "tokens", "share"), largest, (1, 2), bars=bars)
+    yield BLANK
 
 
 def validate_rows(file: str, kind: RowKind, *, json: bool, lenient: bool) -> ExitStatus:

@@ -16,10 +16,10 @@ from ...passes.condensation import Condensation
 from ...providers.registry import Registry
 from ...report.as_json import to_json
 from ...report.estimate.facts import Estimate
-from ...report.estimate.terminal import render_estimate
+from ...report.estimate.sections import sections
 from ...rows.recognising import rows_in
 from ..commands.decide import EstimateOptions
-from ..console import console, print_parts, say, write_text
+from ..console import print_parts, say, write_text
 from ..running.job import SummaryUse, summary_use
 from .counting import Counted, check_one, count_asked, counted_transcript
 from .providing import checked, provider_with, registry_of_user, say_error
@@ -71,7 +71,7 @@ def estimate(options: EstimateOptions) -> None:
     if options.json:
         write_text(to_json(found))
     else:
-        print_parts(render_estimate(found, console().width))
+        print_parts(sections(found))
 
 
 def _estimated(counted: Counted, ways: _Ways, options: EstimateOptions, calls: Calls, source: str) -> Estimate:

@@ -24,18 +24,16 @@ from ...measuring.evaluating import Plan, Unread, evaluate_files
 from ...measuring.judging import BESIDE, judge_files
 from ...quality.evaluation import Evaluated
 from ...report.as_json import to_json
-from ...report.evaluation import facts, recorded
+from ...report.evaluation import facts, recorded, recorded_sections, sections
 from ...report.evaluation.comparison import ModelWay, model_way
 from ...report.evaluation.curves_svg import draw
-from ...report.evaluation.recorded_terminal import render_recorded
-from ...report.evaluation.terminal import render_evaluation
 from ...report.page.evaluation import evaluation_page, recorded_page
 from ...sessions.finding import find
 from ...sessions.machine import session_places
 from ...storage.files import check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions
-from ..console import bar, console, print_parts, say, write_text
+from ..console import bar, print_parts, say, write_text
 from ..running.job import calls_of, summaries_for
 from ..running.workers import may_call
 from .providing import checked, registry_of_user
@@ -102,7 +100,7 @@ def evaluate(options: EvaluateOptions) -> None:
     if options.json:
         write_text(to_json(found))
     else:
-        print_parts(render_evaluation(found, console().width))
+        print_parts(sections.sections(found))
     status = models.status if models else ExitStatus.DONE
     raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
 
@@ -198,7 +196,7 @@ def _judge(names: list[str], plan: Plan, options: EvaluateOptions, *, jobs: int)
     if options.json:
         write_text(to_json(report))
     else:
-        print_parts(render_recorded(report, console().width))
+        print_parts(recorded_sections.sections(report))
     return ExitStatus.DONE if report.files else ExitStatus.INPUT
 
 

@@ -10,11 +10,10 @@ from ...config.models import Configuration
 from ...money.prices import signs_of
 from ...providers.window import window_of
 from ...report.as_json import to_json
-from ...report.inspection import facts
-from ...report.inspection.terminal import render, render_answer
+from ...report.inspection import facts, sections
 from ...rows.recognising import rows_in
 from ..commands.look import InspectOptions
-from ..console import console, print_parts, write_text
+from ..console import print_parts, write_text
 from .counting import check_one, count_asked, counted_transcript
 from .reading import check_rows, input_file, name_of, read_transcript
 from .settings import counter_of, settings_if_any
@@ -56,4 +55,4 @@ def inspect(options: InspectOptions) -> None:
         write_text(to_json(found))
         return
     is_answer_enough = sys.stdout.isatty() and not options.shows_all and options.top is None
-    print_parts((render_answer if is_answer_enough else render)(found, console().width))
+    print_parts((sections.answer if is_answer_enough else sections.sections)(found))

@@ -10,13 +10,12 @@ from ...config.files import UserConfiguration, load_user_configuration, unknown_
 from ...config.preset_folders import user_configuration_path
 from ...report.as_json import to_json
 from ...report.lists.profiles import ProfileFacts, as_lines, profile_facts
-from ...report.text.fitted_table import fits, fitted_table
+from ...report.sections import Table
 from ...report.text.visible import visible
 from ..commands.settings import ListProfiles, ShowProfile
-from ..console import console, write_text
+from ..console import print_lines, print_parts, write_text
 
-_SHORTEST_MODEL: Final = 10
-"""Room for a column of models; if prices and windows leave less, models are left out."""
+_COLUMNS: Final = ("profile", "model", "at", "key", "$ in", "$ out", "window")
 
 
 def list_profiles(options: ListProfiles) -> None:
@@ -26,21 +25,11 @@ def list_profiles(options: ListProfiles) -> None:
         found = {"version": 1, "configuration": str(user_configuration_path()), "allow_calls": user.allow_calls}
         write_text(to_json({**found, "profiles": entries}))
         return
-    screen = console()
-    columns: tuple[str, ...] = ("profile", "model", "key", "$ in", "$ out", "window")
-    rows = [_row(entry, has_host=True) for entry in entries]
-    if not fits(columns, rows, screen.width):
-        rows = [_row(entry, has_host=False) for entry in entries]
-    others = [[row[0], *row[2:]] for row in rows]
-    if not fits(columns[:1] + columns[2:], others, screen.width - _SHORTEST_MODEL):
-        columns, rows = columns[:1] + columns[2:], others
-    right = range(len(columns) - 3, len(columns))
-    screen.print(fitted_table(columns, rows, right, screen.width, flexible=1))
-    own = visible(str(user_configuration_path()))
+    own = user_configuration_path()
     needed = "" if user.allow_calls else "Calls need --profile or --allow-calls; "
-    screen.print(
-        f"{needed}{own} {'allows' if user.allow_calls else 'does not allow'} them.", style="dim", soft_wrap=True
-    )
+    said = f"{needed}{own} {'allows' if user.allow_calls else 'does not allow'} them."
+    print_parts([Table(_COLUMNS, [*map(_row, entries)], (4, 5, 6), gives_way=(2, 1))])
+    print_lines([said], "dim")
 
 
 def show_profile(options: ShowProfile) -> None:
@@ -57,15 +46,12 @@ def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
     return profile_facts(name, user, os.environ, datetime.now(UTC))
 
 
-def _row(facts: ProfileFacts, *, has_host: bool) -> list[str]:
-    """A line of the table. Names of models matter more than where they run, which `show` tells, too."""
+def _row(facts: ProfileFacts) -> list[str]:
     match facts.api:
         case "offline":
-            model = "none; it runs on this machine" if has_host else "none"
-            return [_label(facts), model, "none", "0", "0", "any"]
+            return [_label(facts), "none", "this machine", "none", "0", "0", "any"]
         case "installed":
-            model = f"{facts.model}, of an installed package" if has_host else facts.model
-            return [_label(facts), model, _key(facts), "?", "?", "any"]
+            return [_label(facts), facts.model, "an installed package", _key(facts), "?", "?", "any"]
         case "anthropic" | "openai":
             pass
         case other:
@@ -73,7 +59,8 @@ def _row(facts: ProfileFacts, *, has_host: bool) -> list[str]:
     price = facts.price
     return [
         _label(facts),
-        f"{facts.model} at {facts.host}" if has_host else facts.model,
+        facts.model,
+        facts.host or "",
         _key(facts),
         (price.input if price else None) or "?",
         (price.output if price else None) or "?",

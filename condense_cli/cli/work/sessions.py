@@ -12,12 +12,12 @@ from ...config.files import load_user_configuration
 from ...core.wording import plural
 from ...errors import UsageError
 from ...report.as_json import to_json
-from ...report.lists.sessions import SessionList, render_sessions
+from ...report.lists.sessions import SessionList, sections
 from ...sessions import finding, listing
 from ...sessions.finding import SessionFile
 from ...sessions.machine import cache_folder, session_places, tilde
 from ..commands.look import SessionsOptions
-from ..console import console, say, write_text
+from ..console import console, print_parts, say, write_text
 
 
 def sessions(options: SessionsOptions) -> None:
@@ -47,9 +47,7 @@ def sessions(options: SessionsOptions) -> None:
     if not listed:
         _say_nothing_found(report, folder, flag="--here" if options.here else "--project", everything=everything)
         return
-    screen = console()
-    for part in render_sessions(report, datetime.now(UTC), screen.width):
-        screen.print(part)
+    print_parts(sections(report, datetime.now(UTC), console().width))
     _say_skipped(report)
 
 

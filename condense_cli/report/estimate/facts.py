@@ -22,10 +22,10 @@ from ...quality.evaluation import KeptShare
 from ..as_json import SHAPE
 from ..costs.facts import PriceSource, as_money, assumptions, cost_of, digits, rewrite_of
 from ..costs.usage import GIVEN, in_use, remarks_on_usage
+from ..run.expected import Ended, expected_by_name, loses
 from ..run.facts import Cost, Counting, Summarized, estimated_tokens
 from ..run.shortcomings import of_another
 from ..run.summaries import known_cost
-from ..run.terminal import Ended, expected_by_name, loses
 from ..text.labels import percent
 
 ENOUGH: Final = 90

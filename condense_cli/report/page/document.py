@@ -19,15 +19,20 @@ from typing import Final
 from msgspec import Struct
 
 from ..as_json import to_json_line
+from ..sections import Table
 from ..text.visible import visible
 
 
-class Table(Struct, frozen=True):
-    """A small table; a heading may be empty. A column of nothing but numbers is set flush right."""
+class PageTable(Struct, frozen=True):
+    """A table of the page; a heading may be empty. The script sets a column of nothing but numbers flush right."""
 
     title: str
     columns: list[str]
     rows: list[list[str]]
+
+    @classmethod
+    def of(cls, table: Table) -> PageTable:
+        return cls(visible(table.title), [*table.columns], [[*map(visible, row)] for row in table.rows])
 
 
 _FOLDER: Final = Path(__file__).parent

@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec import Struct
 from rich.cells import cell_len
-from rich.console import Group
 from rich.text import Text
 
 from ...core.factor import Factor
@@ -20,7 +19,7 @@ from ...passes.condensation import Condensation
 from ...passes.explained import explained
 from ...passes.receipts import Receipt
 from ..difference.facts import BlockDiff, Diff, of_run
-from ..text.fitted_table import fitted_table
+from ..sections import Table
 from ..text.labels import main_reason, operation_label, receipt_text
 from ..text.visible import shortened, visible
 
@@ -43,7 +42,7 @@ class _Row(Struct, frozen=True):
         return [self.place, self.kind, tokens, self.why]
 
 
-def render_receipts(receipts: Iterable[Receipt], factor: Factor, width: int, *, each_pass: bool = False) -> Group:
+def receipts_table(receipts: Iterable[Receipt], factor: Factor, *, each_pass: bool = False) -> Table:
     """What became of each block, then of whole messages; with `each_pass` a line for every pass that looked at it."""
     ordered = sorted(receipts, key=lambda receipt: (receipt.block < 0, receipt.message, receipt.block))
     has_several = len({receipt.pass_id for receipt in ordered}) > 1
@@ -56,9 +55,7 @@ def render_receipts(receipts: Iterable[Receipt], factor: Factor, width: int, *, 
         rows = _folded([_row(group, has_several=has_several, each_pass=False) for group in blocks.values()])
     styles = ["" if row.is_change else _KEPT_STYLE for row in rows]
     cells = [row.cells(factor) for row in rows]
-    return fitted_table(
-        ("block", "", "tokens", "what and why"), cells, (2,), width, flexible=3, wraps=True, styles=styles
-    )
+    return Table(("block", "", "tokens", "what and why"), cells, (2,), flexible=3, wraps=True, styles=styles)
 
 
 def _folded(rows: Sequence[_Row]) -> list[_Row]:

@@ -1,22 +1,19 @@
-"""The estimate for people: one table, and below it what the figures rest on."""
+"""Declare the report of `condense estimate`: one table, and the assumptions of its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
+from msgspec.structs import replace
 
 from ...core.wording import plural
 from ...passes.receipts import NO_TARGET, Kept
 from ...quality.evaluation import KeptShare
 from ..costs.facts import dollars, pays_after, unknown_price
 from ..run.summaries import sentences as calls_of
-from ..text.fitted_table import GAP, fits
+from ..sections import BLANK, Part, Sentence, Table, as_warnings
 from ..text.tokens import carried, counted
-from ..text.visible import visible
 from .facts import Estimate, PresetEstimate
 
 _NONE: Final = "–"
@@ -25,73 +22,49 @@ _BEATEN: Final = " *"
 _COLUMNS: Final = ("preset", "tokens", "saved", _KEEPS, "one-time", "next turn", "pays after")
 _GIVING_WAY: Final = ("one-time", "next turn", _KEEPS, "tokens")
 """Columns that the narrowest terminals do without, in this order."""
-_NAME: Final = 16
-"""Cells of a preset's name for which others make room. A longer one, which is a path, goes on in further lines."""
 
 
-def render_estimate(estimate: Estimate, width: int) -> Iterator[RenderableType]:
+def sections(estimate: Estimate) -> Iterator[Part]:
     before = estimate.before
     size = f"{plural(before.messages, 'message')}, {plural(before.tokens, 'token')}"
-    yield Text(visible(f"{estimate.input}: {size}"), style="bold")
-    yield ""
-    yield _table(estimate, width)
-    yield ""
+    yield Sentence(f"{estimate.input}: {size}", "bold")
+    yield BLANK
+    yield _table(estimate)
+    yield BLANK
     if estimate.recommended is not None:
-        yield Text(visible(f"Recommended: {estimate.recommended.preset}, {estimate.recommended.reason}."), style="bold")
-    for sentence in sentences(estimate):
-        yield Text(visible(sentence), style="dim")
-    for warning in estimate.warnings:
-        yield Text(visible(f"Warning: {warning}"), style="yellow")
+        yield Sentence(f"Recommended: {estimate.recommended.preset}, {estimate.recommended.reason}.", "bold")
+    yield from (Sentence(sentence, "dim") for sentence in notes(estimate))
+    yield from as_warnings(estimate.warnings)
 
 
-def _table(estimate: Estimate, width: int) -> Table:
-    """A row for each preset. Where that is too wide, what is the same in all of them has a row of its own."""
-    rows = [[*_row(option, estimate.before.tokens)] for option in estimate.presets]
-    shown = [*range(len(_COLUMNS))]
-    if estimate.kept is None:
-        shown.remove(_COLUMNS.index(_KEEPS))
-    if not _fits(rows, shown, width):
-        rows = [_now(estimate), *([*_row(option)] for option in estimate.presets)]
-    for column in map(_COLUMNS.index, _GIVING_WAY):
-        if column in shown and not _fits(rows, shown, width):
-            shown.remove(column)
-    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim", show_edge=False)
-    table.add_column(_COLUMNS[0], overflow="fold", min_width=7)
-    for position in shown[1:]:
-        table.add_column(_COLUMNS[position], justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(row[position] for position in shown))
-    return table
+def _table(estimate: Estimate) -> Table:
+    """Return a row for the transcript as it is, and one for each preset."""
+    now = dollars(estimate.presets[0].cost.next_turn_before)
+    rows = [["as it is", f"{estimate.before.tokens:,}", _NONE, "100%", _NONE, now, _NONE]]
+    rows += [[*_row(option)] for option in estimate.presets]
+    table = Table(
+        _COLUMNS, rows, range(1, len(_COLUMNS)), is_path=True, gives_way=[*map(_COLUMNS.index, _GIVING_WAY)],
+        column_styles={_COLUMNS.index("saved"): "bold green"},
+    )  # fmt: skip
+    if estimate.kept is not None:
+        return table
+    shown = [number for number, column in enumerate(_COLUMNS) if column != _KEEPS]
+    giving_way = [shown.index(number) for number in table.gives_way if number in shown]
+    return replace(table.of_columns(shown), gives_way=giving_way)
 
 
-def _fits(rows: Sequence[Sequence[str | Text]], shown: Sequence[int], width: int) -> bool:
-    cells = [[str(row[position])[: None if position else _NAME] for position in shown] for row in rows]
-    return fits([_COLUMNS[position] for position in shown], cells, width)
-
-
-def _now(estimate: Estimate) -> list[str | Text]:
-    """What the presets are compared with."""
-    next_turn = dollars(estimate.presets[0].cost.next_turn_before)
-    return ["as it is", f"{estimate.before.tokens:,}", _NONE, "100%", _NONE, next_turn, _NONE]
-
-
-def _row(option: PresetEstimate, tokens: int | None = None) -> Iterator[str | Text]:
-    """The cells of a preset, with what was before in them where the tokens before are given."""
-    yield visible(option.preset) + (_BEATEN if option.beaten_by else "")
-    yield f"{option.tokens_after:,}" if tokens is None else f"{tokens:,} → {option.tokens_after:,}"
-    yield Text(f"{option.saved_percent:.1f}%", style="bold green" if option.saved else "")
+def _row(option: PresetEstimate) -> Iterator[str]:
+    yield option.preset + (_BEATEN if option.beaten_by else "")
+    yield f"{option.tokens_after:,}"
+    yield f"{option.saved_percent:.1f}%"
     yield _NONE if option.kept is None else _kept(option.kept)
     cost = option.cost
     if cost.next_turn_before is None:
-        yield from (Text("unknown", style="yellow"),) * 3
-        return
-    if not option.saved:
+        yield from ("unknown",) * 3
+    elif not option.saved:
         yield from (_NONE, dollars(cost.next_turn_before), _NONE)
-        return
-    yield dollars(cost.one_off)
-    next_turn = dollars(cost.next_turn_after)
-    yield next_turn if tokens is None else f"{dollars(cost.next_turn_before)} → {next_turn}"
-    yield pays_after(cost)
+    else:
+        yield from (dollars(cost.one_off), dollars(cost.next_turn_after), pays_after(cost))
 
 
 def _kept(kept: KeptShare) -> str:
@@ -99,8 +72,8 @@ def _kept(kept: KeptShare) -> str:
     return f"{kept.percent:.0f}%" if low == high else f"{kept.percent:.0f}% ({low}–{high})"
 
 
-def sentences(estimate: Estimate) -> Iterator[str]:
-    """What is exact, what is an estimate, and what was assumed."""
+def notes(estimate: Estimate) -> Iterator[str]:
+    """Say which figures are exact, which are estimates, and which assumptions they rest on."""
     before, prices = estimate.before, estimate.prices
     missed = [option.preset for option in estimate.presets if option.tokens_after > (estimate.target or before.tokens)]
     if estimate.target is not None:
@@ -134,7 +107,7 @@ def sentences(estimate: Estimate) -> Iterator[str]:
 
 
 def _about_kept(estimate: Estimate) -> Iterator[str]:
-    """Which presets others beat, and what is known of how much each keeps."""
+    """Say which presets others beat, and how the kept share is known."""
     source = estimate.kept
     by: dict[str, list[str]] = {}
     for option in estimate.presets:
@@ -155,9 +128,9 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
-    """Passes that do not run, with the presets they are in: the same pass often is in several.
+    """Return the presets of each pass that does not run, by its name and reason: the same pass often is in several.
 
-    What a target has to do with it is not said: there is none, or the table shows that it was reached.
+    Reasons about a target are left out: there is none, or the table shows that it was reached.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for option in estimate.presets:
@@ -169,6 +142,6 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
 
 
 def _window(estimate: Estimate, window: int) -> str:
-    """How full it is, as `condense check` says it: what the API counted holds before what is counted here."""
+    """Say how full the window is, as `condense check` does: the API's count goes before our own."""
     used, source = estimate.before.used, estimate.before.used_source
     return f"Now in use: {100 * used / window:.1f}% of the context window of {window:,} tokens ({source})."

@@ -1,44 +1,49 @@
-"""What came of judging recorded compactions, for people: what was done after each, and what each way kept."""
+"""Declare the report of `condense evaluate --recorded`: the work after each compaction, and what each way kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from ...core.wording import plural
 from ..costs.facts import dollars, pays_after
-from ..text.fitted_table import fitted_table
+from ..sections import BLANK, Part, Sentence, Table
 from ..text.tokens import OF_SEVERAL
 from .recorded import Recorded, RecordedCompaction, RecordedFile
-from .terminal import closing, percent
+from .sections import NONE, closing, percent
 
-_NONE = "–"
 _MOST = 20
 """Compactions that are shown one by one."""
 _MEASURES = ("facts", "named", "edits", "files")
 FOLLOWED = ["what followed", "how", "requests", "read again", "tokens", "to edit"]
 KEPT = ["what was kept", "way", "tokens", *_MEASURES, "one-time", "pays"]
-_PAYS = {"never": "never", "unknown": _NONE, "next turn": "1"}
+_PAYS = {"never": "never", "unknown": NONE, "next turn": "1"}
 
 
-def render_recorded(found: Recorded, width: int) -> Iterator[RenderableType]:
-    """The tables, section by section; no line of them is wider than `width`."""
-    yield Text(recorded_headline(found), style="bold")
+def sections(found: Recorded) -> Iterator[Part]:
+    yield Sentence(headline(found), "bold")
+    for part in body(found, _MOST):
+        if isinstance(part, Table):
+            yield BLANK
+        yield part
     judged = judged_in(found)
     if judged:
-        yield ""
-        yield _table(FOLLOWED, followed_rows(judged[:_MOST]), width)
-        yield ""
-        yield _table(KEPT, kept_rows(found, judged[:_MOST]), width)
-        if judged[_MOST:]:
-            yield Text(f"and {len(judged) - _MOST:,} more, listed by --json", style="dim")
-        yield ""
-    yield from closing(recorded_notes(found, judged), found.unread)
+        yield BLANK
+    yield from closing([*notes(found)], found.unread)
 
 
-def recorded_headline(found: Recorded) -> str:
+def body(found: Recorded, most: int | None = None) -> Iterator[Part]:
+    """Yield the tables, of the first `most` compactions."""
+    judged = judged_in(found)
+    shown = judged[:most]
+    if not judged:
+        return
+    yield _table("What followed", FOLLOWED, _followed(shown))
+    yield _table("What was kept", KEPT, _kept(found, shown))
+    if len(judged) > len(shown):
+        yield Sentence(f"and {len(judged) - len(shown):,} more, listed by --json", "dim")
+
+
+def headline(found: Recorded) -> str:
     total = found.total
     with_any = sum(bool(file.compactions) for file in found.files)
     if not total.compactions:
@@ -61,32 +66,32 @@ def _how(one: RecordedCompaction) -> str:
     return {True: "auto ", False: "asked ", None: ""}[one.is_auto] + one.kind
 
 
-def _table(columns: list[str], rows: list[list[str]], width: int) -> RenderableType:
-    return fitted_table(columns, rows, range(2, len(columns)), width, flexible=0, is_path=True)
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
+    return Table(columns, rows, range(2, len(columns)), title=title, is_path=True)
 
 
 def judged_in(found: Recorded) -> list[tuple[RecordedFile, RecordedCompaction]]:
-    """Every compaction that was judged, with its file."""
+    """Return every compaction that was judged, with its file."""
     return [(file, one) for file in found.files for one in file.judged]
 
 
-def followed_rows(judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
-    """What was done after each compaction; the columns are `FOLLOWED`."""
+def _followed(judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
+    """Return the work after each compaction; the columns are `FOLLOWED`."""
     return [
         [
             _name(file, one),
             _how(one),
             f"{one.requests:,}",
-            f"{one.read_again.files} of {one.read_again.touched}" if one.read_again else _NONE,
-            f"{one.read_again.tokens:,}" if one.read_again else _NONE,
-            _NONE if one.actions_to_edit is None else f"{one.actions_to_edit:,}",
+            f"{one.read_again.files} of {one.read_again.touched}" if one.read_again else NONE,
+            f"{one.read_again.tokens:,}" if one.read_again else NONE,
+            NONE if one.actions_to_edit is None else f"{one.actions_to_edit:,}",
         ]
         for file, one in judged
     ]
 
 
-def kept_rows(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
-    """What each way kept of each conversation, and of all; the columns are `KEPT`."""
+def _kept(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
+    """Return what each way kept of each conversation, and of all; the columns are `KEPT`."""
     rows = []
     for file, one in judged:
         rows.append([_name(file, one), "before", f"{one.tokens:,}", *[""] * (len(_MEASURES) + 2)])
@@ -96,7 +101,7 @@ def kept_rows(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedComp
                 left.way,
                 f"{left.tokens:,}" if left.recall else "failed",
                 *(percent(left.share(name)) for name in _MEASURES),
-                dollars(left.cost.one_off) if left.cost.one_off else _NONE,
+                dollars(left.cost.one_off) if left.cost.one_off else NONE,
                 _pays(pays_after(left.cost)),
             ]
             for left in one.left
@@ -114,7 +119,8 @@ def _pays(after: str) -> str:
     return _PAYS.get(after, after.removesuffix(" turns"))
 
 
-def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> Iterator[str]:
+def notes(found: Recorded) -> Iterator[str]:
+    judged = judged_in(found)
     if judged:
         yield (
             "client: what the client's compaction left; below it, what condense leaves at the same size, "
@@ -128,7 +134,7 @@ def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, Recorde
             f"after this many requests. {OF_SEVERAL}"
         )
         if any(left.recall and left.cost.one_off is None for _, one in judged for left in one.left):
-            yield f"{_NONE} under money: no price of the model, or of its cache writes, is known."
+            yield f"{NONE} under money: no price of the model, or of its cache writes, is known."
         yield from _failures(judged)
     if any(not one.is_readable for _, one in judged):
         encrypted = sum(not one.is_readable for _, one in judged)
@@ -144,7 +150,7 @@ def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, Recorde
 
 
 def _failures(judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> Iterator[str]:
-    """Which ways failed, how often and why first."""
+    """Say which ways failed, how often and why first."""
     errors: dict[str, list[str]] = {}
     for _, one in judged:
         for left in one.left:
