@@ -49,7 +49,7 @@ from .storage.files import read_bytes, unpacked
 
 if TYPE_CHECKING:
     from .formats.convert import Conversion
-    from .report.difference.facts import Diff
+    from .report.difference.diff import Diff
 
 _FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
 _KIND_OF = {int: kinds.COUNT, float: kinds.PERCENT, str: kinds.TEXT}
@@ -347,7 +347,7 @@ def diff(
     factor: Factor | None = None,
 ) -> Diff:
     """What differs between two transcripts, message by message and block by block, in the model's tokens."""
-    from .report.difference.facts import compare
+    from .report.difference.diff import compare
 
     count = _counter(counter, a_transcript(before))
     return compare(before, a_transcript(after), count, factor or factor_of(before, count))

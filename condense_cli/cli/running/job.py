@@ -54,7 +54,7 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from ...report.costs.facts import dollars  # Only runs that call models show them.
+    from ...report.costs.money import dollars  # Only runs that call models show them.
 
     status = console(stderr=True).status("")
     is_shown = False

@@ -193,7 +193,7 @@ class Ran(Struct, frozen=True, dict=True):
         is_seen = self.to.reports_to_terminal and is_smaller and result.before.model is not None
         if not (self._is_read or self.is_cost_asked or (is_seen and not showing.quiet)):
             return None
-        from ...report.costs.facts import PriceSource, cost_of
+        from ...report.costs.money import PriceSource, cost_of
 
         overhead, _ = overhead_of(result.before, self.count, result.factor, self.treatment.work.overhead_tokens)
         before = result.before
@@ -280,7 +280,7 @@ def _brief(ran: Ran) -> Iterator[str]:
 
         yield from sentences(ran.told.used)
     if ran.cost is not None and ran.cost.prices is not None:
-        from ...report.costs.facts import cost_figures
+        from ...report.costs.money import cost_figures
 
         is_changed = result.shown_before != result.shown_after
         yield cost_figures(ran.cost, result.before.model, is_changed=is_changed)

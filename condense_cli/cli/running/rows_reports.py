@@ -24,7 +24,7 @@ from ...core.tokens import CounterName
 from ...core.wording import plural
 from ...errors import ExitStatus
 from ...report.as_json import SHAPE, to_json
-from ...report.costs.facts import dollars
+from ...report.costs.money import dollars
 from ...report.inspection.facts import CONTENT_TYPES, MARKUP
 from ...report.sections import BLANK, Part, Sentence, Table, as_warnings
 from ...report.text.labels import TokenShare, ToolShare, percent, tool_shares

@@ -19,7 +19,7 @@ from ...core.tokens import Counter
 from ...core.transcript import Message
 from ...errors import CondenseError
 from ...many.inputs import Input
-from ...report.costs.facts import digits
+from ...report.costs.money import digits
 from ...report.run.facts import Summarized
 from ...rows.recognising import rows_in
 from ...storage.processes import in_order

@@ -7,9 +7,8 @@ from ...core.tokens import Counter
 from ...errors import UsageError
 from ...passes.explained import explained
 from ...report.as_json import to_json
-from ...report.difference.as_json import as_report
-from ...report.difference.facts import of_run
-from ...report.difference.reasons import between
+from ...report.difference.diff import between, of_run
+from ...report.difference.facts import build
 from ...report.run import terminal
 from ..commands.look import DiffOptions
 from ..console import console, write_text
@@ -42,7 +41,7 @@ def diff(options: DiffOptions) -> None:
         say_error(result)
         difference = of_run(result if options.stat else explained(result, count), count)
     if options.json:
-        write_text(to_json(as_report(difference, with_lines=not options.stat)))
+        write_text(to_json(build(difference, with_lines=not options.stat)))
         return
     screen = console()
     screen.print(terminal.render_diff_line(difference), soft_wrap=not screen.is_terminal)

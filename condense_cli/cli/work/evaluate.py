@@ -25,8 +25,8 @@ from ...measuring.judging import BESIDE, judge_files
 from ...quality.evaluation import Evaluated
 from ...report.as_json import to_json
 from ...report.evaluation import facts, recorded, recorded_sections, sections
-from ...report.evaluation.comparison import ModelWay, model_way
 from ...report.evaluation.curves_svg import draw
+from ...report.evaluation.facts import ModelWay, model_way
 from ...report.page.evaluation import evaluation_page, recorded_page
 from ...sessions.finding import find
 from ...sessions.machine import session_places

@@ -11,8 +11,7 @@ from ...core import json_text
 from ...core.transcript import Block, Transcript, calls_by_id
 from ...errors import CondenseError, UsageError
 from ...report.as_json import to_json
-from ...report.inspection.lookup import Hit, HitKind, find
-from ...report.inspection.lookup_json import as_report
+from ...report.inspection.lookup import Hit, HitKind, as_report, find
 from ...report.text.labels import call_label, kind_label
 from ...report.text.visible import visible
 from ...storage.new_session import origins_of

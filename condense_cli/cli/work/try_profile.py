@@ -17,7 +17,7 @@ from ...llm.calls import Caller, CallOutcome, fulfil
 from ...llm.client import Failure, ModelRequest
 from ...plugins import Installed
 from ...report.as_json import to_json
-from ...report.costs.facts import dollars
+from ...report.costs.money import dollars
 from ...report.lists.profiles import call_facts
 from ...report.text.visible import visible
 from ..commands.settings import TryProfile

@@ -20,7 +20,7 @@ from ...passes.condensation import Condensation
 from ...passes.receipts import Status
 from ...quality.evaluation import KeptShare
 from ..as_json import SHAPE
-from ..costs.facts import PriceSource, as_money, assumptions, cost_of, digits, rewrite_of
+from ..costs.money import PriceSource, as_money, assumptions, cost_of, digits, rewrite_of
 from ..costs.usage import GIVEN, in_use, remarks_on_usage
 from ..run.expected import Ended, expected_by_name, loses
 from ..run.facts import Cost, Counting, Summarized, estimated_tokens

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...core.wording import plural
 from ...passes.receipts import NO_TARGET, Kept
 from ...quality.evaluation import KeptShare
-from ..costs.facts import dollars, pays_after, unknown_price
+from ..costs.money import dollars, pays_after, unknown_price
 from ..run.summaries import sentences as calls_of
 from ..sections import BLANK, Part, Sentence, Table, as_warnings
 from ..text.tokens import carried, counted

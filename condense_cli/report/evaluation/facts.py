@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ...core.version import __version__
+from ...llm.summarizer import ProfileUse
 from ...quality.cases import LeftOut
 from ...quality.curves import Mean, Setting, curve, recall_at, settings_of
 from ...quality.differences import Compared, compare
@@ -18,7 +19,28 @@ from ...quality.evaluation import Cut, Evaluated
 from ...quality.recall import RECALLS
 from ...quality.witnesses import Shares
 from ..as_json import SHAPE
-from .comparison import ModelWay
+from ..run.facts import Summarized
+from ..run.summaries import one_summarized
+
+
+class ModelWay(msgspec.Struct, frozen=True):
+    """A way, by what it is made of: null is the profile that the configuration names, and condense's own prompt.
+
+    `summaries` are sums over all cuts and settings; `stopped` says why it was tried no further, null where it was not.
+    """
+
+    way: str
+    configuration: str
+    profile: str | None
+    prompt: str | None
+    summaries: list[Summarized]
+    stopped: str | None
+
+
+def model_way(
+    way: str, configuration: str, profile: str | None, prompt: str | None, used: Iterable[ProfileUse], stopped: str
+) -> ModelWay:
+    return ModelWay(way, configuration, profile, prompt, [one_summarized(each) for each in used], stopped or None)
 
 
 class AtSize(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from ...money.economics import Economics, PrefixRewrite, Rates, weigh
 from ...quality.recall import Recall
 from ...quality.recorded import CLIENT, Judged, Left, NotJudged
 from ..as_json import SHAPE
-from ..costs.facts import PriceSource, as_money, in_report
+from ..costs.money import PriceSource, as_money, in_report
 from ..run.facts import Cost
 from .facts import NotRead
 

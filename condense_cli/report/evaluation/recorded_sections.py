@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...core.wording import plural
-from ..costs.facts import dollars, pays_after
+from ..costs.money import dollars, pays_after
 from ..sections import BLANK, Part, Sentence, Table
 from ..text.tokens import OF_SEVERAL
 from .recorded import Recorded, RecordedCompaction, RecordedFile

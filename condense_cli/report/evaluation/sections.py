@@ -1,20 +1,18 @@
 """Declare the report of `condense evaluate`, for the terminal and the page: curves aside, everything it says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from ...core.wording import plural
 from ...quality.curves import Mean
-from ...quality.differences import CONFIDENCE, Compared, Verdict
-from ..costs.facts import dollars
+from ...quality.differences import CONDENSED, CONFIDENCE, FEWEST, SIZE, Compared, Verdict
+from ..costs.money import dollars
 from ..run.facts import Summarized
 from ..run.summaries import known_cost
 from ..sections import BLANK, Part, Sentence, Table
 from ..text.tokens import OF_SEVERAL
-from .comparison import ModelWay, by_pair, in_words, label, points
-from .facts import Evaluation, NotRead
+from .facts import Evaluation, ModelWay, NotRead
 
 NONE: Final = "–"
 _MOST_TRANSCRIPTS: Final = 40
@@ -48,9 +46,9 @@ def body(found: Evaluation, *, has_all: bool = False) -> Iterator[Part]:
     if found.models:
         yield _used(found)
         yield from (Sentence(said, "yellow") for said in _stopped(found))
-        for pair in by_pair(found.differences):
+        for pair in _by_pair(found.differences):
             yield _differences(pair)
-            yield from (Sentence(sentence, "bold") for sentence in in_words(pair))
+            yield from (Sentence(sentence, "bold") for sentence in _in_words(pair))
     if found.budgets and sum(bool(one.cuts) for one in found.transcripts) > (0 if has_all else 1):
         yield _transcripts(found)
         missing = sum(bool(one.cuts) for one in found.transcripts) - _MOST_TRANSCRIPTS
@@ -221,9 +219,9 @@ def _differences(pair: Sequence[Compared]) -> Table:
     first = pair[0]
     rows = [
         [
-            label(one.measure),
-            points(one.mean),
-            NONE if one.low is None or one.high is None else f"{points(one.low)} to {points(one.high)}",
+            _label(one.measure),
+            _points(one.mean),
+            NONE if one.low is None or one.high is None else f"{_points(one.low)} to {_points(one.high)}",
             str(one.units),
             _MORE_OR_CHANCE[one.verdict],
         ]
@@ -250,3 +248,47 @@ def _notes_on_models(found: Evaluation) -> Iterator[str]:
             f"Intervals: bootstrap over transcripts, or over the cuts of a single one. About one in twenty "
             f"excludes 0 by chance alone; there are {intervals} here."
         )
+
+
+def _by_pair(differences: Sequence[Compared]) -> Iterator[list[Compared]]:
+    """What belongs together: one way in one setting, less the way that it is compared with."""
+    for _, each in groupby(differences, key=lambda one: (one.way, one.against, one.setting)):
+        yield list(each)
+
+
+def _in_words(pair: Sequence[Compared]) -> Iterator[str]:
+    """Whether a way differs from another by more than chance, in sentences."""
+    way, against = pair[0].way, pair[0].against
+    if all(one.verdict is Verdict.TOO_FEW for one in pair):
+        few = max(one.units for one in pair)
+        units = f"{plural(few, pair[0].unit.removesuffix('s'))} {'is' if few == 1 else 'are'} too few to tell"
+        yield f"{way} and {against}: {units} whether they differ by more than chance; at least {FEWEST} are needed."
+        return
+    for verdict, more, larger in ((Verdict.MORE, "more", "larger"), (Verdict.LESS, "less", "smaller")):
+        found = {one.measure: f"({_points(one.mean)} points)" for one in pair if one.verdict is verdict}
+        often, size = found.pop(CONDENSED, ""), found.pop(SIZE, "")
+        if often:
+            yield f"{way} condenses {more} often than {against}; significant {often}."
+        if found:
+            named = _listed([f"{_label(measure)} {by}" for measure, by in found.items()])
+            yield f"{way} keeps {more} than {against}; significant: {named}."
+        if size:
+            yield f"{way} leaves a {larger} result than {against}; significant {size}."
+    same = [_label(one.measure) for one in pair if one.verdict is Verdict.CHANCE]
+    if same:
+        yield f"{way} and {against} do not differ significantly in {_listed(same)}."
+
+
+def _label(measure: str) -> str:
+    return measure.replace("_", " ")
+
+
+def _points(share: float) -> str:
+    """A difference of shares in points of percent, with its sign."""
+    shown = f"{100 * share:+.1f}".replace("-", "−")
+    return "0.0" if shown[1:] == "0.0" else shown
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core.markers import ELLIPSIS, content_hash, gaps_in, is_same, parse_gap
-from ...core.transcript import Block, JsonPath, Message, Transcript
-from ...core.values import BlockKind
+from ...core.markers import ELLIPSIS, content_hash, find_stretch, gaps_in, is_same, parse_gap, parse_summary
+from ...core.transcript import Block, JsonPath, Message, Transcript, calls_by_id
+from ...core.values import BlockKind, Container
 from ...core.wording import plural
-from ...errors import CondenseError, UsageError
-from ...formats import format_named
+from ...errors import CondenseError, TranscriptError, UsageError
+from ...formats import format_named, parse
 from ...lossless.decode import decode
 from ...passes.modes.stretch import said_by_summaries
 from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
-from ..text.labels import readable
-from .stretches import summarized, summary_counts
+from ..as_json import SHAPE
+from ..text.labels import block_label, readable
 
 _HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
 _POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?:[:.](\d{1,7}))?", re.ASCII)
@@ -232,3 +234,98 @@ def _contents(transcript: Transcript) -> Iterator[Hit]:
                 path = tools.path_of(block)
                 if path and isinstance(listed := tools.value_of(block, path), list):
                     yield Hit(message, number, block, HitKind.ARGUMENT, tools.text_of(listed), path)
+
+
+# --- Messages that a summary replaced ---------------------------------------------------------------------------------
+
+
+def summarized(transcript: Transcript, wanted: str) -> tuple[Transcript, tuple[Message, ...]]:
+    """The messages that a summary with this hash stands for, and the conversation that they are in; or no messages."""
+    for conversation in (transcript, *_before_summaries(transcript)):
+        hashes = [message.hash for message in decode(conversation.messages).messages]
+        found = find_stretch(hashes, wanted)
+        if found:
+            return conversation, conversation.messages[found[0] : found[1] + 1]
+    return transcript, ()
+
+
+def summary_counts(transcript: Transcript, wanted: str) -> int:
+    """How many messages the summary with this hash says that it stands for; 0 where there is none."""
+    marks = (parse_summary(block.text) for _, block in transcript.blocks() if block.summarizes)
+    return next((mark.messages for mark in marks if mark and mark.hash == wanted), 0)
+
+
+def _before_summaries(transcript: Transcript) -> Iterator[Transcript]:
+    """The conversation as it was before each of its summaries: some clients leave that in the file and append to it."""
+    end = _end_before_summary(transcript)
+    if end <= 0 or transcript.source.container is not Container.LINES:
+        return
+    data = transcript.source.data[: transcript.source.spans[end][0]]
+    with suppress(TranscriptError):
+        before = parse(data, format=transcript.format, lenient=True)
+        yield before
+        yield from _before_summaries(before)
+
+
+def _end_before_summary(transcript: Transcript) -> int:
+    """The record where what was written with a summary begins; 0 where there is none."""
+    records = [block.place.record for _, block in transcript.blocks()]
+    summaries = [block.place.record for _, block in transcript.blocks() if block.summarizes]
+    if not summaries:
+        return 0
+    # Claude Code sends what follows the last boundary; there copies of earlier messages may stand before the summary.
+    return min(records) - 1 if transcript.format == "claude-code" else summaries[0]
+
+
+# --- As JSON ----------------------------------------------------------------------------------------------------------
+
+
+class HitFacts(msgspec.Struct, frozen=True):
+    """`found` is one of `lookup.Found`; `path` leads to the argument or display data meant.
+
+    `message` is null where the record is no part of the conversation, `role` too where it is no message at all.
+    """
+
+    found: str
+    message: int | None
+    block: int
+    record: int
+    role: str | None
+    kind: str
+    tool: str | None
+    call_id: str | None
+    label: str
+    path: list[str | int]
+    text: str
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    version: int
+    input: str
+    query: str
+    blocks: list[HitFacts]
+
+
+def as_report(transcript: Transcript, hits: Sequence[Hit], *, source: str, query: str) -> Lookup:
+    calls = calls_by_id([*transcript.messages, *(hit.message for hit in hits if hit.message and hit.is_before)])
+    return Lookup(
+        SHAPE,
+        source,
+        query,
+        [
+            HitFacts(
+                hit.found.value,
+                hit.message.index if hit.message and not hit.is_before else None,
+                hit.number,
+                hit.block.place.record,
+                hit.message.role.value if hit.message else None,
+                hit.block.kind.value,
+                hit.block.tool,
+                hit.block.call_id,
+                block_label(hit.block, calls),
+                list(hit.path),
+                hit.text,
+            )
+            for hit in hits
+        ],
+    )

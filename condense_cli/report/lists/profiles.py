@@ -14,7 +14,7 @@ from ...llm.budget import price_for
 from ...llm.calls import CallOutcome
 from ...llm.summaries import window_if_known
 from ...money.prices import Price
-from ..costs.facts import digits
+from ..costs.money import digits
 
 _MILLION = 1_000_000
 

@@ -20,7 +20,7 @@ from ...lossless.references import ABOVE, Addresses, Reference, TextPlace, parse
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import SUMMARIZE, Receipt
-from ..difference.facts import line_hunks, lines_of_summaries, moved_hunks
+from ..difference.diff import line_hunks, lines_of_summaries, moved_hunks
 from ..text.labels import call_label, lines_text, operation_label, readable, receipt_text
 from ..text.visible import visible
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ...core.tokens import Counter
 from ...passes.condensation import Condensation
-from ..costs.facts import dollars, pays_after, unknown_price
+from ..costs.money import dollars, pays_after, unknown_price
 from ..run import sections
 from ..run.facts import Cost, Report
 from ..run.summaries import sentences

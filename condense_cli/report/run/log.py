@@ -11,7 +11,7 @@ from ...config.models import Configuration
 from ...core.version import __version__
 from ...core.wording import plural
 from ...passes.condensation import Condensation
-from ..costs.facts import digits
+from ..costs.money import digits
 from .facts import Report
 from .summaries import known_cost
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...passes.decisions import REFER
 from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING
-from ..costs.facts import cost_figures, unknown_price
+from ..costs.money import cost_figures, unknown_price
 from ..sections import BLANK, Part, Sentence, Table
 from ..text.labels import operation_label
 from ..text.tokens import briefly_counted, how_counted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...core.wording import plural
 from ...passes.summaries import OFFLINE
-from ..costs.facts import digits, dollars
+from ..costs.money import digits, dollars
 from .facts import Summarized
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from rich.text import Text
 from ...core.tokens import Counter
 from ...core.wording import plural
 from ...passes.condensation import Condensation
-from ..difference.facts import BlockDiff, Diff, What, of_run
+from ..difference.diff import BlockDiff, Diff, What, of_run
 from ..sections import BLANK, Part, Sentence
 from ..text.labels import change_text, lines_text, percent_text
 from ..text.visible import shortened, visible
