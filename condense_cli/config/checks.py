@@ -20,13 +20,15 @@ from .models import (
     ContentOperation,
     ExtractConfig,
     IndividualConfig,
+    LlmPhase,
+    LossyPhase,
     PassConfig,
     Predicates,
     Selection,
+    SelectionPhase,
     SummarizeParams,
     TruncationConfig,
 )
-from .phases import LlmPhase, LossyPhase, SelectionPhase
 from .positions import KeyPath, spelled
 
 Problem = tuple[tuple[str | int, ...], str, str]

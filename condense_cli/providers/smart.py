@@ -10,9 +10,19 @@ from msgspec.structs import replace
 
 from ..config.base import Base
 from ..config.checks import has_phases
-from ..config.models import Configuration, PartialOperations, PassConfig, Prelude, Selection
+from ..config.models import (
+    Configuration,
+    FallbackPhase,
+    LlmPhase,
+    LosslessPhase,
+    LossyPhase,
+    PartialOperations,
+    PassConfig,
+    Prelude,
+    Selection,
+    SelectionPhase,
+)
 from ..config.overrides import apply
-from ..config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 from ..config.positions import Positions
 from ..core.tokens import Counter
 from ..core.transcript import Transcript

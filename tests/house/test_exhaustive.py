@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from condense_cli.config.phases import Kind as Lossy
+from condense_cli.config.models import Kind as Lossy
 from condense_cli.config.profiles import _URLS, _VARIABLES, Api
 from condense_cli.core.values import CONTENT_TYPE_OF_KIND, BlockKind, Family
 from condense_cli.ledger.entries import State

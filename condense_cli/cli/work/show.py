@@ -11,7 +11,8 @@ from ...core import json_text
 from ...core.transcript import Block, Transcript, calls_by_id
 from ...errors import CondenseError, UsageError
 from ...report.as_json import to_json
-from ...report.inspection.lookup import Hit, HitKind, as_report, find
+from ...report.inspection.lookup import Hit, HitKind, find
+from ...report.inspection.lookup_facts import build
 from ...report.text.labels import call_label, kind_label
 from ...report.text.visible import visible
 from ...storage.new_session import origins_of
@@ -35,7 +36,7 @@ def show(options: ShowOptions) -> None:
     transcript = read_transcript(file, options.format, options.lenient)
     file, transcript, hits = _found(file, transcript, what, options.format, lenient=options.lenient)
     if options.json:
-        write_text(to_json(as_report(transcript, hits, source=name_of(file), query=what)))
+        write_text(to_json(build(transcript, hits, source=name_of(file), query=what)))
     elif options.raw:
         _print_records(transcript, hits)
     else:
