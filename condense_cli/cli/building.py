@@ -57,9 +57,10 @@ class Command(Options):
 
 
 class CommandGroup(NamedTuple):
-    """Commands about one subject, such as `condense presets`.
+    """Commands about one subject, like those of `condense presets`.
 
-    Without a command `default` runs. `names` are what its `show` takes, for a hint where a command is expected.
+    Without a command `default` runs. `names` are the arguments of its `show`, for a hint if a name is in the place of a
+    command.
     """
 
     help: str

@@ -20,7 +20,7 @@ BEGIN: Final = (
     "condense run --session latest --new-session    a smaller copy to resume\n"
     "condense --help                                all commands"
 )
-"""What the bare command says."""
+"""The answer to the bare command."""
 
 COMMANDS: Final = {
     "run": "Condense a transcript.",
@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "mcp": "Let a model look up what markers replaced (MCP server).",
     "cache": "Show or clear the cache of summaries.",
 }
-"""What each command does, by its name."""
+"""The short help of each command."""
 
 FILES: Final = {
     name: file
@@ -68,7 +68,7 @@ GROUPS: Final = {
     "Settings": ("presets", "config"),
     "For builders: strategies, and models for summaries": ("providers", "profiles", "cache"),
 }
-"""Where the list of commands has each; what is in none comes last."""
+"""The groups in the list of commands; a command in none comes last."""
 
 
 class Commands(TyperGroup):

@@ -27,13 +27,13 @@ class Base(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class SummaryCheck(Base, frozen=True, kw_only=True):
-    """What a model's summary must still hold: `min_facts` is a share of the main facts; 0 asks for nothing."""
+    """Requirements on a model's summary: `min_facts` is a share of the main facts; 0 asks for nothing."""
 
     min_facts: Annotated[float, Meta(ge=0, le=1)] = 0.2
 
 
 def parts_of(kind: Any) -> list[Any]:
-    """The types that a declared type allows."""
+    """Return the alternatives of a declared type."""
     if get_origin(kind) in (Union, UnionType):
         return [part for argument in get_args(kind) for part in parts_of(argument)]
     return [kind]
@@ -41,12 +41,12 @@ def parts_of(kind: Any) -> list[Any]:
 
 @cache
 def types_of(kind: type[Struct]) -> dict[str, Any]:
-    """The declared types of the fields of a struct; to find them takes longer than to read what they hold."""
+    """Return the declared types of a struct's fields. Cached: finding them takes longer than reading values."""
     return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def with_numbers(value: Any, kind: Any) -> Any:
-    """Plain values with the texts that a type wants as numbers as these; what is none of it stays as it is."""
+    """Return plain values with numbers for the texts that the type wants as numbers, such as `60k`."""
     kinds = parts_of(kind)
     if isinstance(value, str):
         return next((number for each in kinds if (number := _number(value, each)) is not None), value)
@@ -75,7 +75,7 @@ def _number(text: str, kind: Any) -> float | None:
 
 
 class ProviderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`priority` orders lists, the highest first, and decides who stands in for an active one that is not enabled.
+    """Settings of one provider: the highest `priority` comes first, and replaces an active provider that is off.
 
     `config` are settings of the provider, each for configurations that do not give it.
     """
@@ -97,7 +97,7 @@ class Limits(Struct, frozen=True):
     redact: bool = False
 
     def over(self, below: Limits) -> Limits:
-        """These, and where they say nothing those below. What one of them masks is masked."""
+        """Return these limits, and those below for the missing ones. If one of them masks secrets, the result does."""
         mine = {key: value for key, value in asdict(self).items() if value is not None and value is not False}
         return Limits(**{**asdict(below), **mine})
 
@@ -119,7 +119,7 @@ HINTS: Final = {
 
 
 def dollars_in(text: str) -> Decimal | None:
-    """The amount that a text is: 0.5, $0.50; None where it is none, or below 0."""
+    """Parse an amount such as 0.5 or $0.50; None if it is none or negative."""
     try:
         amount = Decimal(text.strip().removeprefix("$"))
     except InvalidOperation:
@@ -128,7 +128,7 @@ def dollars_in(text: str) -> Decimal | None:
 
 
 def fault_of(key: str, value: Any) -> tuple[str, str] | None:
-    """Why a value of a file cannot be a limit, and what to write; None where it can. A text may be an amount."""
+    """Return the fault of a limit in a file and a hint, or None. An amount may be a text."""
     if key not in DOLLARS:
         is_negative = key != "redact" and isinstance(value, int) and value < 0
         return (f"{value} is below 0", HINTS[key]) if is_negative else None

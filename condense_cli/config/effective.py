@@ -1,4 +1,4 @@
-"""Values given one by one, the schema of a configuration, and a configuration with every default filled in."""
+"""Assigned values, the schema of a configuration, and a configuration with every default filled in."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Settled(Protocol):
     def configuration(self) -> Configuration: ...
 
     def origin(self, path: KeyPath) -> str | None:
-        """The preset, the file and line, or the variable that a value comes from; None for a default."""
+        """Return the preset, the file and line, or the variable of a value; None for a default."""
 
 
 class Effective(Struct, frozen=True):
@@ -64,9 +64,9 @@ class Effective(Struct, frozen=True):
 
 
 def effective(settled: Settled, overrides: Overrides, compiled: Configuration | None = None) -> Effective:
-    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line.
+    """Return the configuration that a run with these options uses, with the origin of each value.
 
-    `compiled` are the passes that the settled one becomes, to be shown in its place, without what they leave open.
+    `compiled` are passes to show in place of the settled configuration, without empty defaults.
     """
     base = compiled or settled.configuration
     configuration = apply(base, overrides)
@@ -85,7 +85,7 @@ def effective(settled: Settled, overrides: Overrides, compiled: Configuration | 
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Every value that is shown in one line: scalars, empty lists, lists of scalars."""
+    """Yield every value that takes one line: scalars, empty lists, lists of scalars."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from leaves(item, (*path, key))
@@ -113,7 +113,7 @@ def _is(values: Any, path: KeyPath, value: Any) -> bool:
 
 
 def _flag(path: KeyPath, value: Any) -> str:
-    """The flag that set a value which the configuration does not have."""
+    """Return the flag that set a value which the configuration does not have."""
     if path in _FLAG_OF_PATH:
         return _FLAG_OF_PATH[path]
     for step in reversed(path):
@@ -132,7 +132,7 @@ T = TypeVar("T", bound=Struct)
 
 
 def assigned(values: T, assignments: Sequence[str]) -> T:
-    """The struct with these values; a key with dots leads into it, and numbers into lists.
+    """Return the struct with these values; a key with dots leads into it, and numbers into lists.
 
     A value is written as in YAML, and text needs no quotes. Raises UsageError and ConfigurationError.
     """
@@ -168,7 +168,7 @@ def _put(plain: Any, keys: list[str], text: str, root: type[Struct], positions: 
 
 
 def _value(text: str, kinds: list[Any]) -> Any:
-    """What the text says as YAML, or the text itself, whichever the key takes."""
+    """Return the text as YAML, or as it is, whichever the key takes."""
     try:
         from .yaml_reading import read_yaml  # With the parser.
 

@@ -25,7 +25,7 @@ RoleName = Literal["system", "developer", "user", "assistant", "tool"]
 
 
 Kind = Literal["tool_results", "tool_params", "assistant_reasoning", "user_messages"]
-"""What the lossy phase works on. Reasoning is text of assistant turns without calls, never thinking; user messages are
+"""Content of the lossy phase. Reasoning is text of assistant turns without calls, never thinking; user messages are
 those without results."""
 
 
@@ -37,7 +37,7 @@ class LosslessPhase(_Base, frozen=True, kw_only=True):
 
 
 class SelectionPhase(_Base, frozen=True, kw_only=True):
-    """What no phase before the fallback touches; a `preserve_*` stands above any strategy."""
+    """The content that no phase before the fallback touches; a `preserve_*` overrides any strategy."""
 
     preserve_recent_count: Count = 5
     preserve_user_messages: bool = True
@@ -120,7 +120,7 @@ class TruncateParams(_Base, frozen=True, kw_only=True):
 
 
 class SummarizeParams(_Base, frozen=True, kw_only=True):
-    """How single texts are summarized: with at most `max_parallel_calls` at a time, where the profile allows more."""
+    """Settings of summaries of single texts: at most `max_parallel_calls` at a time, if the profile allows more."""
 
     api_profile: str | None = None
     max_tokens: Positive = 100
@@ -135,7 +135,7 @@ class OperationParams(_Base, frozen=True, kw_only=True):
 
 
 class ContentOperation(_Base, frozen=True, kw_only=True):
-    """What happens to one content type; blocks of fewer than `min_tokens` tokens stay.
+    """The operation on one content type; blocks of fewer than `min_tokens` tokens stay.
 
     `truncate` without a limit cuts to 10 lines and 500 characters.
     """
@@ -155,7 +155,7 @@ class ContentOperation(_Base, frozen=True, kw_only=True):
 
 
 class ImageOperation(_Base, frozen=True, kw_only=True):
-    """What happens to images: they stay, or a marker takes their place. Smaller than `min_tokens` they stay."""
+    """The operation on images: keep them, or replace them with a marker. Those below `min_tokens` stay."""
 
     operation: Literal["keep", "suppress"] = "keep"
     min_tokens: Count = 0
@@ -198,7 +198,7 @@ class IndividualConfig(_Base, frozen=True, kw_only=True):
 
 
 class SummarizationConfig(_Base, frozen=True, kw_only=True):
-    """How a batch is summarized. Without `max_tokens` the profile decides how long the summary may get."""
+    """Settings of the summary of a batch. Without `max_tokens` the profile limits its length."""
 
     api_profile: str | None = None
     custom_prompt: str | None = None
@@ -216,7 +216,7 @@ NOT_IN_FILES: Final = "drop_older_half"
 
 
 class BatchConfig(_Base, frozen=True, kw_only=True):
-    """What happens to the selected messages together."""
+    """The operation on the selected messages together."""
 
     operation: Literal["keep", "summarize", "drop_older_half"] = "keep"
     summarization_config: SummarizationConfig | None = None
@@ -269,13 +269,13 @@ class WorthOf(Predicates, frozen=True, kw_only=True):
 
 
 class ExtractConfig(_Base, frozen=True, kw_only=True):
-    """What a pass in mode `extract` may shorten, and how far. Blocks of fewer than `min_tokens` tokens stay.
+    """Limits of a pass in mode `extract`. Blocks of fewer than `min_tokens` tokens stay.
 
-    It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the
-    passes that follow (`leave`). With `may_summarize` the oldest messages may become one summary, as far as more of
-    what later work needs stays that way. With `min_worth` it needs no target: lines go that are worth less for every
-    1,000 of their tokens, in facts and lines that later work is expected to need. In blocks that one of the `overrides`
-    means, the first that does says how much that is.
+    It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the passes
+    that follow (`leave`). With `may_summarize` the oldest messages may become one summary, as far as more of what later
+    work needs stays that way. With `min_worth` it needs no target: lines go that are worth less for every 1,000 of
+    their tokens, in facts and lines that later work is expected to need. In blocks that one of the `overrides` means,
+    the first that does says how much that is.
     """
 
     content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
@@ -314,7 +314,7 @@ class Condition(_Base, frozen=True, kw_only=True):
 
 
 class Execution(_Base, frozen=True, kw_only=True):
-    """When a pass runs: always, only above so many tokens, or only where there is a target."""
+    """The condition of a pass: always, above a number of tokens, or only with a target."""
 
     type: Literal["always", "conditional", "target"] = "always"
     condition: Condition | None = None
@@ -448,6 +448,6 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
 
 class FileConfiguration(Configuration, frozen=True, kw_only=True):
-    """What a file may say: a configuration, or a preset and what is different from it."""
+    """The content of a file: a configuration, or a preset and changes to it."""
 
     preset: str | None = None

@@ -139,12 +139,12 @@ def tokens(text: str, least: int = 1, hint: str = "") -> int:
 
 
 def target(text: str) -> int:
-    """As `tokens`; the error points to the flag that takes a share."""
+    """Parse a number of tokens. Raises ValueError, which points to the flag that takes a share."""
     return tokens(text, hint="; --target-percent takes a share")
 
 
 def tokens_or_none(text: str) -> int:
-    """As `tokens`, but 0 is allowed."""
+    """Parse a number of tokens, or 0. Raises ValueError."""
     return tokens(text, least=0)
 
 
@@ -231,7 +231,7 @@ class Overrides(Options, group=COMMON):
 
     @property
     def span(self) -> Span | None:
-        """The messages that `range` names. Raises UsageError."""
+        """Return the messages that `range` names. Raises UsageError."""
         return None if self.range is None else parse_range(self.range)
 
 

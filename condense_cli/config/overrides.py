@@ -80,13 +80,13 @@ def checked(overrides: Overrides) -> Overrides:
 
 
 def without_passes(configuration: Configuration) -> Configuration:
-    """The lossless prelude alone, whatever else the configuration says."""
+    """Return the lossless prelude alone, whatever else the configuration says."""
     prelude = structs.replace(configuration.lossless_prelude, enabled=True)
     return structs.replace(configuration, provider="smart", passes=(), cut=(), keep_first=0, lossless_prelude=prelude)
 
 
 def without_summaries(configuration: Configuration) -> Configuration:
-    """The configuration without what puts a summary in the place of messages."""
+    """Return the configuration without passes that replace messages with a summary."""
     passes = (config for config in configuration.passes if config.mode != "batch")
     return structs.replace(configuration, passes=tuple(map(_in_place, passes)))
 
@@ -99,7 +99,7 @@ def _in_place(config: PassConfig) -> PassConfig:
 
 
 def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
-    """The configuration as the flags of this run make it: one whose passes are those that run. Raises UsageError."""
+    """Return the configuration with the options applied and its passes as they run. Raises UsageError."""
     if overrides.lossless_only:
         configuration = without_passes(configuration)
     prelude = configuration.lossless_prelude
@@ -139,7 +139,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
 
 
 def _in_one_step(config: PassConfig) -> PassConfig:
-    """A pass in mode target as one extraction: how many turns stay is said by a flag."""
+    """Turn a pass in mode target into one extraction, because an option says how many turns stay."""
     if config.mode != "target":
         return config
     extraction = ExtractConfig(may_summarize=True)
@@ -147,7 +147,7 @@ def _in_one_step(config: PassConfig) -> PassConfig:
 
 
 def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None]:
-    """Selectors of what is kept but for the newest turns, and how many turns these are, if any are named."""
+    """Return the selectors without `last:N`, and the largest N, or None."""
     parsed = {text: parse_selector(text) for text in selectors}
     turns = [selector.turns for selector in parsed.values() if isinstance(selector, OfLast)]
     rest = tuple(text for text, selector in parsed.items() if not isinstance(selector, OfLast))
@@ -155,7 +155,7 @@ def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None
 
 
 def _cutting(selectors: tuple[str, ...], recent: int | None) -> PassConfig:
-    """The pass that leaves a marker of whatever is named, but for the newest turns that are to be kept, if any are."""
+    """Return the pass that replaces named content with markers, except in the `recent` newest turns."""
     suppress, no_images = ContentOperation(operation="suppress"), ImageOperation(operation="suppress")
     everything = ContentTypeOperations(
         message_text=suppress,
@@ -203,7 +203,7 @@ def _has_own_tools(selection: Selection) -> bool:
 
 
 def _of_only_tools(config: PassConfig, globs: tuple[str, ...]) -> PassConfig:
-    """The pass for these tools. A summary takes whole messages, so that nothing else may stand in them."""
+    """Limit a pass to these tools. A summary takes whole messages, so they must hold nothing else."""
     selection = config.selection
     changed = selection
     match config.mode:
@@ -224,7 +224,7 @@ def _within(selection: Selection, span: IndexRange) -> Selection:
 
 
 def _outside(span: IndexRange) -> list[Predicates]:
-    """The messages that are not in the range."""
+    """Return the messages outside the range."""
     before = [Predicates(range=IndexRange(start=0, end=span.start))] if span.start else []
     after = [Predicates(range=IndexRange(start=span.end))] if span.end is not None else []
     return before + after
@@ -249,7 +249,7 @@ _NAMES: Final = frozenset({"name", "description"})
 
 
 class Layer(Protocol):
-    """One place that settings come from."""
+    """One source of settings."""
 
     @property
     def title(self) -> str: ...
@@ -267,7 +267,7 @@ class Layer(Protocol):
 
 
 class Flags(Struct, frozen=True):
-    """What a flag of the command says about what is done."""
+    """The part of a configuration that a flag of the command decides."""
 
     title: str
     value: dict[str, Any]
@@ -286,7 +286,7 @@ class Flags(Struct, frozen=True):
 
 
 class Assigned(Struct, frozen=True):
-    """A layer below, of which a flag gave the values at some paths."""
+    """A layer whose values at some paths come from a flag."""
 
     below: Layer | None
     flag: str
@@ -315,7 +315,7 @@ class Assigned(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """The settings in use. `layers` by the key that they give; `name` is what the configuration is called in reports.
+    """The settings in use: `layers` by the key they give, and the `name` of the configuration in reports.
 
     `has_own_target` tells that the target is not that of the preset or file whose passes run: these then work only
     until it is reached.
@@ -332,14 +332,14 @@ class Settings(Struct, frozen=True):
 
     @property
     def files(self) -> set[str]:
-        """The files that give any of the settings."""
+        """Return the files that give any of the settings."""
         return {name for layer in self.layers.values() for name in _files_of(layer)}
 
 
 def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Presets = PACKAGED) -> Settings:
-    """The settings of these layers, the lowest first. `whole` is one that says all of what is done, even if nothing.
+    """Combine layers, the lowest first. The passes come from `whole`, or else from the highest layer that has any.
 
-    Where no layer says what is done, the default preset does. Raises ConfigurationError.
+    Without such a layer the default preset is used. Raises ConfigurationError.
     """
     chosen = whole or next((layer for layer in reversed(layers) if _says_what_is_done(layer)), None)
     if chosen is None:
@@ -358,7 +358,7 @@ def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Pres
 
 
 def _configuration(chosen: Layer, found: Mapping[str, Layer]) -> Configuration:
-    """The values of these layers, typed: of one file alone they are so already."""
+    """Return the typed values of these layers; those of a single file are typed already."""
     if isinstance(chosen, Loaded) and all(layer is chosen for layer in found.values()):
         return chosen.configuration
     return msgspec.convert({key: layer.values[key] for key, layer in found.items()}, Configuration)

@@ -46,7 +46,7 @@ class Showing(Command, group=OUTPUT):
 
     @property
     def writes_report(self) -> bool:
-        """Whether the report is asked for as JSON, in a file or on standard output."""
+        """Whether a JSON report is asked for, on standard output or in a file."""
         return self.json or self.report is not None
 
     @property
@@ -55,7 +55,7 @@ class Showing(Command, group=OUTPUT):
 
 
 class Writing(Command, group=READING_AND_WRITING):
-    """Where a run writes."""
+    """The place a run writes to."""
 
     output: Annotated[
         str | None, Flag("Write the condensed transcript there.", metavar="FILE|-", short="-o", group=COMMON)

@@ -80,7 +80,7 @@ summaries_for = partial(calling.summaries_for, showing=_progress)
 
 
 class SummaryUse(Struct, frozen=True):
-    """What the report says of the summaries."""
+    """The profiles that wrote the summaries of a run, and their cost."""
 
     used: tuple[Summarized, ...] = ()
     cost: Decimal = Decimal(0)
@@ -126,7 +126,7 @@ def was_interrupted(on_demand: OnDemand) -> bool:
 
 
 def status_of(on_demand: OnDemand, status: ExitStatus, *, allow_partial: bool) -> ExitStatus:
-    """The exit status of a run whose work is done otherwise: what was interrupted, or could not be summarized."""
+    """Return the exit status: that of interrupted or failed calls, or else `status`."""
     summaries = on_demand.made
     if summaries is None:
         return status
@@ -138,7 +138,7 @@ def status_of(on_demand: OnDemand, status: ExitStatus, *, allow_partial: bool) -
 
 
 class Work(Struct, frozen=True):
-    """What is done to every conversation, as one value that travels to other processes and can be hashed.
+    """The instructions for every conversation of a run: a value that travels to other processes and can be hashed.
 
     `providers` is what the user says of them, `target_percent` a share of a conversation's own tokens. `model` goes
     before the one that the file names. `count` says in whose tokens numbers are.
@@ -158,16 +158,16 @@ class Work(Struct, frozen=True):
 
     @property
     def names_blocks(self) -> bool:
-        """Whether flags or selectors name what goes or stays."""
+        """Whether flags or selectors name blocks to keep or cut."""
         return bool(self.overrides != NO_OVERRIDES or self.configuration.keep or self.configuration.cut)
 
     def continuing(self, transcript: Transcript) -> Transcript:
-        """The transcript with the model that will continue it."""
+        """Return the transcript with the model that will continue it."""
         return transcript.continued_by(self.model) if self.model else transcript
 
 
 class Treatment(Struct, frozen=True):
-    """How each conversation of a run is read, worked on, written and judged: one value, the same for all of them.
+    """The instructions for reading, condensing, writing and judging every conversation of a run.
 
     `name` is what reports call the configuration. With `splits` a row becomes several of at most the target. `format`
     is None where it is to be recognised, `to` where that of the input is written.
@@ -238,7 +238,7 @@ def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, 
 
 
 def _with_own_target(work: Work, settings: Settings) -> Work:
-    """The work with the target that the settings themselves give, where no flag gives one."""
+    """Return the work with the target of the settings, unless a flag gives one."""
     if not settings.has_own_target or work.target_tokens is not None or work.target_percent is not None:
         return work
     tokens, reduction = work.configuration.target_tokens, work.configuration.target_reduction_percent
@@ -247,7 +247,7 @@ def _with_own_target(work: Work, settings: Settings) -> Work:
 
 
 def _check_strict(work: Work, registry: Registry) -> None:
-    """Raises UsageError where nothing gives the target that --strict is about, before any work is done."""
+    """Raise UsageError before any work if --strict has no target."""
     configuration = without_passes(work.configuration) if work.overrides.lossless_only else work.configuration
     targets = (work.target_tokens, work.target_percent, target_of(registry.compiled(configuration), 0))
     if all(target is None for target in targets):
@@ -255,7 +255,7 @@ def _check_strict(work: Work, registry: Registry) -> None:
 
 
 def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treatment) -> ExitStatus:
-    """The exit status of a run over one conversation, or what one of several counts as."""
+    """Return the exit status for one conversation, alone or among several."""
     if result.error is not None:
         return ExitStatus.FAILED
     is_missed = treatment.strict and result.is_target_missed
@@ -273,7 +273,7 @@ class Output(Struct, frozen=True):
 
 
 def output_of(result: Condensation, to: str | None) -> Output:
-    """The result in its own format, or as messages of the API in `--to`. Raises BrokenOutputError."""
+    """Return the result in its own format, or as messages of the API in `--to`. Raises BrokenOutputError."""
     if to is not None:
         from ...api import convert
 
@@ -349,7 +349,7 @@ class Worker:
         return condensed(transcript, configuration, context, self._registry, sizing, slim=work.slim)
 
     def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:
-        """How it is decided. Prices are loaded, and the user's file is read, when something asks for the window."""
+        """Return the inputs of the decision. Prices and the user's file are loaded when the window is asked for."""
         work = self._work
 
         @cache
@@ -368,7 +368,7 @@ class Worker:
 
 
 def check_keep(selectors: Sequence[str], conversations: Iterable[Sequence[Message]]) -> None:
-    """Raises UsageError for selectors that match nothing in any of the conversations; reads no more than it needs."""
+    """Raise UsageError for selectors that match nothing in any conversation. Reads no more than it needs."""
 
     missed = dict.fromkeys(selectors, "")
     for messages in conversations:
@@ -382,10 +382,10 @@ def check_keep(selectors: Sequence[str], conversations: Iterable[Sequence[Messag
 
 
 def nothing_kept(said: Iterable[str]) -> UsageError:
-    """The error about selectors, each with what is said of it."""
+    """Return the error for selectors that match nothing, one line each."""
     return UsageError("\n".join(said), "Nothing was written: condense inspect FILE lists messages, tools and files.")
 
 
 def no_rows_to_split() -> UsageError:
-    """What is wrong with --split where there is one transcript."""
+    """Return the error for --split with a single transcript."""
     return UsageError("--split works on sets of rows, and this is one transcript.", "Leave --split out.")

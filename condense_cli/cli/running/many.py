@@ -65,7 +65,7 @@ _NAMED: Final = 3
 
 
 def run_many(files: Sequence[str], treatment: Treatment, options: RunOptions) -> int:
-    """Condense every file, show what came of each, and give the exit status. Raises CondenseError."""
+    """Condense every file, print the outcome of each, and return the exit status. Raises CondenseError."""
     out_dir, showing = options.out_dir, options
     folder = None if options.dry_run else out_dir
     inputs = find_inputs([*files], out_dir.absolute() if out_dir is not None else None)
@@ -89,7 +89,7 @@ def run_many(files: Sequence[str], treatment: Treatment, options: RunOptions) ->
 
 
 def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -> list[Job]:
-    """What is to be done to each file, with what an earlier run noted in the folder, which is made where it is not."""
+    """Return a job for each file, with its record from an earlier run. Creates the folder."""
     if folder is not None:
         make_folder(folder)
         check_no_links(folder, NAME)
@@ -101,7 +101,7 @@ def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -
 def _work_on_all(
     tasks: Sequence[Job], folder: Path | None, treatment: Treatment, writing: Writing
 ) -> tuple[list[FileResult], RowsOutcome]:
-    """What came of each file, and of all together. Each file that is done is noted at once."""
+    """Return the outcome of each file, and of all together. Each finished file is recorded at once."""
     results: list[FileResult] = []
     tally, told = Tally(), SummaryUse()
     processes = 1 if may_call(treatment.calls) else min(writing.jobs or usable_processors(), len(tasks))
@@ -151,7 +151,7 @@ def _cells(result: FileResult, name: str, *, is_written: bool) -> list[str]:
 
 
 def _reasons(results: Iterable[FileResult], below: dict[str, str]) -> Iterator[str]:
-    """Why files failed, or what is wrong with those that were written."""
+    """Say why files failed, or which faults the written ones have."""
     for each in results:
         if each.why and each.status is not FileStatus.PASSED_OVER:
             mark = "* " if each.status in WORKED else ""
@@ -159,7 +159,7 @@ def _reasons(results: Iterable[FileResult], below: dict[str, str]) -> Iterator[s
 
 
 def _first(lines: Iterable[str]) -> Iterator[str]:
-    """The first lines, and how many more there are."""
+    """Yield the first lines, and the number of the others."""
     told = list(lines)
     yield from told[:_SHOWN]
     if len(told) > _SHOWN:
@@ -178,7 +178,7 @@ def _left_alone(results: Sequence[FileResult], below: dict[str, str]) -> Iterato
 
 
 class Job(Struct, frozen=True):
-    """A file; `below` is how it is called in the `folder` where it goes; `entry` what an earlier run noted."""
+    """A file to condense into `folder`, under the relative name `below`; `entry` is its record from an earlier run."""
 
     path: Path
     named: bool
@@ -193,7 +193,7 @@ class Job(Struct, frozen=True):
         return self.folder / self.below if self.folder is not None else None
 
     def ready_output(self) -> Path | None:
-        """The output, in a folder that is there, and with no link on the way. Raises OutputError."""
+        """Return the output path in an existing folder, with no link on the way. Raises OutputError."""
         if self.folder is None:
             return None
         check_no_links(self.folder, self.below)
@@ -203,7 +203,7 @@ class Job(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """What came of a file, its figures, and what to note of it where it is done."""
+    """The outcome of a file, its figures, and its record if it is done."""
 
     result: FileResult
     tally: Tally = field(default_factory=Tally)
@@ -211,7 +211,7 @@ class Finished(Struct, frozen=True):
 
 
 def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
-    """Condense one file and write it. Never raises for what is wrong with the file: the result says so."""
+    """Condense one file and write it. Errors in the file are part of the outcome, never raised."""
     if summaries.made is not None:
         summaries.made.failures.clear()  # Those of the file before are no matter of this one.
     try:
@@ -228,7 +228,7 @@ def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
 
 
 def rules_of(treatment: Treatment) -> str:
-    """A hash of what is the same for every file and decides what is written; how much may be spent does not."""
+    """Return a hash of everything that decides the output and is the same for every file; limits of cost are not."""
     profiles = {name: known.profile for name, known in load_user_configuration().profiles.items()}
     models = (treatment.calls.profile, may_call(treatment.calls), treatment.calls.settled().redact, profiles)
     how = (treatment.format, treatment.to, treatment.lenient, *["split"] * treatment.splits)
@@ -237,7 +237,7 @@ def rules_of(treatment: Treatment) -> str:
 
 
 def died(job: Job, why: str) -> Finished:
-    """What is told of a file whose worker died."""
+    """Return the outcome of a file whose worker died."""
     return Finished(_failed(job, int(ExitStatus.FAILED), why))
 
 
@@ -290,7 +290,7 @@ def _conversation(treatment: Treatment, summaries: OnDemand, job: Job) -> tuple[
 
 
 def _shortcoming(result: Condensation, status: ExitStatus) -> str:
-    """Why the status is not that of a run that did all it should; empty where it is."""
+    """Say why the status is not 0; empty if it is."""
     if result.error is not None:
         return str(result.error)
     if status is ExitStatus.CALLS_FAILED:
@@ -332,9 +332,10 @@ def _result(
 
 
 def on_ray(treatment: Treatment, most: int | None) -> Spread:
-    """What spreads files over Ray's workers, so many at a time. Raises UsageError; what it gives, CondenseError.
+    """Return a function that spreads files over Ray's workers, `most` at a time. Raises UsageError, and CondenseError
+    when it runs.
 
-    A worker has no folder that it works in: it is told whole paths.
+    Workers have no current folder: they get absolute paths.
     """
     if may_call(treatment.calls):
         raise UsageError(
@@ -358,7 +359,7 @@ def _died(job: Job, why: str) -> tuple[Finished, SummaryUse]:
 
 
 def _named(finished: Finished, folder: Path) -> Finished:
-    """The same with the output as the user named the folder."""
+    """Return the outcome with the output in the folder as the user named it."""
     output = finished.result.output
     if output is None:
         return finished

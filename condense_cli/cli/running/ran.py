@@ -110,7 +110,7 @@ def _check_output(file: str, output: str | None, report: Path | None, html: Path
 
 
 def check_configurations(files: Iterable[str], targets: Iterable[str | Path | None]) -> None:
-    """Refuse to write over a file that the settings of the run are from. Raises UsageError."""
+    """Refuse to overwrite a file that the settings come from. Raises UsageError."""
     known = list(files)
     for target in targets:
         for file in known:
@@ -119,7 +119,7 @@ def check_configurations(files: Iterable[str], targets: Iterable[str | Path | No
 
 
 def proposal(source: str, format_name: str, *, is_writable: bool, is_more: bool) -> str:
-    """What to do to get the condensed transcript, where nothing was written; and to see more, if there `is_more`."""
+    """Say how to get the condensed transcript if nothing was written, and with `is_more` how to see every change."""
     from ...formats.engine.session_ids import SESSION_FILES  # Compiles patterns that few runs need.
 
     more = "; --diff shows every change." if is_more else "."
@@ -136,7 +136,7 @@ _MOST: Final = 90
 
 
 class Ran(Struct, frozen=True, dict=True):
-    """A transcript after the run: what came of it, what was written, and what is told of the summaries.
+    """A finished run on one transcript: its result, output and summaries.
 
     What is said of it is worked out when it is asked for: a script sees one line of the report.
     """
@@ -161,7 +161,7 @@ class Ran(Struct, frozen=True, dict=True):
 
     @property
     def is_brief(self) -> bool:
-        """Whether a line is all that is told: not on a terminal, nor where more of the report was asked for."""
+        """Whether one line is the whole report: no terminal, and no flag for more."""
         return self.to.is_in_a_script and not (self.showing.verbose or self.showing.explain or self.showing.diff)
 
     @cached_property
@@ -169,7 +169,7 @@ class Ran(Struct, frozen=True, dict=True):
         return [*warnings_of(self.result, self.encoding), *self._warnings_besides()]
 
     def _warnings_besides(self) -> Iterator[str]:
-        """What there is to warn of besides what the passes did."""
+        """Yield the warnings that do not come from passes."""
         yield from self.output.warnings
         is_converted = self.treatment.to is not None
         if self.output.data is not None and not is_converted and self.result.transcript.has_new_summary:
@@ -184,9 +184,9 @@ class Ran(Struct, frozen=True, dict=True):
 
     @cached_property
     def cost(self) -> facts.Cost | None:
-        """What the run means in money; None where nobody asked, and a script would wait for it.
+        """The cost of the run, or None if nobody asked and a script would wait for it.
 
-        The prices take longer to load than a small run takes.
+        Loading the prices takes longer than a small run.
         """
         showing, result = self.showing, self.result
         is_smaller = result.tokens_after < result.tokens_before
@@ -208,7 +208,7 @@ class Ran(Struct, frozen=True, dict=True):
 
     @cached_property
     def expected(self) -> KeptShare | None:
-        """How much is expected to be kept of what later work needs; None where nothing went, or nobody sees it."""
+        """The expected share of kept content, or None if nothing was cut or nobody sees it."""
         if self.is_brief and not self._is_read:
             return None
         from ...report.run.expected import expected_by_name
@@ -243,7 +243,7 @@ def write_page(path: Path, ran: Ran) -> None:
 
 
 def show(ran: Ran) -> None:
-    """The report for people, and what to do next where nothing was written."""
+    """Print the report for people, and a hint if nothing was written."""
     result, showing, to = ran.result, ran.showing, ran.to
     if not result.is_needed and not showing.log_json:
         for warning in ran.warnings:
@@ -268,7 +268,7 @@ def show(ran: Ran) -> None:
 
 
 def _brief(ran: Ran) -> Iterator[str]:
-    """A line for whoever reads the messages of a script, and what comes on top of it."""
+    """Yield the lines for the messages of a script."""
     result = ran.result
     yield str(facts.headline(result, ran.encoding, ran.treatment.name))
     if ran.treatment.work.slim:
@@ -307,13 +307,13 @@ def _show_all(ran: Ran) -> None:
 
 
 def unit_of(report: facts.Report) -> str:
-    """What the sizes of the report are in. Those of a compressed file are not its size on disk, and are called so."""
+    """Return the unit of the sizes in the report. Those of a compressed file are not its size on disk."""
     is_packed = suffix_of(report.input) or suffix_of(report.output or "")
     return "unpacked bytes" if is_packed else "bytes"
 
 
 def _better(result: Condensation) -> Iterator[str]:
-    """What keeps more in as many tokens: passes that pick lines for a target, where there was none."""
+    """Suggest a target, if passes that pick lines for one had none."""
     share = round(percent(result.tokens_after, result.tokens_before))
     is_picked = any(receipt.operation == EXTRACT for receipt in result.changes)
     if not is_picked and any(receipt.reason == NO_TARGET for receipt in result.passes) and _LEAST <= share <= _MOST:

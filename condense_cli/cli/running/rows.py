@@ -51,7 +51,7 @@ _SHOWN: Final = 5
 
 
 class RowsTask(Struct, frozen=True):
-    """What is done to the rows of a file. `is_written` tells whether anybody wants the lines afterwards."""
+    """The file and treatment of a set of rows. Unless `is_written`, the condensed lines are dropped."""
 
     file: str
     kind: RowKind
@@ -60,7 +60,7 @@ class RowsTask(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """A batch of rows that was condensed: the lines to write, and what came of it."""
+    """A condensed batch of rows: the lines to write, and their figures."""
 
     lines: list[bytes]
     tally: Tally
@@ -81,13 +81,13 @@ class RowsOutcome(Struct, frozen=True):
 
 
 def check_destination(to: Destination) -> None:
-    """Raises UsageError for places that only a session goes to."""
+    """Raise UsageError for places that are for sessions only."""
     if to.where in (Where.NEW_SESSION, Where.IN_PLACE):
         raise UsageError("A set of rows needs an output file.", "Name it with -o FILE.")
 
 
 def output_of(to: Destination) -> Path | IO[bytes] | None:
-    """Where the rows go."""
+    """Return the output of the rows, or None if there is none."""
     if not to.writes_anything:
         return None
     match to.where:
@@ -163,7 +163,7 @@ def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summarie
 
 
 class StandardOutput(BytesIO):
-    """Standard output as a stream: what is written goes there."""
+    """Standard output as a binary stream."""
 
     def write(self, data: Buffer) -> int:
         written = bytes(data)
@@ -175,9 +175,9 @@ class StandardOutput(BytesIO):
 
 
 def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions, to: Destination) -> ExitStatus:
-    """Condense the rows of a file in so many processes, write and report them. Raises CondenseError.
+    """Condense, write and report the rows of a file, in several processes. Raises CondenseError.
 
-    Bad rows are passed through, and the status says so unless the user was lenient.
+    Bad rows are passed through; the status says so unless the user was lenient.
     """
     check_destination(to)
     showing = options
@@ -202,7 +202,7 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
 
 
 def _why(status: ExitStatus, outcome: RowsOutcome, bad: Sequence[str]) -> Sequence[str]:
-    """Why the status of a run on rows is not 0."""
+    """Say why the status of a run on rows is not 0."""
     match status:
         case ExitStatus.CALLS_FAILED:
             return ("Not every summary could be written.", *outcome.told.warnings)
@@ -230,7 +230,7 @@ def report_of(
     is_written: bool,
     results: Sequence[FileResult] | UnsetType = UNSET,
 ) -> facts.SetReport:
-    """The report on a set of rows, or on the files that `results` tell of."""
+    """Return the report on a set of rows, or on the files in `results`."""
     return facts.build(
         outcome.tally,
         source=source,
@@ -248,7 +248,7 @@ def report_of(
 
 
 def lines_of(report: facts.SetReport, tally: Tally, seconds: float, showing: Showing) -> list[str]:
-    """What is said of all rows or files together, the first line above all; more where it was asked for."""
+    """Return the lines about all rows or files together, the main one first; more if it was asked for."""
     lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries)]
     if showing.cost or showing.verbose:
         lines += facts.prices_of(report)
@@ -275,7 +275,7 @@ def print_set(report: facts.SetReport, lines: Sequence[str], bad: Iterable[str])
 
 
 def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:
-    """A line for each of the first bad rows, of which there are so many."""
+    """Yield a line for each of the first bad rows, and the number of the others."""
     shown = problems[:_SHOWN]
     for problem in shown:
         yield f"{name}:{problem.line}: {problem.why}"
@@ -285,7 +285,7 @@ def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:
 
 @contextmanager
 def progress_of(file: str) -> Iterator[Callable[[Tally], None]]:
-    """One line about rows on the terminal while they are worked on, if messages go to one."""
+    """Show the rows done so far on the terminal, if messages go to one."""
     if not sys.stderr.isatty():
         yield lambda tally: None
         return

@@ -63,7 +63,7 @@ def estimate_rows(
     calls: Calls,
     json: bool,
 ) -> None:
-    """Show what each preset makes of the rows. The file is read once for each. Raises CondenseError."""
+    """Compare the presets on all rows. The file is read once for each. Raises CondenseError."""
     reports = []
     with _readable_again(file) as path:
         for name, configuration in presets:
@@ -80,7 +80,7 @@ def estimate_rows(
 
 @contextmanager
 def _readable_again(file: str) -> Iterator[str]:
-    """The file, or a copy of standard input on disk."""
+    """Yield the file, or a copy of standard input on disk."""
     if file != STDIO:
         yield file
         return
@@ -225,7 +225,7 @@ def _inspection_parts(found: RowsInspection) -> Iterator[Part]:
 
 
 def validate_rows(file: str, kind: RowKind, *, json: bool, lenient: bool) -> ExitStatus:
-    """Check every row against the rules of its API and say what is wrong. Raises CondenseError."""
+    """Check every row against the rules of its API and print the faults. Raises CondenseError."""
     found = survey(file, name_of(file), kind, CheckedRows, checking)
     is_valid = not found.faulty and (lenient or not found.bad)
     if json:
@@ -292,7 +292,7 @@ def restored_as_json(found: Restored, source: str) -> dict[str, object]:
 
 
 def said_of_restored(found: Restored, name: str) -> list[str]:
-    """What comes before the counts of references."""
+    """Yield the lines before the counts of references."""
     rows = f"{plural(found.rows, 'row')}, {found.changed:,} restored"
     return [rows + (f", {found.bad:,} bad" if found.bad else "") + ".", *bad_rows(found.problems, found.bad, name)]
 

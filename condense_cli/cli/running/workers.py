@@ -29,7 +29,7 @@ from .job import SummaryUse, Treatment, check_keep, summaries_for, summary_use
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 ToEach = Callable[[Treatment, OnDemand, Piece], Result]
-"""What is done to a piece, with the summarizer that it may use. It and the pieces travel to other processes."""
+"""Does the work on a piece, with a summarizer. It and the pieces travel to other processes."""
 
 
 class Spread(Protocol):
@@ -52,10 +52,10 @@ def done_to_each(
     shared: OnDemand | None = None,
     spread: Spread = in_order,
 ) -> Iterator[tuple[Result, SummaryUse]]:
-    """What comes of each piece, in order, with what is told of all summaries up to there.
+    """Yield the result for each piece, in order, with the sum of all summaries so far.
 
-    One process, this one, has one summarizer for all, which may be `shared` with a larger run; of several each makes
-    its own.
+    One process has one summarizer for all pieces, which may be `shared` with a larger run; of several processes each
+    has its own.
     """
     if shared is not None:
         for piece in pieces:
@@ -71,13 +71,13 @@ def done_to_each(
 
 
 def apart(do: ToEach[Piece, Result], treatment: Treatment, piece: Piece) -> tuple[Result, SummaryUse]:
-    """In a process of its own, where no model is ever called."""
+    """Work on a piece in a process of its own, where no model is ever called."""
     with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
         return do(treatment, summaries, piece), summary_use(summaries)
 
 
 def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
-    """What two processes told of summaries."""
+    """Add up the summaries of two processes."""
     used = {each.profile: each for each in one.used}
     for each in other.used:
         before = used.get(each.profile)
@@ -109,7 +109,7 @@ def _sum(one: str | None, other: str | None) -> str | None:
 
 
 def check_keep_in(inputs: Iterable[Input], treatment: Treatment) -> None:
-    """The same for files that a run is given; sets of rows are left to the run on them. Raises UsageError."""
+    """As `check_keep`, for the files of a run; sets of rows are left to the run on them. Raises UsageError."""
     if not treatment.work.overrides.keep or not (files := [each.path for each in inputs]):
         return
     if not any(rows_in(str(path), treatment.format) is not None for path in files):

@@ -30,14 +30,14 @@ from .reading import check_targets
 
 
 class Mistake(Struct, frozen=True):
-    """What is wrong, where, and what to do."""
+    """An error in a file, with a hint."""
 
     message: str
     hint: str
 
 
 class Checked(Struct, frozen=True):
-    """What was found in one file: all `mistakes`, of which the first has its message and hint here too.
+    """The findings in one file: all `mistakes`, of which the first has its message and hint here too.
 
     `own`: it is the user's own configuration, which has no passes.
     """
@@ -112,7 +112,7 @@ def _refused(file: Path, is_own: bool, errors: list[ConfigurationError]) -> Chec
 
 
 def _undefined_profiles(file: Path, configuration: Configuration | None = None) -> Iterator[ConfigurationError]:
-    """A mistake for each profile that a configuration names and nobody defines.
+    """Yield a mistake for each profile that a configuration names and nobody defines.
 
     Without a configuration the file has other mistakes, and what it says is looked at as it is.
     """

@@ -28,7 +28,7 @@ from .settings import counter_of, presets_here, settings_if_any
 
 
 class _Ways(NamedTuple):
-    """What is compared: every configuration by its name, of which the first ones are presets."""
+    """The configurations to compare, by name; those of `presets` come first."""
 
     presets: list[str]
     configurations: list[tuple[str, Configuration]]
@@ -75,7 +75,7 @@ def estimate(options: EstimateOptions) -> None:
 
 
 def _estimated(counted: Counted, ways: _Ways, options: EstimateOptions, calls: Calls, source: str) -> Estimate:
-    """What each configuration makes of the transcript. Raises CondenseError."""
+    """Measure each configuration on the transcript. Raises CondenseError."""
 
     def told(result: Condensation, summaries: OnDemand | None) -> Told:
         say_error(result)
@@ -99,7 +99,7 @@ def _estimated(counted: Counted, ways: _Ways, options: EstimateOptions, calls: C
 
 
 def _ways(options: EstimateOptions, registry: Registry) -> _Ways:
-    """All presets where nothing is named. Raises CondenseError."""
+    """Return the named presets and providers, or all presets. Raises CondenseError."""
     here = presets_here()
     first = [options.file] if options.session is not None and options.file is not None else []
     named = list(dict.fromkeys([*first, *options.presets, *options.preset]))
@@ -112,7 +112,7 @@ def _ways(options: EstimateOptions, registry: Registry) -> _Ways:
 def _of_providers(
     ids: Sequence[str], assignments: Sequence[str], registry: Registry
 ) -> Iterator[tuple[str, Configuration]]:
-    """Each provider with its own defaults, and with what --set says."""
+    """Yield each provider with its own defaults and the values of --set."""
     if assignments and len(ids) != 1:
         raise UsageError(
             "--set needs one --provider.", "For example --provider truncation --set max_tool_result_lines=20."
@@ -122,7 +122,7 @@ def _of_providers(
 
 
 def _warn_of_settings(names: list[str], settings: Settings | None) -> None:
-    """Say so where a plain run here does what none of the presets does: its figures would contradict these."""
+    """Warn if a plain run here uses settings that no row of the table shows."""
     if settings is not None and not {settings.name, *settings.files} & {*names, *presets_here().names()}:
         say(
             f"condense: warning: A run here uses {settings.name}, which is not in this table; "

@@ -129,7 +129,7 @@ def _check_options(options: EvaluateOptions, calls: Calls, *, with_models: bool)
 
 
 def _configurations(options: EvaluateOptions, usual: list[str]) -> Iterator[tuple[str, Configuration]]:
-    """What is to be measured, by the name to show: the `usual` presets, or all, where nothing is named.
+    """Yield the configurations to measure by name: the named ones, else the `usual` presets, else all.
 
     Raises ConfigurationError.
     """
@@ -153,7 +153,7 @@ def _compared(names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _measures(names: Sequence[str], usual: tuple[str, ...]) -> tuple[str, ...]:
-    """What is to be shown, in the order of the help page."""
+    """Return the measures to show, in the order of the help page. Raises UsageError."""
     known = (*RECALLS, *WITNESSES)
     for name in names:
         if name not in (*known, "all"):
@@ -174,7 +174,7 @@ def _shares(option: str, text: str) -> tuple[float, ...]:
 
 
 def sessions_here() -> list[str]:
-    """The files of all sessions on this machine, the newest first. Raises UnreadableError where there are none."""
+    """Return the files of all sessions on this machine, newest first. Raises UnreadableError if there are none."""
     # What a snapshot records its session records as well.
     files = [file for file in find(session_places(), everything=True).files if not file.is_snapshot]
     if not files:
@@ -201,7 +201,7 @@ def _judge(names: list[str], plan: Plan, options: EvaluateOptions, *, jobs: int)
 
 
 def check_page(page: Path | None, plot: Path | None, inputs: Iterable[str]) -> None:
-    """Raises UsageError and OutputError before any work is done."""
+    """Raise UsageError and OutputError before any work if the page cannot be written."""
     if page is None:
         return
 
@@ -216,13 +216,13 @@ def check_page(page: Path | None, plot: Path | None, inputs: Iterable[str]) -> N
 
 
 def write_page(page: Path, text: str) -> None:
-    """Write the page, and say so. Raises OutputError."""
+    """Write the page. Raises OutputError."""
     write_bytes(page, text.encode())
     say(f"Written: {page}")
 
 
 def check_picture(plot: Path | None) -> None:
-    """Raises UsageError and OutputError before any work is done."""
+    """Raise UsageError and OutputError before any work if the picture cannot be drawn."""
     if plot is None:
         return
     if plot.suffix.lower() not in _PICTURES:
@@ -251,7 +251,7 @@ def draw_picture(found: facts.Evaluation, plot: Path) -> None:
 
 
 class _Named(Struct, frozen=True):
-    """One way by what it is made of; None is the profile that the configuration names, and condense's own prompt."""
+    """The parts of one way; None is the profile that the configuration names, and condense's own prompt."""
 
     configuration: str
     profile: str | None
@@ -259,7 +259,7 @@ class _Named(Struct, frozen=True):
 
 
 class Models:
-    """The ways of one evaluation whose summaries models write, by the name to show."""
+    """The ways of one evaluation whose summaries models write, by name."""
 
     def __init__(self, ways: Mapping[str, tuple[_Named, Contender]]) -> None:
         self._ways = ways
@@ -277,7 +277,7 @@ class Models:
         return compare_files(names, plan, [contender for _, contender in self._ways.values()], done)
 
     def facts(self) -> list[ModelWay]:
-        """What came of each way; after measuring."""
+        """Return the outcome of each way; call it after measuring."""
         return [
             model_way(
                 name, named.configuration, named.profile, named.prompt, contender.used.values(), contender.stopped
@@ -289,9 +289,9 @@ class Models:
 def models_of(
     configurations: Mapping[str, Configuration], profiles: Sequence[str], prompts: Sequence[str], calls: Calls
 ) -> Models:
-    """Every configuration with every profile and every prompt. All calls together have the budget of `calls`.
+    """Combine every configuration, profile and prompt. All calls together have the budget of `calls`.
 
-    Raises CondenseError for a profile or a file that is not there, and where nothing permits a call.
+    Raises CondenseError for a missing profile or file, and without permission for a call.
     """
     if not profiles:
         _check_consent(calls)
@@ -323,7 +323,7 @@ def _check_consent(calls: Calls) -> None:
 
 
 def _named(configurations: Sequence[str], profiles: Sequence[str], prompts: Sequence[str]) -> dict[str, _Named]:
-    """Every combination, by a name of what is not the same in all. One alone gets something to compare it with."""
+    """Return every combination, by a name of the parts that differ. One alone gets another to compare with."""
     files = [None if prompt == _OWN_PROMPT else prompt for prompt in prompts]
     combined = product(configurations, dict.fromkeys(profiles) or (None,), dict.fromkeys(files) or (None,))
     named = [_Named(*each) for each in combined]
@@ -348,7 +348,7 @@ def _said(named: _Named, key: str) -> str:
 
 
 def _prompt(name: str) -> str:
-    """The text of a prompt's file. Raises UsageError and UnreadableError."""
+    """Read a prompt file. Raises UsageError and UnreadableError."""
     try:
         text = read_bytes(name).decode("utf-8-sig").strip()
     except UnicodeDecodeError:

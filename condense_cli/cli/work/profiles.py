@@ -40,7 +40,7 @@ def show_profile(options: ShowProfile) -> None:
 
 
 def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
-    """What is known of a profile. Raises ConfigurationError if there is none of that name."""
+    """Return the facts of a profile. Raises ConfigurationError if there is none of that name."""
     if name not in user.profiles:
         raise unknown_profile(name, user.profiles)
     return profile_facts(name, user, os.environ, datetime.now(UTC))

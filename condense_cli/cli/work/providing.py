@@ -26,7 +26,7 @@ from .settings import settings_for
 
 
 def registry_of_user() -> Registry:
-    """The providers there are, as the user's own configuration orders and configures them."""
+    """Return the providers, ordered and configured by the user's own file."""
     if not os.path.lexists(user_configuration_path()):
         return Registry(installed=Installed())
     registry = Registry(load_user_configuration().providers, installed=Installed())
@@ -36,7 +36,7 @@ def registry_of_user() -> Registry:
 
 
 def settings_with(asked: Configuring, registry: Registry) -> Settings:
-    """The settings of a run with these flags, checked by the provider. Raises CondenseError."""
+    """Return the settings of a run with these options, checked by the provider. Raises CondenseError."""
     provider, assignments = asked.provider, asked.assignments
     flags = None
     if provider is not None:
@@ -61,7 +61,7 @@ def settings_with(asked: Configuring, registry: Registry) -> Settings:
 def _filled(
     configuration: Configuration, layers: dict[str, Layer], registry: Registry
 ) -> tuple[Configuration, dict[str, Layer]]:
-    """The configuration with the settings of its provider written out, and the layers with where they are from."""
+    """Write out the settings of the provider; return the configuration, and the layers with their origins."""
     provider = registry.get(configuration.provider)
     configuration = replace(configuration, provider=provider.id)
     section = provider.section
@@ -76,16 +76,16 @@ def _filled(
 
 
 def _place_of_own(path: KeyPath) -> str:
-    """File and line of a value in the user's own file."""
+    """Return file and line of a value in the user's own file."""
     file = user_configuration_path()
     loaded = load_user_settings(file)
     return loaded.positions.place(path) if loaded else str(file)
 
 
 def check(configuration: Configuration, registry: Registry, layers: Mapping[str, Layer]) -> None:
-    """Raises ConfigurationError if what the configuration names is not there, or a provider's settings are wrong.
+    """Raise ConfigurationError if a name in the configuration is unknown, or a provider's settings are wrong.
 
-    `layers` are those that give the keys of the configuration; the error names the place that they know.
+    The error names the place that the `layers` know.
     """
     of_provider = _positions(layers, "provider")
     provider = registry.get(configuration.provider, of_provider)
@@ -107,7 +107,7 @@ def _check_selector(name: str, number: int, positions: Positions | None) -> None
 
 
 def _positions(layers: Mapping[str, Layer], key: str) -> Positions | None:
-    """Those of the file that gives a key, which may be the preset that another file names."""
+    """Return the positions of the file that gives a key, possibly the preset that another file names."""
     layer = layers.get(key)
     while isinstance(layer, Loaded) and key not in layer.value:
         layer = layer.base
@@ -115,13 +115,13 @@ def _positions(layers: Mapping[str, Layer], key: str) -> Positions | None:
 
 
 def checked(loaded: Loaded, registry: Registry) -> Configuration:
-    """The configuration of a file or a preset. Raises ConfigurationError."""
+    """Return the configuration of a file or a preset. Raises ConfigurationError."""
     check(loaded.configuration, registry, dict.fromkeys(loaded.values, loaded))
     return loaded.configuration
 
 
 def with_assignments(configuration: Configuration, assignments: Sequence[str], registry: Registry) -> Configuration:
-    """The configuration with values that --set gives for settings of its provider. Raises CondenseError."""
+    """Apply the values of --set to the settings of the provider. Raises CondenseError."""
     from ...config.effective import assigned  # Few runs assign anything.
 
     provider = registry.get(configuration.provider)
@@ -135,13 +135,13 @@ def with_assignments(configuration: Configuration, assignments: Sequence[str], r
 
 
 def provider_with(provider_id: str, assignments: Sequence[str] | None, registry: Registry) -> Configuration:
-    """A provider with its own defaults, and with what --set says. Raises CondenseError."""
+    """Return a provider with its own defaults and the values of --set. Raises CondenseError."""
     configuration = registry.get(provider_id).default_configuration()
     return with_assignments(configuration, assignments, registry) if assignments else configuration
 
 
 def say_error(result: Condensation) -> None:
-    """Say what stopped the provider, if something did."""
+    """Say which error stopped the provider, if any."""
     if result.error is None:
         return
     say(f"condense: {result.error}" + ("" if result.transcript.is_changed else "\nThe transcript is unchanged."))
@@ -150,13 +150,13 @@ def say_error(result: Condensation) -> None:
 
 
 def _assigned(layers: Mapping[str, Layer], flag: str, paths: Sequence[KeyPath]) -> dict[str, Layer]:
-    """The layers, with the flag as where the values at these paths are from."""
+    """Return the layers with the flag as the origin of the values at these paths."""
     keys = dict.fromkeys(str(path[0]) for path in paths)
     return {**layers, **{key: Assigned(layers.get(key), flag, tuple(paths)) for key in keys}}
 
 
 def _path_of(assignment: str, section: str) -> KeyPath:
-    """Where in a configuration the value of one `--set` stands. The settings of `smart` are its keys themselves."""
+    """Return the path of one `--set` in a configuration. The settings of `smart` are its keys themselves."""
     keys = assignment.partition("=")[0].strip().split(".")
     path = tuple(int(key) if key.isdecimal() else snake_case(key) for key in keys)
     return path if section == "passes" else (section, *path)

@@ -74,12 +74,12 @@ def proxy(options: ProxyOptions) -> None:
 
 
 def _state(path: Path | None, *, watches: bool) -> State:
-    """What survives a restart; what is only watched does not."""
+    """Return the memory that survives a restart; watching needs none."""
     return Memory() if watches else StateFile(path or cache_folder() / "live.db")
 
 
 def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) -> None:
-    """Until it is told to stop."""
+    """Serve until interrupted."""
     record = Record(lambda line: say(f"{time.strftime('%H:%M:%S')} {line}"))
     say(f"Listening on {address} for clients of {settings.upstream or 'Anthropic and OpenAI'}; Ctrl-C stops.")
     say(f"What it does: {address}/condense?token={settings.token}")
@@ -92,7 +92,7 @@ def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) 
 def _with_client(
     client: Sequence[str], settings: ProxySettings, memory: State, listener: Any, address: str, *, first_party: bool
 ) -> int:
-    """The client's exit status, once it has ended."""
+    """Run the client behind the proxy and return its exit status."""
     with TemporaryDirectory(prefix="condense-") as folder:
         home, named = Path(os.path.expanduser("~")), settings.upstream
         found = started([*client], address, os.environ, home, Path(folder), upstream=named, first_party=first_party)
@@ -115,7 +115,7 @@ def _with_client(
 
 
 class Doubt:
-    """Whether a client goes past the proxy: said once, while it runs or in the end."""
+    """Warns once if a client seems to bypass the proxy: while it runs, or at its end."""
 
     def __init__(self, client: str, is_settled: threading.Event) -> None:
         self._client, self._is_settled = client, is_settled
@@ -133,7 +133,7 @@ class Doubt:
             self._waiting.join()
 
     def tell(self) -> None:
-        """Say what to check, unless that has been said."""
+        """Print the warning, unless it was printed."""
         if self._is_told:
             return
         self._is_told = True
@@ -149,7 +149,7 @@ class Doubt:
 
 
 def is_full_screen(terminal: int = 2) -> bool:
-    """Whether messages go to a terminal on which the client draws: it reads single keys there then."""
+    """Whether a client draws on the terminal that shows messages: it reads single keys then."""
     try:
         import termios
     except ImportError:
@@ -161,7 +161,7 @@ def is_full_screen(terminal: int = 2) -> bool:
 
 
 def _run(client: Started) -> int:
-    """Run a client in the foreground; signals are for it. Raises UsageError where it cannot be started."""
+    """Run a client in the foreground; signals are for it. Raises UsageError if it cannot be started."""
     try:
         process = subprocess.Popen(client.command, env=client.environment)
     except OSError as error:

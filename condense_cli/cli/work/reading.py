@@ -110,7 +110,7 @@ def name_of(file: str) -> str:
 
 
 def input_files(transcripts: Sequence[str], session: str | None) -> list[str]:
-    """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
+    """Return the named files, and those in named folders. Raises UsageError and UnreadableError."""
     if session is not None or not transcripts:
         return [input_file(transcripts[0] if transcripts else None, session)]
     names: list[str] = []

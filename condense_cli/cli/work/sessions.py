@@ -53,7 +53,7 @@ def sessions(options: SessionsOptions) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[SessionFile], None]]:
-    """Something that is told of each file that is read, and says so where a person waits for it."""
+    """Count the files that are read on the terminal, if messages go to one."""
     if not sys.stderr.isatty():
         yield lambda file: None
         return
@@ -69,7 +69,7 @@ def _progress() -> Iterator[Callable[[SessionFile], None]]:
 
 
 def _say_nothing_found(report: SessionList, folder: Path | None, *, flag: str, everything: bool) -> None:
-    """Where it looked, unless there are sessions and the user asked for others."""
+    """Say where sessions were looked for, or which flags hide them."""
     if report.files:
         more = "" if everything else "--all lists archived and empty ones too"
         if folder is None:
@@ -85,7 +85,7 @@ def _say_nothing_found(report: SessionList, folder: Path | None, *, flag: str, e
 
 
 def _where(path: str) -> str:
-    """A folder that was looked in; those of an extension in ten editors are said in one line."""
+    """Return the name of a folder; the same extension in ten editors is one line."""
     _, storage, extension = path.partition("globalStorage")
     return f"{storage}{extension} of every editor" if storage else path
 

@@ -46,7 +46,7 @@ def show(options: ShowOptions) -> None:
 def _found(
     file: str, transcript: Transcript, what: str, format_name: str | None, *, lenient: bool
 ) -> tuple[str, Transcript, Sequence[Hit]]:
-    """What is meant, in the file or in the one that it was condensed from; and where that is. Raises CondenseError."""
+    """Find the content in the file or in the one it was condensed from; return that file too. Raises CondenseError."""
     hits: Sequence[Hit] = ()
     error: CondenseError | None = None
     try:
@@ -99,7 +99,7 @@ def _print_lines(pieces: Iterable[str]) -> None:
 
 
 def _print_text(text: str) -> None:
-    """A pipe gets the text as it is; on a terminal nothing in it may steer, and the prompt gets its own line."""
+    """Print a text: as it is in a pipe, made safe on a terminal."""
     if sys.stdout.isatty():
         write_text(visible(text) + ("\n" if text and not text.endswith("\n") else ""))
         return

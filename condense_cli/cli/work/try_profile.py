@@ -42,7 +42,7 @@ def try_profile(options: TryProfile) -> None:
 
 
 def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
-    """What came of a tiny call, where there is a model to call, and how many seconds it took.
+    """Return the outcome of a tiny call, and its seconds. Profiles without a server need no call.
 
     Raises ConfigurationError, KeyboardInterrupt.
     """

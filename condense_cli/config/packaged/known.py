@@ -20,7 +20,7 @@ TYPED_FILE: Final = Path(__file__).with_name("presets.py")
 
 
 def values_in(path: Path, text: str) -> tuple[dict[str, Any], Configuration] | None:
-    """The plain and the typed values of a preset of the package that reads so; None of any other file."""
+    """Return the plain and the typed values of the package's preset with this text; None for any other file."""
     if path.parent != presets_folder():
         return None
     known = _written_down().get(path.name, {})

@@ -30,7 +30,7 @@ PRESETS: Final[dict[str, Configuration]] = {presets}
 
 
 def written_down() -> tuple[str, str]:
-    """What the files of plain and of typed values say when they are up to date."""
+    """Return the up-to-date text of the files of plain and typed values."""
     plain, typed = {}, {}
     for path in sorted(presets_folder().glob("*.yaml")):
         text = read_text(path)
@@ -61,7 +61,7 @@ def _types_in(value: Any) -> Iterator[type[Struct]]:
 
 
 def _written(value: Any, lead: str = "", depth: int = 0) -> str:
-    """A value in Python behind what leads to it: on one line where that fits, else what is in it line by line."""
+    """Write a value as Python: on one line if it fits, else part by part."""
     opening, inside, closing = _taken_apart(value)
     flat = lead + _on_one_line(value)
     if not inside or 4 * depth + len(flat) < _WIDTH:
@@ -77,7 +77,7 @@ def _on_one_line(value: Any) -> str:
 
 
 def _taken_apart(value: Any) -> tuple[str, list[tuple[str, Any]], str]:
-    """What a value begins with in Python, what is in it with the name of each, and its end."""
+    """Return the opening of a value in Python, its parts with their names, and its end."""
     match value:
         case Struct():
             given = [(f"{each.name}=", getattr(value, each.name)) for each in fields(value) if _is_given(value, each)]
@@ -95,7 +95,7 @@ def _taken_apart(value: Any) -> tuple[str, list[tuple[str, Any]], str]:
 
 
 def _is_given(value: Struct, field: Any) -> bool:
-    """Whether a field is not as it is anyway."""
+    """Whether a field differs from its default."""
     default = field.default if field.default_factory is NODEFAULT else field.default_factory()
     return bool(getattr(value, field.name) != default)
 

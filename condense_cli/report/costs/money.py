@@ -26,12 +26,12 @@ _LONG: Final = 1_000
 
 
 def digits(amount: Decimal) -> str:
-    """An amount of money as reports for programs have it: plain digits, without loss."""
+    """Return an amount of money for programs: plain digits, without loss."""
     return format(amount.normalize(), "f")
 
 
 def dollars(amount: str | None) -> str:
-    """An amount of dollars: with cents from a dollar on, with four digits below."""
+    """Return an amount of dollars for people: with cents from a dollar on, with four digits below."""
     if amount is None:
         return "unknown"
     value = Decimal(amount)
@@ -43,7 +43,7 @@ def dollars(amount: str | None) -> str:
 
 
 def pays_after(cost: Cost) -> str:
-    """After how many turns a run has paid for its one-off cost."""
+    """Say after how many turns a run has paid for its one-time cost."""
     if cost.pays is None:
         return "unknown"
     turns = cost.breakeven_turns
@@ -55,7 +55,7 @@ def pays_after(cost: Cost) -> str:
 
 
 def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
-    """The costs of one run in a line; empty if nobody asked for them."""
+    """Say the costs of one run in a line; empty if nobody asked for them."""
     if cost.prices is None:
         return ""
     if cost.next_turn_before is None:
@@ -76,7 +76,7 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
 
 
 def unknown_price(model: str | None, table: str = "") -> str:
-    """Why there are no costs, and how to name a model whose price is in the table."""
+    """Say why there are no costs, and how to name a model with a known price."""
     if model is None:
         return "The model is unknown, so its price is too. Name it with --model."
     return f"The price of {model} is not known ({table}). --model NAME counts and prices the session as another one's."
@@ -85,7 +85,7 @@ def unknown_price(model: str | None, table: str = "") -> str:
 _NOTHING: Final = Decimal(0)
 
 PriceFor = Callable[[int], Price | None]
-"""The price for requests of so many tokens."""
+"""The price for requests of a number of tokens."""
 
 
 class PriceSource(Struct, frozen=True):
@@ -103,7 +103,7 @@ class PriceSource(Struct, frozen=True):
 
 
 def rewrite_of(result: Condensation, count: Counter, overhead: int) -> PrefixRewrite:
-    """The model's tokens before the first block that a run changed, the overhead among them, and the rest.
+    """Return the model's tokens before the first changed block, overhead included, and the rest.
 
     They are what is billed, also where plain counts are shown.
     """
@@ -127,12 +127,12 @@ def weigh_run(
 def cost_of(
     result: Condensation, count: Counter, overhead: int, source: PriceSource, summaries: Decimal = _NOTHING
 ) -> Cost:
-    """The facts of `weigh_run`, in the shape of the report."""
+    """Return the facts of `weigh_run` for the report."""
     return in_report(weigh_run(result, count, overhead, source, summaries), source, summaries)
 
 
 def in_report(economics: Economics | None, source: PriceSource, summaries: Decimal = _NOTHING) -> Cost:
-    """What a rewrite costs and brings in the shape of the report; `summaries` is what was spent on calls for it."""
+    """Return the cost and saving of a rewrite for the report; `summaries` are the dollars of its calls."""
     spent = as_money(summaries) or "0"
     if economics is None:
         return Cost(spent=spent, prices=source.table)
@@ -150,12 +150,12 @@ def in_report(economics: Economics | None, source: PriceSource, summaries: Decim
 
 
 def as_money(amount: Decimal | None) -> str | None:
-    """Dollars as plain digits, without loss."""
+    """Return dollars as plain digits, without loss."""
     return None if amount is None else digits(amount)
 
 
 def assumptions(price: Price | None) -> list[str]:
-    """What the costs of a model rest on, in sentences."""
+    """List the assumptions of a model's costs in sentences."""
     if price is None:
         return []
     if price.cache_read is None:

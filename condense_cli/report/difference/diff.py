@@ -1,4 +1,4 @@
-"""The difference between two transcripts, as a person reads it: which blocks were cut, removed, referenced."""
+"""Compare two transcripts as a person reads them: which blocks were cut, removed, referenced."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class BlockDiff(Struct, frozen=True, dict=True):
 
     @property
     def kind_label(self) -> str:
-        """What it is, with who wrote it, such as client text."""
+        """Return the kind of the block with its author, such as client text."""
         block = self.old or self.new
         return kind_label(block, self.role) if block else self.kind.value.replace("_", " ")
 
@@ -95,37 +95,37 @@ class BlockDiff(Struct, frozen=True, dict=True):
 
     @property
     def is_new(self) -> bool:
-        """Whether there was nothing to read before."""
+        """Whether the block has no older version."""
         if self.old and self.old.kind is BlockKind.TOOL_CALL:
             return self.old.content == "{}" if self.old.is_object else not self.before
         return not (self.old and self.old.content)
 
     @property
     def has_moved(self) -> bool:
-        """Whether a summary is in its place, with whatever lines of it."""
+        """Whether a summary replaced the block, with any of its lines."""
         return self.is_summarized and self.new is None
 
     @property
     def said(self) -> str:
-        """Why it was changed, and how many of its lines a summary has."""
+        """Say why the block was changed, and how many of its lines a summary has."""
         stay = self.moved_lines
         return "; ".join(filter(None, (self.reason, f"{plural(stay, 'line')} of it in the summary" if stay else "")))
 
     @cached_property
     def moved_lines(self) -> int:
-        """How many lines, other than blank ones, a summary has."""
+        """Count the lines, other than blank ones, that a summary has."""
         if not self.has_moved:
             return 0
         return sum(bool(line.strip()) for hunk in self.hunks() if hunk.sign == " " for line in hunk.lines)
 
     def hunks(self) -> list[Hunk]:
-        """The fate of its lines; those that a summary has are not gone."""
+        """Return its lines by their fate; those that a summary has are not gone."""
         if self.has_moved:
             return list(moved_hunks(_lines(self.before), self.in_summaries))
         return list(line_hunks(_lines(self.before), _lines(self.after)))
 
     def why(self, hunk: Hunk) -> list[LineReason]:
-        """Why the lines of a hunk went or stayed, as far as that is known."""
+        """Return the known reasons for the lines of a hunk."""
         known = self._reasons.get(hunk.sign, {})
         return [known[line] for line in hunk.lines if line in known]
 
@@ -160,7 +160,7 @@ class Diff(Struct, frozen=True):
 
 
 def of_run(result: Condensation, count: Counter) -> Diff:
-    """The difference that a run made, as its decisions tell it: each block with the reason of its change."""
+    """Return the difference of a run from its decisions: each changed block with its reason."""
     before, after, shown = result.before, result.transcript, result.factor.shown
     calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
     messages = {message.index: message for message in (*after.messages, *before.messages)}
@@ -188,7 +188,7 @@ def of_run(result: Condensation, count: Counter) -> Diff:
 
 
 def _role_of(row: DecisionRow, after: Transcript) -> Role:
-    """The role of the message that a run put."""
+    """Return the role of an inserted message."""
     return next(message.role for message in after.messages if any(block is row.new for block in message.blocks))
 
 
@@ -256,7 +256,7 @@ def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligne
 
 
 def _shape(message: Message) -> tuple[str, tuple[str, ...]]:
-    """What a condensation leaves alone: the role and the ids of calls. A summary is like no other message."""
+    """Return what condensing keeps of a message: role and ids of calls. A summary matches no other message."""
     role = "summary" if message.is_summary else message.role.value
     return role, tuple(sorted(block.call_id for block in message.blocks if block.call_id))
 
@@ -272,7 +272,7 @@ def _compare_messages(
     size: Callable[[Block], int],
     in_summaries: frozenset[str] | None,
 ) -> Iterator[BlockDiff]:
-    """The blocks of a message that differ. `in_summaries` are the lines of new summaries, None where there is none."""
+    """Yield the blocks of a message that differ. `in_summaries` are the lines of new summaries, or None."""
     if old is new:
         return
     message = old or new
@@ -325,7 +325,7 @@ def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
 
 
 def lines_of_summaries(messages: Iterable[Message]) -> frozenset[str]:
-    """The lines of all summaries among some messages."""
+    """Return the lines of all summaries in these messages."""
     return frozenset(
         line for message in messages for block in message.blocks if block.summarizes for line in block.text.split("\n")
     )
@@ -360,7 +360,7 @@ def _what(old: Block | None, new: Block | None) -> What:
 
 
 def changed_texts(old: Block, new: Block) -> list[tuple[str, str]]:
-    """What was said and what is said now: of a call each argument that differs, of any other block its text."""
+    """Return the old and new texts that differ: arguments of a call, or the text of another block."""
     if new.kind is not BlockKind.TOOL_CALL:
         return [(old.text, new.text)]
     values = dict(string_values(arguments_of(old)))
@@ -414,7 +414,7 @@ _SEVERAL: Final = 2
 
 
 def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -> Diff:
-    """The diff of two transcripts with reasons, where the newer one looks as if lines were picked for it.
+    """Add reasons to the diff of two transcripts, if the newer one looks as if lines were picked for it.
 
     That leaves several gaps in a text; a limit, which asks nothing of a line, leaves one.
     """
@@ -445,7 +445,7 @@ def _places(transcript: Transcript) -> Iterator[tuple[Block, Address]]:
 
 
 def _is_picked(block: BlockDiff) -> bool:
-    """Whether a text of a block has several gaps that it had not before."""
+    """Whether a text of a block has several new gaps."""
     if block.old is None or block.new is None or block.what is not What.CUT:
         return False
     texts = changed_texts(block.old, block.new)

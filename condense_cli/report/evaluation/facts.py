@@ -1,4 +1,4 @@
-"""What came of measuring configurations on transcripts: the facts of `condense evaluate`.
+"""The facts of `condense evaluate`: measures of configurations on transcripts.
 
 Documented in docs/json-report.md; the measures in docs/quality.md.
 """
@@ -73,7 +73,7 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Sums of what was asked, means of what stands: of all cuts of one transcript, or of all transcripts."""
+    """Sums of needed items, and mean shares of those kept: over all cuts of one transcript, or of all transcripts."""
 
     cuts: int
     tokens: int
@@ -120,7 +120,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     differences: list[Compared] = []
 
     def left_out(self) -> list[tuple[str, int]]:
-        """Why transcripts and cuts were left out, and how many for each reason."""
+        """Return the reasons why transcripts and cuts were left out, with their numbers."""
         reasons: Tally[str] = Tally()
         for transcript in self.transcripts:
             for left in transcript.left_out:
@@ -140,8 +140,9 @@ def build(
     measures: Sequence[str] = RECALLS,
     models: Sequence[ModelWay] = (),
 ) -> Evaluation:
-    """The facts. `unread` are names and reasons; `compared` the ways among `ways` that are no configurations, `models`
-    those of which the first is compared with all others."""
+    """Return the facts. `unread` are names and reasons; `compared` the `ways` that are no configurations; the first of
+    `models` is compared with the others.
+    """
     first = models[0].way if models else ""
     return Evaluation(
         SHAPE,

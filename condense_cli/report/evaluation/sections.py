@@ -251,13 +251,13 @@ def _notes_on_models(found: Evaluation) -> Iterator[str]:
 
 
 def _by_pair(differences: Sequence[Compared]) -> Iterator[list[Compared]]:
-    """What belongs together: one way in one setting, less the way that it is compared with."""
+    """Group the differences of one way in one setting from the way it is compared with."""
     for _, each in groupby(differences, key=lambda one: (one.way, one.against, one.setting)):
         yield list(each)
 
 
 def _in_words(pair: Sequence[Compared]) -> Iterator[str]:
-    """Whether a way differs from another by more than chance, in sentences."""
+    """Say whether a way differs from another by more than chance."""
     way, against = pair[0].way, pair[0].against
     if all(one.verdict is Verdict.TOO_FEW for one in pair):
         few = max(one.units for one in pair)
@@ -284,7 +284,7 @@ def _label(measure: str) -> str:
 
 
 def _points(share: float) -> str:
-    """A difference of shares in points of percent, with its sign."""
+    """Return a difference of shares in percentage points, with its sign."""
     shown = f"{100 * share:+.1f}".replace("-", "−")
     return "0.0" if shown[1:] == "0.0" else shown
 

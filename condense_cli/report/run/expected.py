@@ -17,14 +17,14 @@ Ended = tuple[str, Condensation, Sequence[Summarized]]
 
 
 def loses(result: Condensation) -> bool:
-    """Whether anything went that references do not bring back."""
+    """Whether anything was cut that references do not bring back."""
     return any(change.operation != REFER for change in result.changes)
 
 
 def expected_by_name(runs: Iterable[Ended], count: Counter) -> dict[str, KeptShare]:
-    """Return what each run on one transcript is expected to keep, of those that lose anything.
+    """Return the expected kept share of each lossy run on one transcript.
 
-    What a model says in a summary is in its own words, or not written yet: lines do not tell what is kept of it.
+    Runs with summaries by a model are left out: lines do not tell what a model's own words keep.
     """
     lossy = {
         name: result
@@ -38,7 +38,7 @@ def expected_by_name(runs: Iterable[Ended], count: Counter) -> dict[str, KeptSha
 
 
 def expected_line(kept: KeptShare, *, is_whole: bool) -> str:
-    """Say what is expected; `is_whole` tells facts and edit lines apart as well."""
+    """Word the expected share; with `is_whole` for facts and edit lines too."""
     low, high = f"{kept.low:.0f}", f"{kept.high:.0f}"
     within = "" if low == high else f" (in 8 of 10 cases {low}–{high}%)"
     said = f"Expected to keep {kept.percent:.0f}% of what later work needs{within}"

@@ -20,7 +20,7 @@ _NAMES: Final = {
 
 
 def growth(after: Transcript, size: int) -> list[str]:
-    """That the file of a conversation with a new summary grew, as clients keep what the summary stands for."""
+    """Say that the file grew: the client keeps the messages that a new summary replaces."""
     before = len(after.source.data)
     form = format_named(after.format)
     if size <= before or form.compaction is None:
@@ -35,7 +35,7 @@ def kinds_text(slim: Slim) -> str:
 
 
 def slim_line(report: Report, unit: str = "bytes") -> str:
-    """What became of the file besides the context, so that nobody takes one for the other."""
+    """Say the effect on the file apart from that on the context."""
     slim = report.slim
     if slim is None or not slim.bytes:
         return f"--slim: nothing in this {report.format} file is for display only."

@@ -7,7 +7,7 @@ from functools import cache
 
 
 def visible(text: str) -> str:
-    """Control characters become their pictures (U+2400...), others that move text about a replacement character."""
+    """Replace control characters with their pictures (U+2400...), and others that move text."""
     # Hardly any text has one, and looking for one is many times faster than translating.
     return text.translate(_steering()) if _any_steering()(text) else text
 
@@ -34,7 +34,7 @@ def _steering() -> dict[int, int]:
 
 
 def shortened(label: str, width: int) -> str:
-    """A label in one line of at most `width` characters: of a path the end stays, of anything else the start."""
+    """Shorten a label to one line of at most `width` characters: a path at its start, other text at its end."""
     label = " ".join(label.split())
     if len(label) <= width:
         return label
