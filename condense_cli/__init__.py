@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .measuring.judging import judge_recorded
     from .passes.condensation import Condensation
     from .recaps.told import recap
-    from .report.difference.facts import Diff
+    from .report.difference.diff import Diff
     from .rows.condenser import Condenser
 
 _HOMES = {

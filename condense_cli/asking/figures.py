@@ -14,10 +14,11 @@ from ..money.prices import price_of, signs_of
 from ..providers.window import DecisionReason, decide, window_of
 from ..recaps.told import ENOUGH, TOKENS
 from ..recaps.told import recap as told_of
+from ..report.as_json import to_json
 from ..report.costs.usage import beside_messages, overhead_of, remarks_on_usage
 from ..report.inspection.facts import inspect as facts_of
 from ..report.lists import check as check_facts
-from ..report.run.facts import estimated_tokens, to_json
+from ..report.run.facts import estimated_tokens
 from .library import Library
 from .pages import page
 

@@ -17,7 +17,7 @@ from ..core.transcript import Transcript
 from ..errors import CondenseError
 from ..formats.compacted import compactions, stretches
 from ..quality.recorded import judge
-from ..report.costs.facts import PriceSource
+from ..report.costs.money import PriceSource
 from ..report.costs.usage import overhead_of
 from ..report.evaluation.recorded import RecordedFile, recorded_file
 from ..storage.processes import in_order

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..config.models import PassConfig
 from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
-from ..core.values import Family, Role, Text
+from ..core.values import BlockKind, Family, Role, Text
 from ..formats import format_named
 from ..lossless.encode import Encoded, Positions, with_blocks
 from . import thinking
@@ -31,6 +31,8 @@ _JOINED: Final = {
 }
 """Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
 
+
+_NEWEST_IMAGES: Final = 3
 
 Address = tuple[int, int]
 """Where a block is: the position of its message in the sheet, and its own in that."""
@@ -124,6 +126,23 @@ class Sheet:
             for position, number in thinking.old(messages, self._mode, model, stop)
             if self.count.block(block := messages[position].blocks[number])
             and self.protection.of(messages[position], block) is None
+        ]
+
+    def old_images(self) -> list[Address]:
+        """Images that calls returned, but for the newest ones and those in the newest turns."""
+        messages = self.messages
+        turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
+        newest = turns[-thinking.NEWEST] if len(turns) >= thinking.NEWEST else 0
+        found = [
+            (position, number)
+            for position, message in enumerate(messages)
+            for number, block in enumerate(message.blocks)
+            if block.kind is BlockKind.IMAGE and block.answers is not None
+        ]
+        return [
+            (position, number)
+            for position, number in found[: max(0, len(found) - _NEWEST_IMAGES)]
+            if position < newest and self.protection.of(messages[position], messages[position].blocks[number]) is None
         ]
 
     def state_of(self, block: Block) -> TodoList | None:

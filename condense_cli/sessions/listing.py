@@ -18,8 +18,8 @@ from ..config.models import Configuration
 from ..errors import UnreadableError
 from ..formats.engine.session_ids import claude_folder
 from ..providers.window import window_of
+from ..report.as_json import SHAPE
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
-from ..report.run.facts import SHAPE
 from ..report.text.labels import percent
 from ..storage.new_session import origin_of
 from .cache import FactsCache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..report.costs.facts import cost_figures
+from ..report.costs.money import cost_figures
 from ..report.inspection.facts import Inspection
 from ..report.text.labels import percent
 from .choice import UserChoice

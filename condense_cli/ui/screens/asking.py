@@ -168,12 +168,13 @@ def tell_contents(screen: OfSession) -> None:
     """Show what fills the session, as `condense inspect` tells it."""
     from rich.console import Console
 
-    from ...report.inspection.terminal import render
+    from ...report.inspection.sections import sections
+    from ...report.terminal import render
 
     width = max(40, screen.app.size.width - 8)
     console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
     with console.capture() as capture:
-        for part in render(screen.session.contents, width):
+        for part in render(sections(screen.session.contents), width):
             console.print(part)
     screen.app.push_screen(
         TextDialog("What fills the session", [ShownLine(line) for line in capture.get().split("\n")])
