@@ -118,32 +118,31 @@ class Sheet:
         """Whether the conversation did not go on since its last summary."""
         return is_up_to_date(self.read)
 
-    def old_thinking(self, stop: int | None = None) -> list[Address]:
+    @property
+    def _newest(self) -> int:
+        """The position where the newest turns begin, which are at work."""
+        recent = self._writer.recent(self.messages)
+        return next((position for position, message in enumerate(self.messages) if message.index in recent), 0)
+
+    def old_thinking(self, stop: int = 0) -> list[Address]:
         """Thinking that the mode lets go because it is old and costs tokens; a tool loop ends at `stop`."""
         messages, model = self.messages, self._transcript.model
-        return [
-            (position, number)
-            for position, number in thinking.old(messages, self._mode, model, stop)
-            if self.count.block(block := messages[position].blocks[number])
-            and self.protection.of(messages[position], block) is None
-        ]
+        found = thinking.old(messages, self._newest, self._mode, model, stop)
+        return [place for place in found if self._is_free(place) and self.count.block(self._block(*place))]
 
     def old_images(self) -> list[Address]:
         """Images that calls returned, but for the newest ones and those in the newest turns."""
-        messages = self.messages
-        turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
-        newest = turns[-thinking.NEWEST] if len(turns) >= thinking.NEWEST else 0
         found = [
             (position, number)
-            for position, message in enumerate(messages)
+            for position, message in enumerate(self.messages)
             for number, block in enumerate(message.blocks)
             if block.kind is BlockKind.IMAGE and block.answers is not None
         ]
-        return [
-            (position, number)
-            for position, number in found[: max(0, len(found) - _NEWEST_IMAGES)]
-            if position < newest and self.protection.of(messages[position], messages[position].blocks[number]) is None
-        ]
+        older, newest = found[: max(0, len(found) - _NEWEST_IMAGES)], self._newest
+        return [place for place in older if place[0] < newest and self._is_free(place)]
+
+    def _is_free(self, place: Address) -> bool:
+        return self.protection.of(self.messages[place[0]], self._block(*place)) is None
 
     def state_of(self, block: Block) -> TodoList | None:
         """The list of todos that a call held in the input."""
