@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from agent_logs import Messages, agents, lines, one
-from hypothesis import strategies as st
 from traces import langfuse, langsmith
 
 Json = dict[str, Any]
@@ -242,8 +241,3 @@ READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
     "langsmith": one(langsmith),
 }
 """The same for formats that cannot be written."""
-
-
-def further_files(messages: st.SearchStrategy[Messages]) -> st.SearchStrategy[bytes]:
-    """Files of every format that can be written."""
-    return st.builds(lambda write, said: write(said), st.sampled_from(list(WRITABLE.values())), messages)
