@@ -258,7 +258,7 @@ def _section(form: Format, notes: Notes) -> str:
         place = "in place of the first message it replaces"
         rows["a summary is"] = notes.summary or f"a message {'of the user ' if user else ''}{place}"
         rows["kept right"] = notes.kept or "nothing leads from one record to another"
-    rows["`--slim`"] = "leaves out what only the client shows" if form.display else "changes nothing"
+    rows["`--slim`"] = "leaves out what only the client shows" if form.shown else "changes nothing"
     table = "\n".join(f"| {name} | {text} |" for name, text in rows.items())
     return f"## {form.name}\n\n{_files(form)}.\n\n| | |\n| --- | --- |\n{table}\n"
 

@@ -13,9 +13,9 @@ from ..core.transcript import Message, Transcript
 from ..core.wording import nearest
 from ..errors import CondenseError, UnknownFormatError, UsageError
 from .engine.base import Evidence, Format
+from .engine.beside import slimmed as _slimmed
 from .engine.client_text import recognised, with_escapes
 from .engine.container import Document, describe, open_document
-from .engine.writing import slimmed as _slimmed
 from .engine.writing import write as _write
 from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
 from .understood import checked
@@ -119,7 +119,7 @@ def parse(
 
 def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: bool = False) -> Transcript:
     if data.startswith(_ZIP):
-        from .inspect_log import read_archive
+        from .lists import read_archive
 
         return read_archive(data, name)
     document = open_document(data, name, lenient=lenient)
@@ -209,7 +209,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
                 break
     defaults = [one for one in candidates if one.row.format.is_default and one.ask(seen) is not Evidence.NO]
     if defaults and taken:
-        likeliest = max(reversed(defaults), key=lambda one: (one.strongest, one.row.format.fits(document)))
+        likeliest = max(reversed(defaults), key=lambda one: (one.strongest, one.row.fits(document)))
         return likeliest.row.format, chain(taken, document.values)
     from .foreign import foreign
 

@@ -24,8 +24,9 @@ from ..core.values import Container
 from ..errors import TranscriptError
 from . import parse
 from .claude_code.chain import shortened
+from .engine.base import objects_with
 from .engine.client_text import is_injected
-from .engine.writing import join, objects_with
+from .engine.writing import join
 
 
 class CompactionKind(StrEnum):

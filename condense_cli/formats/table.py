@@ -47,6 +47,10 @@ class FormatRow:
         is_one = source.container is not Container.LINES or len(source.spans) == 1
         return is_one and self.may_claim and self.format.claims(document)
 
+    def fits(self, document: Document) -> bool:
+        fits = self.format.fits
+        return fits is not None and fits(document)
+
 
 class AddedRow(FormatRow):
     """A format that is there already, and of which nothing is known but what it says itself."""
@@ -80,36 +84,36 @@ class FormatCandidate:
 
 TABLE: Final = (
     FormatRow("claude-code", "claude_code.format", "type"),
-    FormatRow("qwen-code", "qwen_code", "parentUuid"),
-    FormatRow("claude-stream-json", "claude_code.stream", "session_id"),
-    FormatRow("codex", "codex.format", "payload"),
+    FormatRow("qwen-code", "google", "parentUuid", attribute="QWEN"),
+    FormatRow("claude-stream-json", "claude_code.format", "session_id", attribute="STREAM"),
+    FormatRow("codex", "codex", "payload"),
     FormatRow("cline", "roo", "ts", attribute="CLINE"),
     FormatRow("roo", "roo", "ts"),
     FormatRow("swe-agent", "swe_agent", "trajectory"),
     FormatRow("opencode", "opencode", "parts"),
     FormatRow("opencode-events", "opencode", "[]", attribute="EVENTS"),
     FormatRow("pi", "pi", "cwd"),
-    FormatRow("session-trace", "session_trace", "harness"),
+    FormatRow("session-trace", "lists", "harness", attribute="TRACE"),
     FormatRow("gemini", "gemini", "timestamp"),
     FormatRow("gemini-log", "gemini", "projectHash", attribute="LOG"),
     FormatRow("kimi", "kimi", "type"),
     FormatRow("copilot", "copilot", "parentId"),
-    FormatRow("vscode-chat", "vscode_chat", "requests"),
-    FormatRow("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),
-    FormatRow("google-adk", "google_adk", "events"),
-    FormatRow("atif", "atif", "steps"),
+    FormatRow("vscode-chat", "exports", "requests", attribute="VSCODE"),
+    FormatRow("langchain", "lists", "data", "kwargs", "additional_kwargs", "response_metadata", attribute="LANGCHAIN"),
+    FormatRow("google-adk", "google", "events", attribute="ADK"),
+    FormatRow("atif", "lists", "steps", attribute="ATIF"),
     FormatRow("mini-swe-agent", "swe_agent", may_claim=True, attribute="MINI"),
-    FormatRow("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
-    FormatRow("inspect-eval", "inspect_log", attribute="ARCHIVES"),
-    FormatRow("request-log", "openai.chat", "type", attribute="REQUEST_LOG"),
-    FormatRow("tau2", "tau2", "turn_idx"),
-    FormatRow("langfuse", "traces", "observations", attribute="LANGFUSE"),
-    FormatRow("langsmith", "traces", "run_type", attribute="LANGSMITH"),
+    FormatRow("inspect", "lists", "eval", "tool_calls", "source", may_claim=True, attribute="INSPECT"),
+    FormatRow("inspect-eval", "lists", attribute="ARCHIVES"),
+    FormatRow("request-log", "openai_chat", "type", attribute="REQUEST_LOG"),
+    FormatRow("tau2", "lists", "turn_idx", attribute="TAU2"),
+    FormatRow("langfuse", "exports", "observations", attribute="LANGFUSE"),
+    FormatRow("langsmith", "exports", "run_type", attribute="LANGSMITH"),
     FormatRow("openhands", "openhands", "action", "observation", may_claim=True),
     FormatRow("openhands-sdk", "openhands", "kind", attribute="SDK"),
     FormatRow("sharegpt", "sharegpt", "value", "content.value", may_claim=True),
-    FormatRow("openai-responses", "openai.responses", "type", may_claim=True),
-    FormatRow("openai-chat", "openai.chat", "role"),
+    FormatRow("openai-responses", "openai_responses", "type", may_claim=True),
+    FormatRow("openai-chat", "openai_chat", "role"),
     FormatRow("anthropic", "anthropic", "role"),
 )
 """Asked in this order. Of formats that fit equally well, as both chat formats fit plain text turns, the last counts."""

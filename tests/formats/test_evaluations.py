@@ -21,7 +21,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError
-from condense_cli.formats import inspect_log, parse
+from condense_cli.formats import lists, parse
 from condense_cli.ledger.collect import collect
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls.tools import path_argument
@@ -153,9 +153,9 @@ def test_other_archives_are_refused(data: bytes, said: str) -> None:
 # A small archive can hold more than any memory.
 def test_an_archive_is_not_unpacked_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     data = archive(samples__1=SAMPLE)
-    monkeypatch.setattr(inspect_log, "LARGEST_UNPACKED", len(SAMPLE))
+    monkeypatch.setattr(lists, "LARGEST_UNPACKED", len(SAMPLE))
     parse(data, name="log.eval")
-    monkeypatch.setattr(inspect_log, "LARGEST_UNPACKED", len(SAMPLE) - 1)
+    monkeypatch.setattr(lists, "LARGEST_UNPACKED", len(SAMPLE) - 1)
     with pytest.raises(UnknownFormatError, match=r"log\.eval unpacks to more than"):
         parse(data, name="log.eval")
 

@@ -152,7 +152,7 @@ def test_generated_sessions_hold_the_same_conversation_when_slim(data: bytes) ->
 def test_real_files_hold_the_same_conversation_when_slim(path: Path) -> None:
     transcript = real.transcript(path)
     result = check_slim(transcript)
-    if format_named(transcript.format).display is None:
+    if format_named(transcript.format).shown is None:
         assert result.transcript.slimmed == ()
     check_slim(transcript, load_preset("cost"))
 

@@ -220,11 +220,17 @@ def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
-def first_of(document: Document, file: str) -> str:
-    """Advice how to take the first of several records out, to a file of that name."""
-    # Not jq where it can be helped: it rounds large numbers.
-    how = "sed -n 1p" if document.source.container is Container.LINES else "jq '.[0]'"
-    return f"Extract one: {how} FILE > {file}"
+def only_record(document: Document, values: Iterable[Any], several: str, file: str) -> Any:
+    """Return the value of the only record, None if there is none.
+
+    Raises UnknownFormatError if the file holds `several`; it advises to extract one to `file`.
+    """
+    records = list(values)
+    if len(records) > 1:
+        # Not jq where it can be helped: it rounds large numbers.
+        how = "sed -n 1p" if document.source.container is Container.LINES else "jq '.[0]'"
+        raise UnknownFormatError(f"It holds several {several}, one per record.", f"Extract one: {how} FILE > {file}")
+    return records[0] if records else None
 
 
 def _not_json(

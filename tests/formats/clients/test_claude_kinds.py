@@ -255,7 +255,7 @@ def test_a_copy_of_a_request_is_no_message_that_holds_an_image() -> None:
 
 
 def test_the_bytes_of_prompts_and_requests_are_told_apart() -> None:
-    sizes = format_named("claude-code").sizes(WHOLE)
+    sizes = format_named("claude-code").beside.sizes(WHOLE)
     lines = WHOLE.source.data.splitlines()
     assert sizes["prompt"] == sum(len(line) for line in lines if b"prompt_snapshot" in line)
     assert sizes["request_copies"] == sum(len(line) for line in lines if b'"api-request' in line)

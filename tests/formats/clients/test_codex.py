@@ -332,7 +332,7 @@ def test_sizes_add_up() -> None:
     compacted = record("compacted", message="", replacement_history=[REQUEST, reasoning()])
     records = [*items(message("user", "old " + LONG)), compacted, *items(function("a"), output("a")), shown]
     transcript = rollout(*records)
-    sizes = format_named("codex").sizes(transcript)
+    sizes = format_named("codex").beside.sizes(transcript)
     assert sum(sizes.values()) == len(transcript.source.data)
     assert sizes["display_copies"] == len(json.dumps(shown))
     assert sizes["not_live"] == len(json.dumps(records[0]))

@@ -24,7 +24,7 @@ from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import ExitStatus, OutputError
-from condense_cli.formats.codex.writing import in_old_places
+from condense_cli.formats.codex_writing import in_old_places
 from condense_cli.toolcalls.tools import arguments_of, patched_paths
 
 KEPT = 2
