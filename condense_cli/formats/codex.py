@@ -65,13 +65,13 @@ class _Item(responses_items.Item, frozen=True):
 
     @property
     def is_request(self) -> bool:
-        """Whether the client counts it as a request. One text of its own makes a whole message the client's."""
+        """Return whether the client counts it as a request. One text of its own makes a whole message the client's."""
         is_of_user = self.kind == _SUMMARY or (self.kind == "message" and self.value.get("role") == "user")
         return is_of_user and not any(map(_is_of_client, self.texts))
 
     @property
     def is_context(self) -> bool:
-        """Whether the client tells in it what the next turn begins with."""
+        """Return whether the client tells in it what the next turn begins with."""
         role = self.value.get("role")
         return self.kind == "message" and (role == "developer" or (role == "user" and not self.is_request))
 

@@ -1,4 +1,4 @@
-"""Files that are known and no transcript: what they are, and what to name instead."""
+"""Name files that are known and no transcript, and say what to use instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .claude_code.format import is_of_iflow
 
 
 class Foreign(Struct, frozen=True):
-    """A kind of file, recognised by its first record. `what` goes on after "is"."""
+    """A kind of file, recognised by its first record. `what` follows "is"."""
 
     is_one: Callable[[Any], bool]
     what: str
@@ -141,5 +141,5 @@ _FOREIGN: Final = (
 
 
 def foreign(value: Any) -> Foreign | None:
-    """What kind of file a first record belongs to, if that is known."""
+    """Return the kind of file that a first record belongs to, if it is known."""
     return next((kind for kind in _FOREIGN if kind.is_one(value)), None)

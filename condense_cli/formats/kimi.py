@@ -88,7 +88,7 @@ class _Turn(Struct):
 
     @property
     def is_request(self) -> bool:
-        """Whether the user said it."""
+        """Return whether the user said it."""
         return self.role is Role.USER and self.origin in ("", "user", "skill_activation", "plugin_command")
 
 

@@ -143,7 +143,7 @@ class _Entry(Struct, frozen=True):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the answer ended in an error. One that the user stopped is sent as far as it got."""
+        """Return whether the answer ended in an error. One that the user stopped is sent as far as it got."""
         error = self.info.get("error")
         if self.info.get("role") != "assistant" or not error:
             return False

@@ -245,7 +245,7 @@ class Format(Struct, frozen=True):
 
     @property
     def is_default(self) -> bool:
-        """Whether the format may be chosen without proof."""
+        """Return whether the format may be chosen without proof."""
         return self.fits is not None
 
     @property
