@@ -77,8 +77,8 @@ def _likest(values: Iterable[Any]) -> list[str]:
 
 
 OtherFormats = Callable[[], tuple[list[Format], list[str]]]
-"""Find formats outside the table, and sentences on broken ones. Looking takes longer than a small run: it is called only
-if no format of the table fits."""
+"""Find formats outside the table, and sentences on broken ones. Looking takes longer than a small run: it is called
+only if no format of the table fits."""
 
 
 def parse(
