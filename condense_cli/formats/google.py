@@ -1,10 +1,11 @@
-"""Contents of Google's API, and formats that hold them: sessions of its Agent Development Kit and of Qwen Code.
+"""Contents of Google's API, as they are sent, and in sessions of its Agent Development Kit and of Qwen Code.
 
 {"role": "user" | "model", "parts": [part, ...]}
     {"text", "thought"?} · {"functionCall": {"id"?, "name", "args"}} · {"functionResponse": {"id"?, "name", "response"}}
 
 A call without an id is answered by the next response of its name. https://ai.google.dev/api/caching#Part
 
+Request    {"contents": [content, ...], "systemInstruction"?, "tools"?, "model"?}, or the contents alone
 ADK        {"id", "app_name", "user_id", "state", "events": [{"author", "content": content, "actions", ...}, ...]}
            The web interface and the API server write the keys in camel case. https://google.github.io/adk-docs/events/
 Qwen Code  {"uuid", "parentUuid", "sessionId", "timestamp", "type": "user" | "assistant" | "tool_result",
@@ -29,9 +30,9 @@ from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
 from .engine import beside, client_text, writing
-from .engine.base import Evidence, Format, RecordEdits, recorded, records_of
+from .engine.base import Evidence, Format, RecordEdits, message_role, only_value, recorded, records_of
 from .engine.blocks import Turn, image_block, joined, kept_members, listed, opaque_block, text_block, unknown_block
-from .engine.container import Document, as_lazy, only_record, with_records_at
+from .engine.container import Document, as_lazy, only_record, with_records_at, with_records_under
 
 _SAID: Final = ("output", "error", "result", "content", "text")
 """Keys of the text in a response."""
@@ -116,6 +117,59 @@ class PartsReader:
                 return text_block(text, record, (*path, name), owner, kind=BlockKind.TOOL_RESULT, **common)
         content = "" if response in (None, {}) else json_text.dump_compact(response)
         return Block(BlockKind.OPAQUE, Place(record, path), owner, content=content, **common)
+
+
+def contents_evidence(value: Any) -> Evidence:
+    parts = listed(value, "parts")
+    is_content = isinstance(value, dict) and value.get("role") in ("user", "model", "function")
+    are_known = all(isinstance(part, dict) and "type" not in part for part in parts)
+    return Evidence.YES if is_content and parts and are_known else Evidence.NO
+
+
+def _read_contents(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    if len(records) == 1 and listed(records[0], "contents"):
+        document = with_records_under(document, "contents")
+        records = list(document.values)
+    reader = PartsReader()
+    turns: list[Turn] = []
+    for record, value in enumerate(records):
+        if record in document.source.unparsed:
+            continue
+        role = message_role(record, value, {"user": Role.USER, "model": Role.ASSISTANT, "function": Role.TOOL})
+        for speaker, blocks in reader.turns(value, record, (), is_model=role is Role.ASSISTANT):
+            turns.append(Turn(speaker, list(as_lazy(blocks, document.source))))
+    envelope, model = document.envelope, document.envelope.get("model")
+    sent = (envelope.get(key) for key in ("systemInstruction", "system_instruction", "tools"))
+    return Transcript(
+        "gemini-contents",
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=model.removeprefix("models/") if isinstance(model, str) and model else None,
+        envelope="\n".join(json_text.dump_compact(part) for part in sent if part),
+    )
+
+
+def _claims_contents(document: Document) -> bool:
+    contents = listed(only_value(document, "contents"), "contents")
+    return bool(contents) and contents_evidence(contents[0]) is Evidence.YES
+
+
+def _new_content(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    return {"role": '"user"', "parts": f'[{{"text": {literal}}}]'}
+
+
+CONTENTS: Final = Format(
+    "gemini-contents",
+    Family.OPENAI_CHAT,
+    "Contents of the Gemini and Vertex APIs: JSON lines, an array, or an object with contents",
+    contents_evidence,
+    _read_contents,
+    claims=_claims_contents,
+    new_message=_new_content,
+    summary_role=Role.USER,
+)
 
 
 def _adk_evidence(value: Any) -> Evidence:

@@ -101,6 +101,11 @@ TABLE: Final = (
     FormatRow("vscode-chat", "exports", "requests", attribute="VSCODE"),
     FormatRow("langchain", "lists", "data", "kwargs", "additional_kwargs", "response_metadata", attribute="LANGCHAIN"),
     FormatRow("google-adk", "google", "events", attribute="ADK"),
+    FormatRow("gemini-contents", "google", "parts", may_claim=True, attribute="CONTENTS"),
+    FormatRow("ai-sdk-ui", "parts", "parts", attribute="AI_SDK"),
+    FormatRow("bedrock-converse", "parts", "content.untyped", attribute="CONVERSE"),
+    FormatRow("goose", "parts", "created", may_claim=True, attribute="GOOSE"),
+    FormatRow("droid", "parts", "cwd", attribute="DROID"),
     FormatRow("atif", "lists", "steps", attribute="ATIF"),
     FormatRow("mini-swe-agent", "swe_agent", may_claim=True, attribute="MINI"),
     FormatRow("inspect", "lists", "eval", "tool_calls", "source", may_claim=True, attribute="INSPECT"),
@@ -120,11 +125,16 @@ TABLE: Final = (
 
 
 def keys_of(value: Any) -> frozenset[str]:
-    """Return the keys of a record, and as `content.KEY` those of the first part of its content; `[]` for a list."""
+    """Return the keys of a record, and as `content.KEY` those of the first part of its content; `[]` for a list.
+
+    A first part without a type adds `content.untyped`.
+    """
     if isinstance(value, list):
         return frozenset(("[]",))
     if not isinstance(value, dict):
         return frozenset()
     content = value.get("content")
     first = content[0] if isinstance(content, list) and content else None
-    return frozenset((*value, *(f"content.{key}" for key in (first if isinstance(first, dict) else ()))))
+    inside = first if isinstance(first, dict) else {}
+    kinds = [f"content.{key}" for key in inside] + ["content.untyped"] * (bool(inside) and "type" not in inside)
+    return frozenset((*value, *kinds))

@@ -64,8 +64,6 @@ def iflow() -> list[Json]:
 
 
 FOREIGN = {
-    "Amazon Bedrock's Converse API": json.dumps(converse()).encode(),
-    "Bedrock's Converse": json.dumps({"modelId": "m", "messages": converse()}).encode(),
     "thread of Amp": json.dumps({"v": 12, "id": "T-1", "messages": amp()}).encode(),
     "session of iFlow CLI": "".join(json.dumps(record) + "\n" for record in iflow()).encode(),
 }
@@ -83,19 +81,27 @@ def test_these_are_refused_by_name(name: str, options: tuple[str, ...], tmp_path
         assert name in done.message
 
 
-@pytest.mark.parametrize("messages", [converse(20), amp(20)], ids=["converse", "amp"])
-def test_a_conversation_that_goes_on_passes_as_it_is(messages: list[Json]) -> None:
+def test_a_conversation_of_another_api_than_the_one_named_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "input.json"
+    path.write_text(json.dumps({"modelId": "m", "messages": converse()}))
+    done = condense("validate", path, "--format", "anthropic")
+    assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
+    assert "Amazon Bedrock's Converse API" in done.message
+    assert condense("validate", path).status == ExitStatus.DONE
+
+
+def test_a_conversation_that_goes_on_passes_as_it_is() -> None:
+    messages = amp(20)
     fitted = Live(preset="speed", policy="tokens:1000", model="claude-opus-4-5", format="anthropic").fit(messages)
     assert fitted.messages == messages
     assert fitted.decision.kind is DecisionKind.FAILED
     assert "which condense does not read" in fitted.decision.reason
 
 
-@pytest.mark.parametrize("messages", [converse(), amp()], ids=["converse", "amp"])
-def test_rows_of_a_gateway_are_refused(messages: list[Json]) -> None:
+def test_rows_of_a_gateway_are_refused() -> None:
     rows = [
         {"role": "system", "content": "Be brief."},
-        *messages,
+        *amp(),
         {"role": "tool", "tool_call_id": "c", "content": LONG},
     ]
     with pytest.raises(UnknownFormatError, match="which condense does not read"):

@@ -62,6 +62,7 @@ RELINKED_KEYS = {
     "atif": (b'"step_id"',),
     "qwen-code": (b'"parentUuid"',),
     "copilot": (b'"parentId"',),
+    "droid": (b'"parentId"',),
     "openai-responses": (b'"id"',),
     "pi": (b'"parentId"', b'"firstKeptEntryIndex"'),
     "opencode": (b'"parentID"', b'"tail_start_id"'),

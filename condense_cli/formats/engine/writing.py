@@ -159,10 +159,10 @@ def _text_part(block: Block, values: Values, style: json_text.Style) -> str:
     """Return the text part that takes an image's place. The image's cache breakpoint and ids move to it."""
     part = values(block.place.record, block.place.path)
     part = part if isinstance(part, dict) else {}
-    kind = '"type":"input_text",' if part.get("type") == "input_image" else '"type":"text",'
+    kind = '"type":"input_text",' if part.get("type") == "input_image" else '"type":"text",' if "type" in part else ""
     moved = "".join(f',"{key}":{json.dumps(part[key])}' for key in _MOVED if key in part)
-    # Gemini's parts are told apart by their keys, and it refuses one that it does not know.
-    return f'{{{"" if "inlineData" in part else kind}"text":{style.literal(block.text)}{moved}}}'
+    # Google's and Bedrock's parts are told apart by their keys, and they refuse one that they do not know.
+    return f'{{{kind}"text":{style.literal(block.text)}{moved}}}'
 
 
 _MOVED: Final = ("cache_control", "id", "sessionID", "messageID")
