@@ -1,4 +1,4 @@
-"""Logs of evaluations: Inspect, tau2-bench and mini-SWE-agent; what is read, what repeats it, what is refused."""
+"""Logs of evaluations (Inspect, tau2-bench, mini-SWE-agent): reading, copies, refusals."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_the_end_is_not_sent() -> None:
 
 
 def conversations() -> list[tuple[str, bytes]]:
-    """One conversation of every real file that holds several."""
+    """Yield one conversation of every real file that holds several."""
     found = []
     for path in sorted(real.FOLDER.glob("inspect/*.json")):
         samples = json.loads(path.read_bytes())["samples"]

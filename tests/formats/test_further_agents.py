@@ -1,4 +1,4 @@
-"""The laws on the files of further clients and tools, and what all of their formats have in common."""
+"""The laws on the files of further clients and tools, and what their formats have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input that is not understood is refused by name, or said; never called valid, and never 0 % saved without a word."""
+"""Input that is not understood is refused by name or reported; never called valid or silently 0 % saved."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def converse(turns: int = 4) -> list[Json]:
-    """Messages of Amazon Bedrock's Converse API."""
+    """Build messages of Amazon Bedrock's Converse API."""
     messages = [{"role": "user", "content": [{"text": "Read."}]}]
     for number in range(turns):
         asked = {"toolUseId": f"t{number}", "name": "read", "input": {"path": f"{number}.py"}}
@@ -44,7 +44,7 @@ def converse(turns: int = 4) -> list[Json]:
 
 
 def amp(turns: int = 4) -> list[Json]:
-    """Messages of a thread of Amp: calls are Anthropic's, results are not."""
+    """Build messages of a thread of Amp: calls are Anthropic's, results are not."""
     messages: list[Json] = [user([text("Read.")])]
     for number in range(turns):
         run = {"status": "done", "result": {"content": listing(number)}}
@@ -54,7 +54,7 @@ def amp(turns: int = 4) -> list[Json]:
 
 
 def iflow() -> list[Json]:
-    """Records of iFlow CLI: Claude Code's keys, and replies that hang on the record of the user."""
+    """Build records of iFlow CLI: Claude Code's keys, and replies that hang on the record of the user."""
     records = [claude_tree.said(1, None, "Read.")]
     for number in range(2, 8, 2):
         records.append(claude_tree.reply(number, 1, f"m{number}", call(f"t{number}", "read_file")))
@@ -109,7 +109,7 @@ def test_rows_of_a_gateway_are_refused() -> None:
 
 
 def exchange(number: int, **renamed: Any) -> list[Json]:
-    """A call and its result, which may have other keys."""
+    """Build a call and its result, which may have other keys."""
     told = {**result(f"t{number}", listing(number)), **renamed}
     return [assistant([call(f"t{number}", "Read", path="a.py")]), user([told])]
 
@@ -219,7 +219,7 @@ def test_parts_of_contents_are_known_by_their_keys(client: str) -> None:
 
 
 def chat(turns: int = 12) -> list[Json]:
-    """Messages of Chat Completions of which only texts are left when their calls go."""
+    """Build chat-completions messages of which only texts are left when their calls go."""
     calls = [
         each
         for number in range(turns)

@@ -1,4 +1,4 @@
-"""What a Codex rollout holds for display alone."""
+"""Content of a Codex rollout that is only displayed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADED = f"Chunk ID: f4792a\nWall time: 0.1 seconds\nProcess exited with code 0\
 
 
 def slim(data: bytes) -> tuple[bytes, tuple[Slimmed, ...]]:
-    """The file as it is written, and what was left out of it."""
+    """Return the written file and the values that were left out of it."""
     transcript = Transcript("codex", Family.OPENAI_CHAT, (), open_document(data, "rollout", lenient=True).source)
     form = replace(openai_chat.FORMAT, beside=Beside(shown=codex_writing.shown))
     transcript = replace(transcript, slimmed=tuple(slimmed(transcript, (), form)))
@@ -41,7 +41,7 @@ def output(text: Any, **extra: Any) -> dict[str, Any]:
 
 
 def after(*records: dict[str, Any]) -> list[dict[str, Any]]:
-    """Payloads of the slimmed file."""
+    """Return the payloads of the slimmed file."""
     data = "".join(json.dumps(one) + "\n" for one in records).encode()
     written, found = slim(data)
     assert len(data) - len(written) == sum(one.saved for one in found)

@@ -25,7 +25,7 @@ CHAIN = (line("a", None), line("b", "a"), line("c", "b"), line("d", "c"), line("
 
 
 def edits(records: tuple[Record, ...], *gone: str) -> dict[str, dict[JsonPath, str | None]]:
-    """What changes in each record that stays, by its uuid or else its number."""
+    """Return the changes of each record that stays, by its uuid or else its number."""
     source = session(*records).source
     names = [record.get("uuid", number) for number, record in enumerate(records)]
     found: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
