@@ -24,13 +24,13 @@ from ..core import json_text
 from ..core.transcript import Block, FirstRequest, JsonPath, Message, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
-from . import codex_writing, responses_items
+from . import codex_writing, openai_responses
 from .codex_writing import is_replaced, item_path
 from .engine.base import Beside, Evidence, FileFault, FileRule, Format, SignsReader, recorded, records_of
 from .engine.blocks import text_block
 from .engine.client_text import is_injected
 from .engine.container import Document
-from .responses_items import ItemReader, turns_of, with_forgotten, without_ids
+from .openai_responses import ItemReader, turns_of, with_forgotten, without_ids
 
 _RECORD_TYPES: Final = {
     "session_meta",
@@ -58,7 +58,7 @@ _CALLS: Final = frozenset({"function_call", "custom_tool_call", "tool_search_cal
 _NOT_SENT: Final = frozenset({"ghost_snapshot", "other"})
 
 
-class _Item(responses_items.Item, frozen=True):
+class _Item(openai_responses.Item, frozen=True):
     """An item as the client sees it. One that `ends_compaction` is the last in the list that a compaction holds."""
 
     ends_compaction: bool = False
@@ -241,7 +241,7 @@ class _Reader(ItemReader):
         super().__init__()
         self._counted = counted
 
-    def blocks(self, item: responses_items.Item) -> Iterator[Block]:
+    def blocks(self, item: openai_responses.Item) -> Iterator[Block]:
         for block in [_summary(item)] if item.kind == _SUMMARY else super().blocks(item):
             if block.kind is BlockKind.TEXT and isinstance(item, _Item) and item.is_of_client(block.text):
                 block = replace(block, injected=True)
@@ -249,7 +249,7 @@ class _Reader(ItemReader):
             yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
 
 
-def _summary(item: responses_items.Item) -> Block:
+def _summary(item: openai_responses.Item) -> Block:
     text = item.value["message"] if isinstance(item.value.get("message"), str) else ""
     return text_block(text, item.record, (*item.path, "message"), item.path, injected=True)
 
