@@ -1,7 +1,7 @@
-"""How clients name their sessions: where a session file says its id, and what a sibling of it is called.
+"""Ids of sessions: their places in a session file, and the name of a sibling with an id of its own.
 
-A client finds a session by its id, which stands in the name of the file and in its records. A condensed copy becomes
-a session of its own when it has an id of its own there. Records that came from other sessions keep theirs.
+A client finds a session by its id, which is in the name of the file and in its records. A condensed copy with another
+id there is a session of its own. Records that came from other sessions keep theirs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_CHANCE: Final = "Write to a file with -o FILE."
 
 
 class Session(Struct, frozen=True):
-    """The session that a file holds: its id, when it began (as its client writes that) and in which folder."""
+    """The session that a file holds: its id, its beginning (as its client writes the time) and its folder."""
 
     id: str
     began: str | None = None
@@ -35,13 +35,13 @@ class Session(Struct, frozen=True):
 
 
 class SessionFiles(Struct, frozen=True):
-    """How one client keeps its sessions.
+    """Rules of one client for its session files.
 
-    `identify` reads the session from the records, the name of the file and the name of its folder; it raises
-    UsageError when the client could not resume it. `places` tells where a record holds the session's own id.
-    `name` is that of a sibling, from the file's own name, the session and the new id. `is_home` tells from the
-    folders above a file, nearest first, whether the client looks there. `resume` is the command that takes the id,
-    or, where it `takes_path`, the path of a file anywhere.
+    `identify` reads the session from the records, the name of the file and the name of its folder; it raises UsageError
+    if the client could not resume it. `places` yields the paths of the session's own id in a record. `name` returns the
+    name of a sibling, from the file's own name, the session and the new id. `is_home` tells from the folders above a
+    file, nearest first, whether the client looks there. `resume` is the command that takes the id or, if it
+    `takes_path`, the path of a file anywhere.
     """
 
     client: str
@@ -54,7 +54,7 @@ class SessionFiles(Struct, frozen=True):
 
 
 class Sibling(Struct, frozen=True):
-    """A condensed session under an id of its own. `name` is that of its file."""
+    """A condensed session with an id of its own, and the name of its file."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class Sibling(Struct, frozen=True):
 
 
 def session_files(format_name: str) -> SessionFiles:
-    """Raises UsageError when the client of a format would not find a new file beside the others."""
+    """Return the rules for a format. Raises UsageError if its client would not find a new file beside the others."""
     if format_name in SESSION_FILES:
         return SESSION_FILES[format_name]
     if format_name == "roo":
@@ -75,10 +75,10 @@ def session_files(format_name: str) -> SessionFiles:
 
 
 def sibling(data: bytes, format_name: str, name: str, folder: str) -> Sibling:
-    """The session in the bytes of a condensed file under a new id, which the old one and these bytes decide.
+    """Return the session in the bytes of a condensed file under a new id, derived from the old one and these bytes.
 
-    `name` is that of the original file and `folder` that of its folder. Only the literals of the id are exchanged.
-    Raises UsageError when no client could resume it.
+    `name` and `folder` are the names of the original file and its folder. Only the literals of the id are exchanged.
+    Raises UsageError if no client could resume it.
     """
     files = session_files(format_name)
     session = files.identify(open_document(data, name, lenient=True).values, name, folder)
@@ -118,9 +118,9 @@ def _claude_session(values: Iterable[Any], name: str, folder: str) -> Session:
 
 
 def claude_folder(project: str) -> str:
-    """The folder in which Claude Code keeps the sessions of a project, as far as it follows from the path.
+    """Return the folder in which Claude Code keeps the sessions of a project, as far as the path tells.
 
-    What is longer than 200 characters is cut there and a hash follows.
+    A name of more than 200 characters is cut, and a hash follows that the path does not tell.
     """
     return _claude_name(project)[:_LONGEST_FOLDER]
 
@@ -159,7 +159,7 @@ def _codex_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
 
 
 def _codex_name(name: str, session: Session, new: str) -> str:
-    """Codex refuses names of another form. A file that was renamed gets the time that its session began."""
+    """Return a name that Codex accepts. A file that was renamed gets the time that its session began."""
     found = _ROLLOUT.fullmatch(name)
     time = found.group(1) if found else re.sub(r"[.Z].*", "", session.began or "1970-01-01T00:00:00").replace(":", "-")
     return f"rollout-{time}-{new}.jsonl"
@@ -184,4 +184,4 @@ SESSION_FILES: Final = {
         ("codex", "resume"),
     ),
 }
-"""By the name of the format. What the clients accept was tried with Claude Code 2.1.197 and Codex 0.169.0."""
+"""Rules by the name of the format, tried with Claude Code 2.1.197 and Codex 0.169.0."""
