@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from condense_cli.installing.commands import program
+from condense_cli.clients.settings import program
 
 SAMPLE: Final = Path(__file__).resolve().parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
 SESSION: Final = "0b7e63aa-0000-4000-8000-000000000001"

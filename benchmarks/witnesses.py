@@ -24,15 +24,15 @@ import msgspec
 from measure_tables import PROJECT, SIZES, tables
 
 from condense_cli import api
+from condense_cli.api.evaluating import configured
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
-from condense_cli.many.inputs import files_in
-from condense_cli.measuring.evaluating import configured
 from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
 from condense_cli.quality.curves import settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
 from condense_cli.quality.witnesses import MEASURES, WITNESSES
+from condense_cli.rows.many_files import files_in
 from condense_cli.storage.processes import in_order, usable_processors
 
 RECORDED: Final = (PROJECT.parent / "shared" / "transcripts", PROJECT.parent / "shared" / "more-transcripts")

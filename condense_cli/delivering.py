@@ -123,10 +123,10 @@ class Destination(Struct, frozen=True):
     def _replace(self, data: bytes, before: Transcript) -> Delivery:
         from datetime import UTC, datetime
 
+        from .clients.claude_code import running
         from .formats import format_named
         from .report.text.visible import visible
         from .storage.backups import replace_in_place
-        from .storage.open_files import running_client
 
         assert self.seen is not None
         read = before.source.data
@@ -146,7 +146,7 @@ class Destination(Struct, frozen=True):
             f"Condensed in place: {name} ({len(written):,} bytes{kept})",
             f"The original is kept as {visible(backup.name)}; condense undo restores it.",
         )
-        client = running_client(Path(self.source))
+        client = running(Path(self.source))
         warnings = (
             (f"{client} has this session open and keeps using the old content until you resume it.",) if client else ()
         )

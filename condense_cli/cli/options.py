@@ -78,9 +78,9 @@ def complete_format(incomplete: str) -> list[str]:
 
 def complete_session(incomplete: str) -> list[tuple[str, str]]:
     """Ids of sessions that begin so, the newest first, each with its client."""
-    from ..sessions.choosing import LATEST
-    from ..sessions.finding import find
-    from ..sessions.machine import session_places
+    from ..clients.finding import find
+    from ..clients.listing import LATEST
+    from ..clients.table import session_places
 
     known = [(LATEST, "this project's newest"), *((file.id, file.client) for file in find(session_places()).files)]
     return [(name, told) for name, told in known if name.startswith(incomplete)]

@@ -42,9 +42,10 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
             "No transcript given: name a FILE, or a session of this machine with --session ID.",
             "--session latest is the newest; condense sessions lists them; - reads standard input.",
         )
+    from ..clients.choices import tilde
+    from ..clients.listing import choose
+    from ..clients.table import session_places
     from ..report.text.fitted_table import shortened
-    from ..sessions.choosing import choose
-    from ..sessions.machine import session_places, tilde
 
     choice = choose(session, session_places(), Path.cwd())
     if session == LATEST and is_latest_said:
@@ -59,7 +60,7 @@ def say_origin(file: str) -> None:
     """Tell that a session was condensed before, and from which one."""
     if not os.path.lexists(f"{file}.condense-origin"):  # A look that costs nothing: `storage` is not loaded for it.
         return
-    from ..sessions.machine import tilde
+    from ..clients.choices import tilde
     from ..storage.new_session import origin_of
 
     original = origin_of(file)
@@ -101,7 +102,7 @@ def name_of(file: str) -> str:
 
 def input_files(transcripts: list[str] | None, session: str | None) -> list[str]:
     """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
-    from ..many.inputs import TRANSCRIPTS, files_in
+    from ..rows.many_files import TRANSCRIPTS, files_in
 
     if session is not None or not transcripts:
         return [input_file(transcripts[0] if transcripts else None, session)]

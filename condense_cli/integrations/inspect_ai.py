@@ -20,7 +20,7 @@ from ..live.conversation import KEEP_RECENT
 from ..live.freezing import Frozen, Means, freeze, usual_configuration
 from ..passes.summaries import Summarizer
 from . import needs
-from .carrying import FORMAT, Block, Carried, Part, Told, call, carried, other, result, text, thinking
+from .conversations import FORMAT, Block, Carried, Part, Told, call, carried, other, result, text, thinking
 
 with needs("Inspect AI", "inspect"):
     from anyio.to_thread import run_sync

@@ -7,11 +7,23 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import Any, Final
 
-from ..live.breakpoints import marks_in
-from ..live.requests import CACHE_MARK
+from ..live.requests import CACHE_MARK, marks_in
 from . import needs
-from .carrying import FORMAT, Block, Part, Told, call, fitted, other, result, text, texts_of, thinking
-from .conversations import FittedConversations, OnDecision
+from .conversations import (
+    FORMAT,
+    Block,
+    FittedConversations,
+    OnDecision,
+    Part,
+    Told,
+    call,
+    fitted,
+    other,
+    result,
+    text,
+    texts_of,
+    thinking,
+)
 
 with needs("LangChain", "langchain"):
     from langchain.agents.middleware import AgentMiddleware, ModelRequest

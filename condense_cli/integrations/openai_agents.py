@@ -7,8 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from . import needs
-from .carrying import beginning
-from .conversations import FittedConversations, OnDecision
+from .conversations import FittedConversations, OnDecision, beginning
 
 with needs("the OpenAI Agents SDK", "openai-agents"):
     from agents import ModelResponse, RunContextWrapper, RunHooks

@@ -10,8 +10,21 @@ from typing import Any, Final
 
 from ..live.requests import CACHE_MARK
 from . import needs
-from .carrying import FORMAT, Block, Part, Told, call, fitted, other, result, text, texts_of, thinking
-from .conversations import FittedConversations, OnDecision
+from .conversations import (
+    FORMAT,
+    Block,
+    FittedConversations,
+    OnDecision,
+    Part,
+    Told,
+    call,
+    fitted,
+    other,
+    result,
+    text,
+    texts_of,
+    thinking,
+)
 
 with needs("Pydantic AI", "pydantic-ai"):
     from pydantic_ai import RunContext

@@ -30,17 +30,27 @@ from ..core.version import __version__
 from ..core.wording import nearest
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
-from .breakpoints import BESIDE, last_marked, marks_in, with_breakpoints
-from .deciding import Asked, Decider, Waiting
-from .decisions import CacheGuess, Decision, DecisionKind, Fitted
-from .freezing import MESSAGE_FORMATS, Means, usual_configuration
-from .money import window_of
+from .deciding import Asked, CacheGuess, Decider, Decision, DecisionKind, Fitted, Waiting, window_of
+from .freezing import MESSAGE_FORMATS, Means, again, usual_configuration
 from .policies import SMALL, Moment, Policy, policy_named
-from .requests import KnownMessage, Request, digest_beside, digest_of
-from .segments import Segments, end_of, live_part, matching, raws_for, sent_for
+from .requests import (
+    BESIDE,
+    KnownMessage,
+    Request,
+    Segments,
+    digest_beside,
+    digest_of,
+    end_of,
+    last_marked,
+    live_part,
+    marks_in,
+    matching,
+    raws_for,
+    sent_for,
+    tokens_of,
+    with_breakpoints,
+)
 from .state import STATE_ERRORS, LastRequest, Memory, State, StateFile
-from .steps import again
-from .usage import tokens_of
 
 CACHE_LIFE: Final = 300.0
 """Seconds after which a provider's cache forgets what nobody asked for."""

@@ -1,24 +1,183 @@
-"""Deciding: whether a try is due, what comes of it, and whether that is taken."""
+"""Decide before a request: whether a try is due, what it brings, and whether it pays for the cache that it rewrites."""
 
 from __future__ import annotations
 
+import threading
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from decimal import Decimal
+from enum import StrEnum
+from functools import cache
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.factor import typical_of
+from ..money.economics import Rates
+from ..money.prices import ANTHROPIC_WRITE_1H, ANTHROPIC_WRITE_5M, bare_name, context_window, price_of
 from ..providers.decision import RESERVED_TOKENS, limit_of
-from .ahead import Attempt, AttemptAhead
-from .decisions import Decision, DecisionKind
-from .freezing import Means
-from .money import rates_of
+from .freezing import Means, NewSegments, next_segment
 from .policies import GROWTH, SMALL, Economic, Moment, Outcome, Policy, Share, break_even, stated_limit
-from .requests import Request
-from .segments import Segments, end_of
-from .steps import NewSegments
+from .requests import Request, Segments, end_of
+
+
+class DecisionKind(StrEnum):
+    NONE = "none"
+    """There was nothing to decide."""
+    SEGMENT = "segment"
+    """What came since the last decision was condensed; what was frozen before is sent as it was."""
+    RENEWAL = "renewal"
+    """The whole conversation was condensed anew, from the caller's messages."""
+    DECLINED = "declined"
+    """A try would not have paid, or saved too little."""
+    PENDING = "pending"
+    """The decision takes longer than the request may wait: it is taken with a later one."""
+    FAILED = "failed"
+    """An error came in between: what was frozen before is sent, with the new messages as they came."""
+
+
+class Decision(Struct, frozen=True):
+    """What was decided and why, in the model's tokens of the messages.
+
+    `pays_after` are the requests after which it has paid for what it rewrote, None where nothing was rewritten. Where a
+    try was declined, as many tokens are left as there were.
+    """
+
+    kind: DecisionKind = DecisionKind.NONE
+    reason: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    pays_after: Decimal | None = None
+
+    @property
+    def is_change(self) -> bool:
+        """Whether something is sent otherwise than in the request before."""
+        return self.kind in (DecisionKind.SEGMENT, DecisionKind.RENEWAL)
+
+    def left_of(self, used: int) -> int:
+        """What it leaves of so many tokens in use, as the API counts them.
+
+        Where those are fewer than ours, so are those that it saves; where they are more, the others are besides.
+        """
+        if not self.is_change or not self.tokens_before:
+            return used
+        saved = (self.tokens_before - self.tokens_after) * min(1.0, used / self.tokens_before)
+        return max(0, used - round(saved))
+
+
+class CacheGuess(Struct, frozen=True):
+    """The part that a provider's cache may hold of the messages as they came: none where `is_cold`, else all but about
+    `fresh` of the model's tokens. `goes_on`: they begin with all of the request before, which went through here."""
+
+    is_cold: bool = False
+    fresh: int = 0
+    goes_on: bool = False
+
+
+class Fitted(Struct, frozen=True):
+    """What to send out: `messages`, of which the first `frozen` will be the same until the next decision.
+
+    They stand for the first `covered` messages that were given, which had `saved` tokens more. `tokens` is about what
+    the request takes, system prompt and tools included as far as they are known. `warning` is a sentence where the
+    state cannot be used, from then on with each request: what is frozen is lost then with the process. `cache` says
+    what the provider may still hold.
+    """
+
+    messages: list[Any]
+    decision: Decision
+    frozen: int
+    covered: int
+    tokens: int
+    saved: int = 0
+    warning: str = ""
+    cache: CacheGuess = CacheGuess()
+
+
+_READ: Final = Decimal("0.1")
+"""What Anthropic takes for reading, for one of input: for models without a price, as for writing."""
+
+
+@cache
+def window_of(model: str | None) -> int | None:
+    """Tokens of a model's context window, None where it is not known."""
+    return context_window(model)
+
+
+def rates_of(model: str | None, now: float, *, is_long_lived: bool = False) -> Rates:
+    """Dollars per token of writing and reading the cache at a time, or what they usually are for one of input.
+
+    `is_long_lived`: entries live for an hour and not for five minutes.
+    """
+    return _rates_on(model and bare_name(model), datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d"), is_long_lived)
+
+
+@cache
+def _rates_on(model: str | None, day: str, is_long_lived: bool) -> Rates:
+    price = price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC), lives_hour=is_long_lived)
+    found = None if price is None else Rates.of(price)
+    if found is None or found.write is None:
+        return Rates(Decimal(ANTHROPIC_WRITE_1H) if is_long_lived else ANTHROPIC_WRITE_5M, _READ)
+    return found
+
+
+class Attempt(Struct, frozen=True):
+    """What is to be tried: the whole anew (`renews`), or what came since the last of the segments.
+
+    `target` are tokens for the whole conversation.
+    """
+
+    request: Request
+    segments: Segments
+    means: Means
+    format: str | None
+    model: str | None
+    target: int | None
+    renews: bool
+
+    def run(self) -> NewSegments | str:
+        """What came of it, or why nothing did, in words."""
+        segments = () if self.renews else self.segments
+        format_name = self.segments[-1].format if self.segments else self.format
+        return next_segment(self.request, segments, self.means, format_name, self.model, self.target)
+
+    def is_good_for(self, later: Attempt) -> bool:
+        """Whether what came of it can be sent in the place of what is tried later in the same conversation."""
+        length = len(self.request)
+        return (
+            (self.renews, self.target, self.model) == (later.renews, later.target, later.model)
+            and self.segments == later.segments
+            and length <= len(later.request)
+            and self.request.chain(length) == later.request.chain(length)
+        )
+
+
+class AttemptAhead:
+    """An attempt that is worked on beside the conversation, while it holds the `turn`."""
+
+    def __init__(self, attempt: Attempt, turn: AbstractContextManager[Any]) -> None:
+        self.attempt = attempt
+        self._turn = turn
+        self._done = threading.Event()
+        self._found: NewSegments | str | Exception | None = None
+        threading.Thread(target=self._run, name="condense-live", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            with self._turn:
+                self._found = self.attempt.run()
+        except Exception as error:
+            self._found = error
+        self._done.set()
+
+    def result(self, seconds: float | None) -> NewSegments | str | None:
+        """What came of it, None where it is not done after so many seconds. Raises what it raised."""
+        if not self._done.wait(seconds):
+            return None
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found
+
 
 _TOKENS_PER_CHARACTER: Final = 0.3
 """Ours, until something was counted."""

@@ -1,8 +1,11 @@
-"""Condensing what came since the last decision, in the context of what is frozen, which stays as it is."""
+"""Condense what came since the last decision: the frozen part stays, and files at work keep most of their lines."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from msgspec import Struct
@@ -14,13 +17,140 @@ from ..config.overrides import Overrides
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import load_preset
 from ..core import json_text
-from ..core.factor import Factor, factor_of
+from ..core.factor import Factor, binds_thinking, factor_of
 from ..core.tokens import Counter
-from ..core.transcript import Message, Transcript, cut_before
+from ..core.transcript import Block, Message, Transcript, cut_before
 from ..core.values import BlockKind
 from ..errors import BrokenOutputError
 from ..passes.summaries import Summarizer
-from .files_at_work import blocks_at_work
+from ..toolcalls.tools import (
+    patched_paths,
+    path_argument,
+    printing_commands,
+    reads_a_file,
+    replaces_a_file,
+    writes_a_file,
+)
+from .requests import (
+    Request,
+    Rest,
+    Segment,
+    Segments,
+    as_bytes,
+    decoded,
+    digest_of,
+    end_of,
+    is_given_by,
+    last_marked,
+    live_part,
+    sent_for,
+    with_blocks,
+    without_marks,
+    without_thinking,
+)
+
+_WORD: Final = re.compile(r"[^\s'\"`;|&<>()]+")
+
+
+class _How(Enum):
+    WRITTEN = auto()
+    """By an edit, or as a whole: the call. Its result says no more than that it was done, or shows the call's lines."""
+    READ = auto()
+    """By a tool for that, which is told to edit by another one that keeps what it writes in its call."""
+    PRINTED = auto()
+    """By a command of a shell, which shows no more than it was asked for."""
+
+
+class _Shown(Struct, frozen=True):
+    """A block that holds lines of files; `call` is the position of its call."""
+
+    position: int
+    number: int
+    block: Block
+    call: int
+    how: _How
+    paths: tuple[str, ...]
+
+
+class _Work(Struct):
+    """What the calls of a conversation did: where files were last written, or written as a whole, by their paths, or
+    touched, by their names; which call is the newest of those that ask for the same; what shows lines of files."""
+
+    written: dict[str, int]
+    replaced: dict[str, int]
+    touched: dict[str, int]
+    newest: dict[tuple[str, str], str]
+    shown: list[_Shown]
+
+
+def blocks_at_work(messages: Sequence[Message], begin: int, end: int, turns: int) -> Iterator[str]:
+    """Selectors of the blocks of messages[begin:end] that show files at work.
+
+    That are calls that wrote, unless the whole file was written later; in the last `turns` messages the newest read of
+    a file that no call has written to since; and what a command printed of files that were touched in them.
+    """
+    work, length = _work_in(messages), len(messages)
+    newest = set(work.newest.values())
+
+    def is_at_work(one: _Shown) -> bool:
+        if one.how is _How.WRITTEN:
+            return all(work.replaced.get(path, -1) <= one.call for path in one.paths)
+        if one.block.answers not in newest:
+            return False
+        if one.how is _How.READ:
+            return length - one.position <= turns and not any(
+                work.written.get(path, -1) > one.call for path in one.paths
+            )
+        return any(length - work.touched[_name(path)] <= turns for path in one.paths)
+
+    for one in work.shown:
+        if begin <= one.position < end and is_at_work(one):
+            yield f"{messages[one.position].index}.{one.number}"
+
+
+def _work_in(messages: Sequence[Message]) -> _Work:
+    work = _Work({}, {}, {}, {}, [])
+    calls: dict[str, tuple[int, _How, tuple[str, ...]]] = {}
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            if block.kind is BlockKind.TOOL_CALL:
+                deed = _deed(block)
+                if deed is None:
+                    continue
+                how, paths = deed
+                calls[block.call_id or ""] = position, how, paths
+                work.touched.update(dict.fromkeys(map(_name, paths), position))
+                if how is _How.WRITTEN:
+                    work.written.update(dict.fromkeys(paths, position))
+                    if replaces_a_file(block):
+                        work.replaced.update(dict.fromkeys(paths, position))
+                    work.shown.append(_Shown(position, number, block, position, how, paths))
+                else:
+                    work.newest[block.tool or "", block.text] = block.call_id or ""
+            elif block.kind is BlockKind.TOOL_RESULT and block.answers in calls:
+                call, how, paths = calls[block.answers]
+                if how is not _How.WRITTEN:
+                    work.shown.append(_Shown(position, number, block, call, how, paths))
+    return work
+
+
+def _deed(call: Block) -> tuple[_How, tuple[str, ...]] | None:
+    """What a call does with files, and with which."""
+    patched = patched_paths(call)
+    if patched or writes_a_file(call):
+        return _How.WRITTEN, tuple(filter(None, (path_argument(call), *patched)))
+    if reads_a_file(call):
+        path = path_argument(call)
+        return (_How.READ, (path,)) if path else None
+    words = (word for command in printing_commands(call) for word in _WORD.findall(command))
+    printed = tuple(word for word in words if "." in _name(word))
+    return (_How.PRINTED, printed) if printed else None
+
+
+def _name(path: str) -> str:
+    """The last part of a path: a command and a patch may name the same file from different folders."""
+    return PurePosixPath(path.replace("\\", "/")).name
+
 
 MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
@@ -207,3 +337,103 @@ def _sizes(result: api.Condensation, begin: int, cut: int, count: Counter, facto
     sizes = (result.tokens_before, after, prefix, after - prefix - rest)
     before, after, prefix, tokens = map(factor.shown, sizes)
     return before, after, prefix, tokens
+
+
+class NewSegments(Struct, frozen=True):
+    """A new list of segments, and sizes in the model's tokens: of the messages before, after, and of what stays cached.
+
+    `original` are the tokens of the messages that were not frozen, and `characters` their characters.
+    """
+
+    segments: Segments
+    before: int
+    after: int
+    prefix: int
+    original: int
+    characters: int
+
+
+def next_segment(
+    request: Request,
+    segments: Segments,
+    means: Means,
+    format_name: str | None,
+    model: str | None,
+    target: int | None = None,
+) -> NewSegments | str:
+    """Condense what came since the last of the segments, without any all that the caller has; why not, in words.
+
+    What was thought over messages that are not sent any more is left out.
+    """
+    rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
+    return _step(request, segments, rest, means, format_name, model, target)
+
+
+def again(request: Request, segments: Segments, means: Means) -> tuple[Segments, str]:
+    """The segments with their output, computed again where it is not there, and in which way that came out different.
+
+    What comes out different ends the list. One whose conversation went on otherwise cannot be computed: it is left out,
+    with what follows it.
+    """
+    if all(segment.output is not None for segment in segments):
+        return segments, ""
+    done: Segments = ()
+    for segment in segments:
+        if segment.output is not None:
+            done = (*done, segment)
+            continue
+        if not is_given_by(request, segment):
+            break
+        found = _computed(request, done, segment, means)
+        if found is None:
+            break
+        done = (*done, found)
+        if found.digest != segment.digest:
+            return done, "frozen messages came out differently, so they are sent again"
+    return done, ""
+
+
+def _computed(request: Request, before: Segments, segment: Segment, means: Means) -> Segment | None:
+    part = Request([request.plain(position) for position in range(segment.known)])
+    if segment.drops_thinking:
+        rest = without_thinking(part, segment.start)
+    else:
+        rest = live_part(part, before)
+    step = _step(part, before, rest, means, segment.format, segment.model, segment.target, end=segment.end)
+    return None if isinstance(step, str) else replace(step.segments[-1], taken=segment.taken)
+
+
+def _step(
+    request: Request, segments: Segments, rest: Rest, means: Means, format_name: str | None, model: str | None,
+    target: int | None, end: int | None = None,
+) -> NewSegments | str:  # fmt: skip
+    frozen = sent_for(segments)
+    working = frozen + [without_marks(decoded(as_bytes(message))) for message in rest.messages]
+    marked = last_marked(rest.messages)
+    found = freeze(
+        working,
+        len(frozen),
+        means,
+        format_name=format_name,
+        model=model,
+        most=None if marked is None or end is not None else len(frozen) + marked + 1,
+        end=None if end is None else len(frozen) + rest.positions.index(end),
+        target=target,
+    )
+    if isinstance(found, str):
+        return found
+    stop = rest.positions[found.end - len(frozen)]
+    if found.format == "anthropic":
+        found.output[-1:] = map(with_blocks, found.output[-1:])
+    output = as_bytes(found.output)
+    segment = Segment(
+        start=end_of(segments), end=stop, known=len(request),
+        before=request.chain(stop), then=request.chain(len(request)),
+        digest=digest_of(output), tokens=found.tokens, sent=len(found.output),
+        format=found.format, model=model, drops_thinking=binds_thinking(model), target=target, output=output,
+        saved=found.before - found.after,
+    )  # fmt: skip
+    characters = sum(request.known[position].characters for position in rest.positions)
+    return NewSegments(
+        (*segments, segment), found.before, found.after, found.prefix, found.before - found.prefix, characters
+    )

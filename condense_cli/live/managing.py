@@ -25,7 +25,7 @@ from ..providers.decision import CheckDecision
 from ..providers.manager import Manager, Sizing, failure_of
 from ..providers.registry import Registered, Registry
 from ..providers.window import WindowFlags, window_of
-from .usage import tokens_of
+from .requests import tokens_of
 
 _REPORTED: Final = "reported usage"
 _ESTIMATED: Final = "estimated"

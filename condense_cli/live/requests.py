@@ -1,20 +1,19 @@
-"""The messages of one request: what each is, told by digests, so that the next request can be compared with it.
-
-A client changes some things without meaning them: where its cache marks are, a text as a string or as the only block
-of a list, timestamps. The digest of a message leaves those out. No content is kept, only digests and sizes.
-"""
+"""The messages of a request by their digests, the frozen segments that stand for them, and cache marks."""
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from ..core.arguments import is_integer
 from ..errors import UsageError
 
 CACHE_MARK: Final = "cache_control"
@@ -230,3 +229,237 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise UsageError(f"A message holds a {type(value).__name__}, which is not JSON.", "Give dicts, lists and strings.")
+
+
+_raws: Final = lru_cache(256)(msgspec.json.Decoder(list[Raw]).decode)
+
+
+class Segment(Struct, frozen=True):
+    """What became of messages[start:end] of a conversation, decided when it had `known` messages.
+
+    `before` is the digest of messages[:end], `then` that of messages[:known]: what a line is worth depends on what came
+    later. `output` is the JSON of the messages that are sent in their place, None where it has to be computed again,
+    and `digest` its digest. With `drops_thinking` that of messages[end:known] stays away: it was bound to what changed.
+    `target` are the tokens that it was brought to, if it was. The output has `tokens`, the model's, in `sent` messages,
+    `saved` fewer than what it stands for, and `model` is who it was meant for. `taken` is how many messages there were
+    when it was sent first, where that is later than when it was decided.
+    """
+
+    start: int
+    end: int
+    known: int
+    before: str
+    then: str
+    digest: str
+    tokens: int
+    sent: int
+    format: str
+    model: str | None = None
+    drops_thinking: bool = False
+    target: int | None = None
+    output: bytes | None = None
+    taken: int | None = None
+    saved: int = 0
+
+    @property
+    def sent_from(self) -> int:
+        """How many messages the conversation had when it was sent first."""
+        return self.taken or self.known
+
+
+Segments = tuple[Segment, ...]
+"""Neighbours, the first from 0 on: together they stand for the beginning of a conversation."""
+
+
+class Rest(Struct, frozen=True):
+    """The messages behind the frozen ones, as they are sent: `positions` are those in the request."""
+
+    positions: tuple[int, ...]
+    messages: tuple[Any, ...]
+
+
+def sent_for(segments: Segments) -> list[Any]:
+    """The messages that are sent in place of those that segments stand for, as values of the caller's own."""
+    return [*chain.from_iterable(decoded(segment.output or b"[]") for segment in segments)]
+
+
+def raws_for(segments: Segments) -> list[Any]:
+    """The same as JSON texts, which take no time to make."""
+    return [*chain.from_iterable(_raws(segment.output or b"[]") for segment in segments)]
+
+
+def end_of(segments: Segments) -> int:
+    return segments[-1].end if segments else 0
+
+
+def live_part(request: Request, segments: Segments, over: int | None = None) -> Rest:
+    """What follows the frozen messages: as it came, without the thinking that the last decision made invalid.
+
+    From `over` on thinking was made over what is not sent any more, and goes too.
+    """
+    stop = segments[-1].sent_from if segments and segments[-1].drops_thinking else 0
+    start, end = end_of(segments), len(request)
+    return without_thinking(
+        request, start, lambda position: position < stop or position >= (end if over is None else over)
+    )
+
+
+def without_thinking(request: Request, start: int, of: Callable[[int], bool] = lambda _: True) -> Rest:
+    """The messages from `start` on, some without thinking; a message of nothing else goes."""
+    positions: list[int] = []
+    messages: list[Any] = []
+    for position in range(start, len(request)):
+        for message in _unthinking(request, position) if of(position) else [request.given[position]]:
+            positions.append(position)
+            messages.append(message)
+    return Rest(tuple(positions), tuple(messages))
+
+
+def _unthinking(request: Request, position: int) -> list[Any]:
+    """The message without thinking; none where there is nothing else in it."""
+    message = request.plain(position)
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list) or not any(map(is_thinking, content)):
+        return [request.given[position]]
+    left = [part for part in content if not is_thinking(part)]
+    return [{**message, "content": left}] if left else []
+
+
+def matching(request: Request, lists: Iterable[Segments]) -> Segments:
+    """Of lists, the one that stands for most of the request's first messages; of equal ones the first.
+
+    What can be sent counts before what is only known.
+    """
+    best: Segments = ()
+    most = 0, 0
+    chains: dict[int, str] = {}
+    for segments in lists:
+        found = sent = 0
+        for segment in segments:
+            # Something has to follow: the newest turn is never frozen.
+            if segment.end >= len(request):
+                break
+            if segment.end not in chains:
+                chains[segment.end] = request.chain(segment.end)
+            if chains[segment.end] != segment.before:
+                break
+            if sent == found and (segment.output is not None or is_given_by(request, segment)):
+                sent += 1
+            found += 1
+        ends = end_of(segments[:sent]), end_of(segments[:found])
+        if ends > most:
+            best, most = segments[:found], ends
+    return best
+
+
+def is_given_by(request: Request, segment: Segment) -> bool:
+    """Whether the request begins with all that the segment was decided over, so that it can be computed again."""
+    return segment.known <= len(request) and request.chain(segment.known) == segment.then
+
+
+def are_neighbours(segments: Sequence[Segment]) -> bool:
+    """Whether segments may be one list."""
+    if not segments or segments[0].start != 0:
+        return not segments
+    return all(one.end == other.start < other.end for one, other in pairwise(segments))
+
+
+MOST: Final = 4
+BESIDE: Final = 2
+"""Marks that system prompt and tools are taken to hold where they are not known."""
+
+_EPHEMERAL: Final = {"type": "ephemeral"}
+
+
+def with_breakpoints(messages: list[Any], ends: Sequence[int], beside: int) -> list[Any]:
+    """The messages with a mark at the end of each stretch messages[:end], the last being the frozen part.
+
+    `beside` is how many marks system prompt and tools hold. The client's newest always stays: that is where the next
+    request goes on from. Then come ours, the first end before the others: what is cached so far is found there, and a
+    new end can be marked with the next request. What room is left is for the client's older marks.
+    """
+    room = MOST - beside
+    if not ends or room <= 0:
+        return messages
+    marked = [position for position in range(ends[-1], len(messages)) for _ in marked_parts(messages[position])]
+    ours = ends[: room - bool(marked)]
+    free = room - len(ours)
+    kept = marked[-free:] if free else []
+    new = list(messages)
+    for position in set(marked):
+        too_many = marked.count(position) - kept.count(position)
+        if too_many:
+            new[position] = _without_first(new[position], too_many)
+    # Marks that live longer may not follow shorter ones, so ours lives as long as those of the client that follow.
+    follows = (part[CACHE_MARK] for position in marked for part in marked_parts(messages[position]))
+    mark = next(follows, _EPHEMERAL)
+    for end in ours:
+        new[end - 1] = _marked(new[end - 1], mark)
+    return new
+
+
+def marks_in(value: Any) -> int:
+    """How many cache marks a system prompt or a list of tools holds."""
+    parts = value if isinstance(value, list) else [value]
+    return sum(isinstance(part, dict) and CACHE_MARK in part for part in parts)
+
+
+def last_marked(messages: Sequence[Any]) -> int | None:
+    """The position of the last message with a mark, if any: what follows it may be gone in the next request."""
+    return next((at for at in reversed(range(len(messages))) if any(marked_parts(messages[at]))), None)
+
+
+def _without_first(message: Any, number: int) -> Any:
+    changed = copy.deepcopy(message)
+    for part in [*marked_parts(changed)][:number]:
+        del part[CACHE_MARK]
+    return changed
+
+
+def with_blocks(message: Any) -> Any:
+    """The message with its text as a block, which alone can hold a mark: it comes and goes, and the bytes stay."""
+    if isinstance(message, dict) and message.get("content") and isinstance(message["content"], str):
+        return {**message, "content": [{"type": "text", "text": message["content"]}]}
+    return message
+
+
+def _marked(message: Any, mark: dict[str, Any]) -> Any:
+    """The message with a mark on the last of its blocks that may have one; no other has any."""
+    changed = decoded(bytes(message)) if isinstance(message, Raw) else copy.deepcopy(message)
+    last = next(_markable(changed), None)
+    if last is None:
+        return message
+    last[CACHE_MARK] = copy.deepcopy(mark)
+    return changed
+
+
+def _markable(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The blocks that may have a mark, the last one first: none that is thinking or an empty text."""
+    content = message.get("content")
+    for part in [*content][::-1] if isinstance(content, list) else []:
+        if isinstance(part, dict) and not is_thinking(part) and (part.get("type") != "text" or part.get("text")):
+            yield part
+
+
+_INPUT = ("input_tokens", "prompt_tokens", "input")
+_OUTPUT = ("output_tokens", "completion_tokens", "output")
+_BESIDE = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Anthropic's input tokens exclude those; the others' include what they call cached."""
+
+
+def tokens_of(usage: Any) -> int:
+    """Input, cached or not, and output of the last request. `usage` is a number, a dict or an object of an SDK.
+
+    Raises UsageError for anything else.
+    """
+    if is_integer(usage):
+        return usage
+    values = usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", None)
+    if values is not None:
+        found = [
+            next((values[name] for name in names if is_integer(values.get(name))), None) for names in (_INPUT, _OUTPUT)
+        ]
+        if found[0] is not None:
+            beside = sum(values[name] for name in _BESIDE if is_integer(values.get(name)))
+            return int(found[0]) + int(found[1] or 0) + int(beside)
+    raise UsageError("The usage holds no input_tokens and no prompt_tokens.", "Give usage as the API returned it.")

@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..storage.cache_files import CacheFile
-from .requests import digest_of
-from .segments import Segment, Segments, are_neighbours
+from .requests import Segment, Segments, are_neighbours, digest_of
 
 MOST_LISTS: Final = 64
 """So many lists are remembered, the newest: one for every conversation, and for every branch of one."""

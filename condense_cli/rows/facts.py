@@ -1,4 +1,4 @@
-"""The facts of a run over rows or files, as the JSON report has them. Documented in docs/rows.md."""
+"""Figures of a run over many rows or files: tallies that add up, and the report made of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
+from heapq import nlargest
+from typing import Final, Self
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
-from ..core.factor import CountName
+from ..core.factor import CountName, Factor
 from ..core.tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
+from ..core.transcript import Transcript
 from ..core.version import __version__
 from ..core.wording import plural
 from ..money import prices
@@ -19,8 +23,167 @@ from ..report.run.facts import IN_JSON, SHAPE, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
 from ..report.text.labels import change_text, percent
 from ..storage.files import suffix_of
-from .files import FileCounts, FileResult, FileTokens
-from .tally import Problem, Tally
+
+TOLD: Final = 100
+"""Problems that are told one by one; of the others only the number is."""
+
+
+class Problem(Struct, frozen=True):
+    """A row that was passed through as it was: its line, from 1, and why; of many files, also which one it is in."""
+
+    line: int
+    why: str
+    file: str | UnsetType = UNSET
+
+
+SHOWN: Final = 10
+"""Rows that lost the most."""
+
+
+class Shrunk(Struct, frozen=True, order=True):
+    """A row that became smaller, by so many of its model's tokens: the line, and the tokens before and after."""
+
+    saved: int
+    line: int
+    before: int
+    after: int
+
+
+class Tally(Struct, omit_defaults=True):
+    """`rows` are lines that are not blank, `added` those that others were split into, `bad` those whose conversation
+    could not be read, condensed or written.
+
+    Tokens are those of the messages of all others, as their models count: together, and by model (the key is empty
+    where a row names none). `bare_before` and `bare_after` are the same as we count. `estimated` is the part of
+    `tokens_before` that cannot be counted. `missed` are rows over the target, `fallen_back` those of which the sliding
+    window dropped exchanges.
+    """
+
+    rows: int = 0
+    added: int = 0
+    changed: int = 0
+    bad: int = 0
+    missed: int = 0
+    fallen_back: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    bare_before: int = 0
+    bare_after: int = 0
+    lossless_saved: int = 0
+    estimated: int = 0
+    messages_before: int = 0
+    messages_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    formats: Counter[str] = field(default_factory=Counter)
+    tokens_before_of: Counter[str] = field(default_factory=Counter)
+    tokens_after_of: Counter[str] = field(default_factory=Counter)
+    not_summarized: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    shrunk: list[Shrunk] = field(default_factory=list)
+
+    def add(self, other: Self) -> None:
+        """Add what came of other rows, figure by figure."""
+        shrunk = nlargest(SHOWN, (*self.shrunk, *other.shrunk))
+        for name in self.__struct_fields__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter):
+                mine.update(theirs)
+            elif isinstance(mine, list):
+                mine.extend(theirs[: TOLD - len(mine)])
+            else:
+                setattr(self, name, mine + theirs)
+        self.shrunk = shrunk
+
+    def weigh(self, transcript: Transcript, factor: Factor, bare: int) -> None:
+        """Count a conversation of so many bare tokens as it was."""
+        self.formats[transcript.format] += 1
+        self.messages_before += len(transcript.messages)
+        self.bare_before += bare
+        self.tokens_before += factor.shown(bare)
+        self.tokens_before_of[transcript.model or ""] += factor.shown(bare)
+
+    def shrink(self, transcript: Transcript, factor: Factor, bare: int, messages: int) -> None:
+        """Count what is left of it."""
+        self.messages_after += messages
+        self.bare_after += bare
+        self.tokens_after += factor.shown(bare)
+        self.tokens_after_of[transcript.model or ""] += factor.shown(bare)
+
+    def note(self, line: int, before: int, after: int) -> None:
+        """Remember a row if it is one of those that lost the most."""
+        if before > after and (len(self.shrunk) < SHOWN or before - after > self.shrunk[-1].saved):
+            self.shrunk = nlargest(SHOWN, (*self.shrunk, Shrunk(before - after, line, before, after)))
+
+    def refuse(self, line: int, why: str) -> None:
+        self.bad += 1
+        if len(self.problems) < TOLD:
+            self.problems.append(Problem(line, why))
+
+
+class FileStatus(StrEnum):
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    """It was written as it was: the configuration finds nothing to do."""
+    UP_TO_DATE = "up to date"
+    """An earlier run wrote it from the same input, with the same configuration and version."""
+    PASSED_OVER = "passed over"
+    """A file in a folder that is no transcript, or one of a format that is only read."""
+    FAILED = "failed"
+
+
+WORKED: Final = frozenset({FileStatus.DONE, FileStatus.UNCHANGED, FileStatus.UP_TO_DATE})
+
+
+class FileTokens(Struct, frozen=True):
+    """The model's tokens of messages; the words are those of the report of one run."""
+
+    before: int
+    after: int
+    saved: int
+    saved_percent: float
+
+    @classmethod
+    def of(cls, tally: Tally) -> Self:
+        before, after = tally.tokens_before, tally.tokens_after
+        return cls(before, after, before - after, percent(before - after, before))
+
+
+class FileResult(Struct, frozen=True):
+    """What came of one file. `rows` is 0 for a single conversation; `exit_status` what a run on it alone ends with.
+
+    `why` is a sentence about a file that failed, was passed over or was written with shortcomings; `warnings` are those
+    of the run that wrote it.
+    """
+
+    input: str
+    output: str | None
+    status: FileStatus
+    exit_status: int = 0
+    format: str | None = None
+    rows: int = 0
+    tokens: FileTokens = FileTokens(0, 0, 0, 0.0)
+    why: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class FileCounts(Struct, frozen=True):
+    total: int
+    done: int
+    unchanged: int
+    up_to_date: int
+    passed_over: int
+    failed: int
+
+    @classmethod
+    def of(cls, results: Sequence[FileResult]) -> Self:
+        return cls(len(results), *(sum(each.status is status for each in results) for status in FileStatus))
+
+
+def exit_status(results: Sequence[FileResult]) -> int:
+    """0 when every file is done; of several statuses the gravest: 1, then 3, 5 and 4."""
+    found = {result.exit_status for result in results}
+    return next((status for status in (1, 3, 5, 4, *sorted(found - {0})) if status in found), 0)
 
 
 class RowCounts(Struct, frozen=True):

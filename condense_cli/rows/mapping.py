@@ -12,11 +12,10 @@ from ..config.models import Configuration
 from ..core.factor import factor_of
 from ..core.transcript import Transcript
 from ..errors import CondenseError, UsageError
-from .batches import batch_of
+from .arrow import batch_of
 from .condensing import Counters, for_each_row
-from .reading import RowLines
-from .row import RowKind
-from .tally import Tally
+from .facts import Tally
+from .reading import RowKind, RowLines
 
 ADDED: Final = ("tokens_before", "tokens_after", "error")
 _NO_VALUE: Final = "it has no value."

@@ -1,21 +1,88 @@
-"""Reading a file line by line: its beginning, and all of it in batches, whatever its size."""
+"""Read sets of rows: recognise them, open archives and arrays, and find the conversation in each row."""
 
 from __future__ import annotations
 
 import io
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..errors import UnreadableError
-from ..formats.engine.container import BOM, is_json
+from .. import formats
+from ..core import json_text
+from ..core.transcript import Transcript
+from ..errors import NotJsonError, UnknownFormatError, UnreadableError
+from ..formats.engine.base import Evidence
+from ..formats.engine.container import BOM, LARGEST_UNPACKED, is_json, open_document
+from ..formats.table import TABLE, keys_of
 from ..storage.files import LARGEST_STREAM, STDIO, ZSTD, input_errors, is_compressed, reading
 from ..storage.opencode_database import is_in_database
-from .archives import MAGIC, lines_of, samples_of
+
+if TYPE_CHECKING:
+    import zipfile
+
+MAGIC: Final = b"PK\x03\x04"
+
+
+def samples_of(stream: BinaryIO) -> list[str]:
+    """Names of the samples in an archive; none where it is no such log, or the log of a single one."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
+    except zipfile.BadZipFile:
+        return []
+    finally:
+        stream.seek(0)
+    return names if len(names) > 1 else []
+
+
+@contextmanager
+def lines_of(stream: BinaryIO, names: list[str], file: str) -> Iterator[BinaryIO]:
+    """The samples as lines, one after another. Raises UnreadableError, from where they are read as well."""
+    import zipfile
+
+    with zipfile.ZipFile(stream) as archive:
+        yield cast("BinaryIO", io.BufferedReader(_Lines(_each(archive, names, file))))
+
+
+def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[bytes]:
+    import zipfile
+    import zlib
+
+    for name in names:
+        if archive.getinfo(name).file_size > LARGEST_UNPACKED:
+            raise UnreadableError(f"{file}: {name} unpacks to more than {LARGEST_UNPACKED:,} bytes.")
+        try:
+            data = archive.read(name)
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+            raise UnreadableError(f"Cannot read {name} of {file}: {error}.") from None
+        # In JSON a line break is never part of a text.
+        yield data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
+
+
+class _Lines(io.RawIOBase):
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            self._rest = next(self._pieces, b"")
+        piece = self._rest[: len(buffer)]
+        self._rest = self._rest[len(piece) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
@@ -152,3 +219,328 @@ def _line(stream: BinaryIO, name: str) -> bytes:
         if type(error) is not OSError and error.errno is None:
             raise  # A compressed file that is broken.
         raise UnreadableError(f"Cannot read {name}: {error.strerror or error}.") from None
+
+
+FORMAT: Final = "rows"
+"""What a set of rows is called where a format is named; `rows:KEY` names the column as well, `rows:a.b` one inside."""
+
+Column = tuple[str, ...]
+"""Keys that lead to the list of messages."""
+
+_USUAL: Final = ("messages", "conversations", "conversation")
+"""Columns that are asked first; after them come the others as they stand in the row."""
+
+
+class RowKind(Struct, frozen=True):
+    """What the rows of a set are likely to be: tried first in every row, which may be different all the same."""
+
+    column: Column = ()
+    """Empty also where rows are lists of messages."""
+    format: str | None = None
+    is_named: bool = False
+    """The user named the column: no other is taken."""
+    partners: tuple[Column, ...] = ()
+    """The columns of other conversations beside a named one."""
+
+
+class Row(Struct, frozen=True):
+    """The conversation of one row, and the bytes of the row around it. Without messages there is no transcript."""
+
+    transcript: Transcript | None
+    before: bytes = b""
+    after: bytes = b""
+    column: Column = ()
+
+    def holding(self, messages: bytes) -> bytes:
+        """The row with these bytes in place of its conversation; what is not ASCII in them as the row spells it."""
+        was_ascii = self.transcript is not None and self.transcript.source.data.isascii()
+        if was_ascii and not messages.isascii() and json_text.Style.of(self.before + self.after).escapes_non_ascii:
+            messages = json_text.in_ascii(messages)
+        return self.before + messages + self.after
+
+
+def named_kind(format_name: str | None) -> RowKind | None:
+    """What `--format rows` or `--format rows:KEY` says; None for any other format."""
+    name, _, column = (format_name or "").partition(":")
+    if name != FORMAT:
+        return None
+    return RowKind(tuple(column.split(".")) if column else (), is_named=bool(column))
+
+
+def read_row(line: bytes, kind: RowKind, name: str) -> Row:
+    """The row in a line. `name` is the file with the number of the line, for errors.
+
+    Raises NotJsonError, and UnknownFormatError for an object without a conversation.
+    """
+    found = _located(line, kind, name)
+    if found is None:
+        return Row(None)
+    start, end, format_name, model, column = found
+    transcript = formats.parse(line[start:end], name=name, format=format_name)
+    return Row(replace(transcript, model=transcript.model or model), line[:start], line[end:], column)
+
+
+def _located(line: bytes, kind: RowKind, name: str) -> tuple[int, int, str, str | None, Column] | None:
+    """Where the messages stand in a line, their format, the model that the row names, and the column; None without any.
+
+    A function of its own: what it makes of the line is gone when the messages are read, and a row may be large.
+    """
+    value = parse_row(line, name)
+    found = find(value, kind)
+    if found is None:
+        raise _no_conversation(value, kind, name)
+    column, format_name = found
+    if format_name is None:
+        return None
+    model = _model(value)
+    del value
+    text = json_text.decode(line)
+    start, end = json_text.locate(text, [column])[column]
+    if not line.isascii():
+        start, end = len(json_text.encode(text[:start])), len(line) - len(json_text.encode(text[end:]))
+    return start, end, format_name, model, column
+
+
+def parse_row(line: bytes, name: str) -> Any:
+    """The value of a line. Raises NotJsonError."""
+    try:
+        return json_text.parse(line)
+    except json.JSONDecodeError as error:
+        reason = json_text.reason_of(error)
+        raise NotJsonError(f"{name}: not JSON ({reason}, column {error.colno}).") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+        raise NotJsonError(f"{name}: not JSON ({reason}).") from None
+
+
+def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
+    """The column of a row's conversation and its format, which is None for a list without messages.
+
+    None when there is no conversation in the row.
+    """
+    if not isinstance(value, dict | list):
+        return None
+    empty: Column | None = None
+    for column in [kind.column] if kind.is_named else _columns(value, kind):
+        messages = _at(value, column)
+        if not isinstance(messages, list):
+            continue
+        if not messages:
+            if empty is None and (column in (kind.column, ()) or column[-1] in _USUAL):
+                empty = column
+            continue
+        format_name = format_of(messages, kind.format)
+        if format_name is not None:
+            return column, format_name
+    return None if empty is None else (empty, None)
+
+
+def format_of(messages: list[Any], likely: str | None) -> str | None:
+    """The format of a list of messages: the likely one if all of them may be its records, or else what they prove."""
+    if not all(isinstance(message, dict) for message in messages):
+        return None
+    proved = default = None
+    strongest = Evidence.MAYBE
+    for form in sorted(formats.FORMATS, key=lambda form: form.name != likely):
+        verdicts = {form.evidence(message) for message in messages}
+        if Evidence.NO in verdicts:
+            continue
+        if form.name == likely:
+            return form.name
+        if Evidence.YES in verdicts:
+            proved = proved or form.name
+        elif form.is_default and max(verdicts) >= strongest:
+            default, strongest = form.name, max(verdicts)
+    return proved or default
+
+
+def _columns(value: Mapping[str, Any] | list[Any], kind: RowKind) -> Iterator[Column]:
+    if isinstance(value, list):  # The conversation itself.
+        yield ()
+        return
+    if kind.column:
+        yield kind.column
+    yield from ((key,) for key in _USUAL if key in value)
+    yield from ((key,) for key in value if key not in _USUAL)
+    for key, inner in value.items():  # As in {"input": {"messages": […]}}, which exported traces have.
+        if isinstance(inner, dict):
+            yield from ((key, name) for name in _USUAL if name in inner)
+
+
+def _at(value: Any, column: Column) -> Any:
+    for key in column:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _model(value: Mapping[str, Any] | list[Any]) -> str | None:
+    """The model that a row names, as exported traces and many data sets do."""
+    if isinstance(value, list):
+        return None
+    places = (value, *(inner for inner in value.values() if isinstance(inner, dict)))
+    return next((place["model"] for place in places if isinstance(place.get("model"), str)), None)
+
+
+def _no_conversation(value: Any, kind: RowKind, name: str) -> UnknownFormatError:
+    if kind.is_named:
+        return UnknownFormatError(f"{name}: its column {'.'.join(kind.column)} holds no messages in a known format.")
+    if not isinstance(value, dict):
+        return UnknownFormatError(f"{name}: neither an object nor a list of messages, so not a row.")
+    keys = ", ".join(json.dumps(str(key))[:40] for key in list(value)[:6])
+    return UnknownFormatError(f"{name}: none of its columns holds messages in a known format (columns: {keys}).")
+
+
+_HEAD: Final = 8 << 20
+"""Bytes in which the first elements of an array have to end."""
+_FEW: Final = 8
+
+
+def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
+    """Elements at the beginning of a file that is an array, whose first lines these are.
+
+    Raises UnreadableError.
+    """
+    start = b"".join(lines).removeprefix(BOM).lstrip()
+    if file != STDIO:
+        with opened(file) as stream:
+            start = stream.read(_HEAD).removeprefix(BOM).lstrip()
+    # In Latin-1 every byte is one character.
+    text = start.decode("latin-1")
+    found: list[bytes] = []
+    try:
+        for first, end in json_text.elements(text, 0):
+            found.append(start[first:end])
+            if len(found) == _FEW:
+                break
+    except (ValueError, RecursionError):
+        pass  # The beginning ends in the middle of an element, or is broken: whoever reads it all says so.
+    return found
+
+
+def is_array(file: str) -> bool:
+    """Whether a file begins as an array does; a pipe begins only once, and holds lines. Raises UnreadableError."""
+    if file != STDIO and not is_readable_twice(file):
+        return False
+    return begins_as_array(beginning(file))
+
+
+class ArrayRows:
+    """The rows of an array, and what writes them back with all that stands around them."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._data = stream.read(LARGEST_STREAM)
+        if len(self._data) == LARGEST_STREAM:
+            raise UnreadableError(f"{name} is longer than {LARGEST_STREAM:,} bytes.", "Put each row on a line.")
+        self._spans = open_document(self._data, name).source.spans
+
+    def batches(self, size: int = 1 << 20) -> Iterator[RowLines]:
+        """All elements in batches of about `size` bytes; they are numbered from 1."""
+        first, lines, held = 1, list[bytes](), 0
+        for start, end in self._spans:
+            lines.append(self._data[start:end])
+            held += end - start
+            if held >= size:
+                yield RowLines(first, lines)
+                first, lines, held = first + len(lines), [], 0
+        if lines:
+            yield RowLines(first, lines)
+
+    @contextmanager
+    def writer(self, write: Callable[[list[bytes]], Any]) -> Iterator[Callable[[list[bytes]], None]]:
+        """What takes the elements in order, and writes what stands before each of them first."""
+        position = number = 0
+
+        def take(lines: list[bytes]) -> None:
+            nonlocal position, number
+            for line in lines:
+                start, end = self._spans[number]
+                write([self._data[position:start], line])
+                position, number = end, number + 1
+
+        yield take
+        write([self._data[position:]])
+
+
+def is_whole_conversation(element: bytes) -> bool:
+    """Whether an array of this element alone is one conversation in a form of its own, as ShareGPT's are."""
+    try:
+        value = json_text.parse(element)
+    except (json.JSONDecodeError, ValueError, RecursionError):
+        return True
+    return "conversations" in value if isinstance(value, dict) else not isinstance(value, list)
+
+
+_PARQUET: Final = b"PAR1"
+
+
+def rows_in(file: str, format_name: str | None) -> RowKind | None:
+    """What the rows of a file are like; None when it is no set of rows. Raises UnreadableError.
+
+    `format` is the name that the user gave, if any.
+    """
+    named = None
+    if format_name is not None:
+        named = named_kind(format_name)
+        if named is None:
+            return None
+    if is_parquet(file):
+        return named or RowKind()
+    if named is not None and named.is_named:
+        return named
+    if file != STDIO and not is_readable_twice(file):
+        return named
+    lines = beginning(file)
+    if begins_as_array(lines):
+        elements = first_elements(file, lines)
+        if len(elements) == 1 and not is_whole_conversation(elements[0]):
+            elements *= 2  # One is as good as several.
+        lines = elements or lines
+    return kind_of(lines) or named
+
+
+def is_parquet(file: str) -> bool:
+    """Whether a file is Parquet. Raises UnreadableError."""
+    if file == STDIO or not is_readable_twice(file):
+        return False  # Its index is at the end: nothing that a pipe can give.
+    with input_errors(file), Path(file).open("rb") as stream:
+        return stream.read(len(_PARQUET)) == _PARQUET
+
+
+def kind_of(lines: list[bytes]) -> RowKind | None:
+    """What the rows are like whose first lines these are; None when they are no rows.
+
+    A file of one line is one conversation. A line that can only be a record of a known format is no row. Of the lines
+    that are JSON at least half must be rows: logs have other lines between them, and a set may begin with a broken one.
+    """
+    lines = [line for line in lines if line.strip()]
+    if len(lines) < 2:
+        return None
+    kind = RowKind()
+    fitting = others = 0
+    for line in lines:
+        try:
+            value = json_text.parse(line.removeprefix(BOM))
+        except (ValueError, RecursionError):
+            continue
+        if value is None:
+            continue
+        keys = keys_of(value)
+        if any(row.is_proved(value, keys) for row in TABLE):
+            return None
+        found = find(value, kind)
+        if found is None:
+            others += 1
+        else:
+            fitting += 1
+            kind = RowKind(*found) if kind.format is None else kind
+    return kind if fitting >= max(others, 1) and kind.format is not None else None
+
+
+_BESIDE: Final = ("prompt", "chosen", "rejected")
+
+
+def partners_of(column: Column) -> tuple[Column, ...]:
+    """The columns of the other conversations, where there may be some."""
+    if not column or column[-1] not in _BESIDE:
+        return ()
+    return tuple((*column[:-1], name) for name in _BESIDE if name != column[-1])

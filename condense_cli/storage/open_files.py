@@ -1,9 +1,8 @@
-"""Which other processes use a file: those that hold it open for writing, and a client that has its session open."""
+"""Other processes that hold a file open for writing."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import subprocess
@@ -35,25 +34,8 @@ def writers(path: Path) -> list[WritingProcess]:
     return list(_from_lsof(path))
 
 
-def running_client(path: Path) -> WritingProcess | None:
-    """The Claude Code process that has a session file open, if there is one.
-
-    It holds no file open: it reads a session once, and appends by name. It lists itself in `sessions/<process>.json`
-    of its configuration folder, and takes that away when it ends (seen with 2.1.197).
-    """
-    # A session is <configuration>/projects/<folder>/<id>.jsonl.
-    configuration = path.absolute().parent.parent.parent
-    with contextlib.suppress(OSError):
-        for file in sorted((configuration / "sessions").glob("*.json")):
-            with contextlib.suppress(OSError, ValueError):
-                entry = json.loads(file.read_bytes())
-                if isinstance(entry, dict) and entry.get("sessionId") == path.stem and _is_alive(int(file.stem)):
-                    return WritingProcess(int(file.stem), "claude")
-    return None
-
-
-def _is_alive(process: int) -> bool:
-    """Whether a process runs; where that cannot be asked without harm, True."""
+def is_alive(process: int) -> bool:
+    """Check if a process runs; True if the system offers no harmless way to ask."""
     if os.name != "posix":
         return True
     try:

@@ -1,16 +1,27 @@
-"""What a person chose, and the way there: every step can be taken back."""
+"""What the user chose: a configuration, a target, selectors to keep or cut, and every step back."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.wording import count_in
+from ..config.loading import Loaded, parse_with_positions, read_text
+from ..config.models import Configuration
+from ..config.preset_folders import DEFAULT_PRESET
+from ..config.presets import Presets
+from ..config.yaml_editing import ConfigurationDocument
+from ..core.transcript import Block, Message, calls_by_id
+from ..core.values import BlockKind
+from ..core.wording import count_in, plural
 from ..errors import UsageError
+from ..passes.selection import Address, meant
+from ..toolcalls.tools import paths
 
 _PERCENT: Final = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
 
@@ -124,3 +135,147 @@ class ChoiceHistory:
             return ""
         self._steps.append(self._undone.pop())
         return f"Done again: {self._steps[-1].said}"
+
+
+class Configurations:
+    """Presets of some folders, and what their files say; the names that a configuration may mention."""
+
+    def __init__(self, presets: Presets, providers: Sequence[str] = (), profiles: Sequence[str] = ()) -> None:
+        self._presets = presets
+        self._providers, self._profiles = tuple(providers), tuple(profiles)
+
+    def known(self, key: str) -> tuple[str, ...]:
+        """The names that the value of a key may be; none where it is any text."""
+        match key:
+            case "preset":
+                return tuple(self.names())
+            case "provider":
+                return self._providers
+            case "profile" | "api_profile":
+                return self._profiles
+            case _:
+                return ()
+
+    def start(self, preset: str | None, usual: str = DEFAULT_PRESET) -> UserChoice:
+        """The choice to begin with: a preset by its name, or the configuration in a file. Raises ConfigurationError."""
+        name = preset or usual
+        if name in self.names():
+            return UserChoice(name)
+        path = self._presets.find(name)
+        choice = UserChoice(str(path), read_text(path))
+        self.of(choice)
+        return choice
+
+    def names(self) -> list[str]:
+        return self._presets.names()
+
+    def of(self, choice: UserChoice) -> Configuration:
+        """The configuration that a choice names or spells out. Raises ConfigurationError."""
+        return self.of_text(choice.text, choice.name) if choice.text else self._presets.load(choice.name)
+
+    def of_text(self, text: str, name: str) -> Configuration:
+        """The configuration in a text; the path of a preset that it names counts from the folder we are in.
+
+        Raises ConfigurationError.
+        """
+        return self.loaded(text, name).configuration
+
+    def loaded(self, text: str, name: str) -> Loaded:
+        """The same with where its values are from. Raises ConfigurationError."""
+        return parse_with_positions(text, name, Path(), self._presets)
+
+    def text_of(self, choice: UserChoice) -> str:
+        """The text of a choice's configuration, to edit. Raises ConfigurationError."""
+        return choice.text or read_text(self._presets.find(choice.name))
+
+    def description_of(self, name: str) -> str:
+        """What a preset says of itself. Raises ConfigurationError."""
+        return self._presets.load(name).description
+
+
+def configuration_text(configurations: Configurations, choice: UserChoice) -> str:
+    """The text of a configuration that does what was chosen. Raises ConfigurationError."""
+    is_preset = not choice.text and choice.name in configurations.names()
+    document = ConfigurationDocument(f"preset: {choice.name}\n" if is_preset else configurations.text_of(choice))
+    for key, selectors in (("keep", choice.keep), ("cut", choice.cut)):
+        if selectors:
+            known = document.value.get(key) or []
+            document = document.with_value((key,), list(dict.fromkeys([*known, *selectors])))
+    if choice.target:
+        document = document.without(("target_tokens",)).without(("target_reduction_percent",))
+        if choice.target_tokens is not None:
+            document = document.with_value(("target_tokens",), choice.target_tokens)
+        elif choice.target_percent is not None:
+            document = document.with_value(("target_reduction_percent",), round(100 - choice.target_percent, 6))
+    configurations.of_text(document.text, "configuration")
+    return document.text
+
+
+_MOST_FILES: Final = 5
+_WILD: Final = re.compile(r"[*?[]")
+
+
+class Meant(Struct, frozen=True):
+    """One way to name what is at a place: the key to press, the selector, and what it means."""
+
+    key: str
+    selector: str
+    label: str
+
+
+class Places:
+    """The places of one conversation."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+
+    @cached_property
+    def _by_index(self) -> Mapping[int, Message]:
+        return {message.index: message for message in self._messages}
+
+    @cached_property
+    def _calls(self) -> Mapping[str, Block]:
+        return calls_by_id(self._messages)
+
+    def own(self, index: int, number: int | None) -> str:
+        """The selector of a message, or of one of its blocks; empty where the conversation has none there."""
+        message = self._by_index.get(index)
+        if message is None or (number is not None and number >= len(message.blocks)):
+            return ""
+        return str(index) if number is None else f"{index}.{number}"
+
+    def meanings(self, index: int, number: int | None) -> list[Meant]:
+        """What may be meant at a message, or at one of its blocks: itself first."""
+        own = self.own(index, number)
+        if not own:
+            return []
+        blocks = self._by_index[index].blocks
+        here = blocks if number is None else blocks[number : number + 1]
+        found = [Meant("b", own, "this block")] if number is not None else []
+        found.append(Meant("m", str(index), f"this message ({plural(len(blocks), 'block')})"))
+        calls = [call for block in here if (call := self._call(block)) is not None]
+        tools = dict.fromkeys(call.tool for call in calls if call.tool)
+        files = dict.fromkeys(path for call in calls for path in paths(call))
+        for kind, names in (("tool", list(tools)), ("file", list(files)[:_MOST_FILES])):
+            for place, name in enumerate(names):
+                selector = f"{kind}:{_literal(name)}"
+                key = kind[0] if not place else ""
+                found.append(Meant(key, selector, f"{kind} {name} ({self._size(selector)})"))
+        if index > self._messages[0].index:
+            found.append(Meant("h", f":{index}", f"everything before here ({self._size(f':{index}')})"))
+        return found
+
+    def marks(self, selectors: Sequence[str]) -> frozenset[Address]:
+        """The blocks that any of the selectors means."""
+        return meant(selectors, self._messages)
+
+    def _call(self, block: Block) -> Block | None:
+        return block if block.kind is BlockKind.TOOL_CALL else self._calls.get(block.answers or "")
+
+    def _size(self, selector: str) -> str:
+        return plural(len(meant([selector], self._messages)), "block")
+
+
+def _literal(name: str) -> str:
+    """A glob that matches this name alone."""
+    return _WILD.sub(lambda match: f"[{match.group()}]", name)

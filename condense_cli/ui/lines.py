@@ -1,8 +1,9 @@
-"""A conversation as lines of a terminal: the list of messages, and the text of one with its cuts."""
+"""Lines of the screens: a conversation, its strip of tokens, and the help."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -179,3 +180,88 @@ def fitted(text: str, width: int) -> str:
     if cell_len(text) > width:
         return set_cell_size(text, max(0, width - 1)) + "…"
     return set_cell_size(text, width)
+
+
+KEPT: Final = " ▁▂▃▄▅▆▇█"
+"""A cell by how many eighths of it are kept."""
+CUT, PARTLY, CURSOR = "░", "▒", "▲"
+
+
+class Column(Struct, frozen=True):
+    """A column of the strip: tokens before and after of its messages, and whether the cursor is on one of them."""
+
+    before: int
+    after: int
+    is_current: bool
+
+
+def columns(sizes: Sequence[tuple[int, int]], width: int, current: int) -> list[Column]:
+    """The messages, given by their tokens before and after, in at most so many columns, which share them evenly."""
+    number = min(len(sizes), max(1, width))
+    edges = [len(sizes) * place // number for place in range(number + 1)] if number else []
+    found = []
+    for start, end in pairwise(edges):
+        before, after = (sum(size[side] for size in sizes[start:end]) for side in (0, 1))
+        found.append(Column(before, after, start <= current < end))
+    return found
+
+
+def strip_lines(found: Sequence[Column], height: int) -> list[str]:
+    """Lines of `height` rows and one for the cursor: what stays is solid, what goes is shaded."""
+    largest = max((max(column.before, column.after) for column in found), default=0) or 1
+    share = largest / height
+    lines = ["".join(_cell(column, row * share, share) for column in found) for row in reversed(range(height))]
+    return [*lines, "".join(CURSOR if column.is_current else " " for column in found)]
+
+
+def _cell(column: Column, least: float, share: float) -> str:
+    """The cell of a column from so many tokens on, for a share of them. In the lowest row anything shows."""
+    kept, before = (_eighths(tokens - least, share) for tokens in (column.after, column.before))
+    if not least:
+        kept, before = max(kept, int(column.after > 0)), max(before, int(column.before > 0))
+    if before > kept:
+        return PARTLY if kept else CUT
+    return KEPT[kept]
+
+
+def _eighths(tokens: float, share: float) -> int:
+    return min(8, max(0, round(8 * tokens / share)))
+
+
+SESSION_KEYS: Final = (
+    ("up down pgup pgdn", "move through the messages; the text beside them follows"),
+    ("tab", "go to the text, and back"),
+    ("enter left right", "show the blocks of a message, or hide them"),
+    ("n N", "next and previous message that is cut"),
+    ("k", "keep: this block or message, its tool, its file, everything before"),
+    ("x", "cut, likewise"),
+    ("space", "keep what is under the cursor, cut it, or leave it to the passes"),
+    ("p", "another preset"),
+    ("t", "a target: 60000, 60k or 40%"),
+    ("e", "edit the configuration"),
+    ("w", "write: a new session, in place, a file, or a configuration"),
+    ("u r", "undo any step, including what was written; redo"),
+    ("i", "what fills the session"),
+    ("q escape", "back; twice where what you chose is not written"),
+)
+EDITOR_KEYS: Final = (
+    ("tab", "from the passes to a pass's settings, and back"),
+    ("enter", "change a setting"),
+    ("delete backspace", "reset a setting to its default"),
+    ("a", "add a pass"),
+    ("d", "remove a pass"),
+    ("K J", "move a pass up or down"),
+    ("space", "switch a pass off or on"),
+    ("u r", "undo, do again"),
+    ("s", "save as YAML"),
+    ("q escape", "back; valid changes apply to the open session"),
+)
+MARKS: Final = (
+    ("K X", "kept and cut by you (lower case: in part)"),
+    ("~ - +", "cut in part or summarized, gone, new"),
+)
+
+
+def help_lines(keys: tuple[tuple[str, str], ...]) -> list[str]:
+    """The keys in two columns."""
+    return [f"{key:<18} {what}" for key, what in keys]

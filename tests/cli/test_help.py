@@ -11,8 +11,8 @@ from helpers import condense
 from condense_cli.cli.help_pages import instead_of
 from condense_cli.cli.running.options import HELP_GROUPS, RunOptions
 from condense_cli.cli.table import COMMANDS, GROUPS
+from condense_cli.clients.choices import Client
 from condense_cli.errors import ExitStatus
-from condense_cli.sessions.choices import Client
 
 OLD_NAMES = {"keep_recent", "only_tools", "except_tools", "range", "pin"}
 """Other names for --keep: they work, and are in no help page."""

@@ -9,10 +9,20 @@ import pytest
 
 from condense_cli.errors import UsageError
 from condense_cli.integrations import conversations, needs
-from condense_cli.integrations.carrying import Block, Part, Told, call, carried, fitted, result, text, thinking
-from condense_cli.integrations.conversations import FittedConversations
+from condense_cli.integrations.conversations import (
+    Block,
+    FittedConversations,
+    Part,
+    Told,
+    call,
+    carried,
+    fitted,
+    result,
+    text,
+    thinking,
+)
 from condense_cli.live.conversation import KEEP_RECENT
-from condense_cli.live.decisions import Fitted
+from condense_cli.live.deciding import Fitted
 
 Said = dict[str, Any]
 """Who, and texts by part: those of a result are a string, those of a call a dict, thoughts a list."""

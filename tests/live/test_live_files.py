@@ -10,9 +10,8 @@ from live_replay import Eager, as_sent
 
 from condense_cli import Configuration, Live, loads
 from condense_cli.live.conversation import KEEP_READS
-from condense_cli.live.decisions import DecisionKind
-from condense_cli.live.files_at_work import blocks_at_work
-from condense_cli.live.freezing import Means, _within, freeze, usual_configuration
+from condense_cli.live.deciding import DecisionKind
+from condense_cli.live.freezing import Means, _within, blocks_at_work, freeze, usual_configuration
 
 
 def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[str]:

@@ -12,12 +12,10 @@ from msgspec.structs import replace
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
-from condense_cli.live.breakpoints import with_breakpoints
 from condense_cli.live.deciding import Asked
 from condense_cli.live.policies import Economic, Moment, Outcome, Share, Tokens, break_even, policy_named
-from condense_cli.live.requests import Request
+from condense_cli.live.requests import Request, tokens_of, with_breakpoints
 from condense_cli.live.state import LastRequest, Memory, StateFile
-from condense_cli.live.usage import tokens_of
 from condense_cli.money.economics import NEVER, Rates
 
 RATES = Rates(Decimal("1.25"), Decimal("0.1"))

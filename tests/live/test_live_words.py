@@ -11,8 +11,7 @@ from live_conversations import conversation, live_of, turns
 from condense_cli import Live
 from condense_cli.core.factor import typical_of
 from condense_cli.errors import UsageError
-from condense_cli.live.deciding import Asked
-from condense_cli.live.decisions import DecisionKind
+from condense_cli.live.deciding import Asked, DecisionKind
 from condense_cli.live.policies import Moment, Share, Tokens, policy_named
 from condense_cli.live.requests import Request
 

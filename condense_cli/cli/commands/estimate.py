@@ -158,7 +158,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
         from msgspec.structs import replace
 
         from ...report.run.facts import to_json
-        from ...rows.recognising import rows_in
+        from ...rows.reading import rows_in
         from ..running.counting import check_one, count_asked, counted_transcript
         from ..running.settings import counter_of, settings_if_any
 
@@ -202,7 +202,7 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
 
 def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls: Calls, source: str) -> Estimate:
     """What each configuration makes of the transcript. Raises CondenseError."""
-    from ...measuring.estimating import Told, estimated
+    from ...api.estimating import Told, estimated
     from ..running.work import SummaryUse, summary_use
 
     def told(result: Condensation, summaries: OnDemand | None) -> Told:

@@ -121,8 +121,7 @@ def evaluate(
             raise UsageError("--all cannot be used with a transcript or --session.", "Use one of them.")
         names = evaluate_recorded.sessions_here() if everything else input_files(transcripts, session)
         check_page(printing.html, printing.plot, names)
-        from ...measuring.evaluating import Plan, Unread, evaluate_files
-        from ...measuring.judging import BESIDE
+        from ...api.evaluating import BESIDE, Plan, Unread, evaluate_files
         from ...quality.evaluation import Evaluated
         from ...report.evaluation import facts
         from ...report.run.facts import to_json

@@ -84,7 +84,7 @@ def inspect(
         from ...providers.window import window_of
         from ...report.inspection import facts as inspection
         from ...report.run import facts
-        from ...rows.recognising import rows_in
+        from ...rows.reading import rows_in
         from ..running.counting import check_one, counted_transcript
         from ..running.settings import counter_of, settings_if_any
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +14,7 @@ from ...errors import UsageError
 from ..console import exits, say
 
 if TYPE_CHECKING:
-    from ...installing.plan import InstallPlan
-    from ...installing.target import Target
+    from ...clients.settings import InstallPlan, Target
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -54,14 +52,18 @@ def install(
     with exits():
         if status and (dry_run or yes or remove):
             raise UsageError("--status changes nothing.", "Use it alone or with --project.")
-        target = _target(client.value, project)
-        steps: Any = import_module(f"...installing.{client.value.replace('-', '_')}", __package__)
-        if status:
-            raise SystemExit(_say_status(target, list(steps.problems(target))))
-        from ...installing.before_install import forget, given_back, note
+        target = _target(project)
+        from ...clients.choices import Client
+        from ...clients.table import CLIENTS
 
-        removal: InstallPlan = steps.removed(target)
-        plan: InstallPlan = given_back(removal) if remove else steps.installed(target)
+        setup = CLIENTS[Client(client.value)].setup
+        assert setup is not None
+        if status:
+            raise SystemExit(_say_status(client, target, list(setup.problems(target))))
+        from ...clients.settings import forget, given_back, note_edits
+
+        removal = setup.removed(target)
+        plan = given_back(removal) if remove else setup.installed(target)
         if not plan.changes:
             typer.echo(
                 "Nothing to change: "
@@ -75,19 +77,19 @@ def install(
                 if remove:
                     forget(plan.changes)
                 else:
-                    note(plan.changes, {edit.path for edit in removal.changes})
+                    note_edits(plan.changes, {edit.path for edit in removal.changes})
                 typer.echo("Removed." if remove else "Written. Restart the client to use it.")
         _say_rest(plan, lacks_mcp=not (remove or target.has_mcp))
 
 
-def _target(client: str, project: bool) -> Target:
+def _target(project: bool) -> Target:
     from importlib.util import find_spec
 
-    from ...installing.target import Target
-    from ...sessions.listing import project_root
+    from ...clients.listing import project_root
+    from ...clients.settings import Target
 
     folder = project_root(Path.cwd()) if project else None
-    return Target(client, Path(os.path.expanduser("~")), os.environ, folder, find_spec("mcp") is not None)
+    return Target(Path(os.path.expanduser("~")), os.environ, folder, find_spec("mcp") is not None)
 
 
 def _show(plan: InstallPlan) -> None:
@@ -114,17 +116,17 @@ def _say_rest(plan: InstallPlan, *, lacks_mcp: bool) -> None:
         typer.echo("The MCP server was left out; it needs a package: pip install 'condense-cli[mcp]'")
 
 
-def _say_status(target: Target, problems: list[str]) -> int:
+def _say_status(client: HookedClient, target: Target, problems: list[str]) -> int:
     from datetime import datetime
 
-    from ...hooks.notes import faults_of
+    from ...clients.hooks import faults_of
     from ...report.text.visible import visible
 
     where = f"in {target.project}" if target.project else "for all projects"
-    typer.echo(f"{target.client}, {where}: {'not everything works' if problems else 'installed'}.")
+    typer.echo(f"{client.value}, {where}: {'not everything works' if problems else 'installed'}.")
     for problem in problems:
         typer.echo(visible(problem))
-    faults = faults_of(target.client)
+    faults = faults_of(client.value)
     if faults:
         typer.echo(f"Hooks failed {len(faults)} times; the last ones:")
     for fault in faults[-5:]:

@@ -35,14 +35,14 @@ def mcp(
             raise UsageError("Standard input belongs to the client.", "Name its file.")
         named = input_file(file, session, is_latest_said=False) if file or session else None
         try:
-            from ...asking.server import serve, server
+            from ...clients.mcp_server import serve, server
         except ImportError as error:
             raise UsageError(
                 "The MCP server needs the package mcp, which is not installed.", "pip install 'condense-cli[mcp]'"
             ) from error
-        from ...asking.library import Library
+        from ...clients.mcp_tools import Library
+        from ...clients.table import session_places
         from ...config.files import load_user_configuration
-        from ...sessions.machine import session_places
 
         library = Library(session_places(), Path.cwd(), named)
         if named is not None:

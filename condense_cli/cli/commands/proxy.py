@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from ...clients.choices import cache_folder
 from ...errors import UsageError
-from ...sessions.machine import cache_folder
 from ..console import exits, say
 from ..grouped import grouped
 from ..options import preset_option

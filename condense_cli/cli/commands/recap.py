@@ -46,8 +46,8 @@ def recap(
     with exits():
         file = input_file(file, session)
         from ...core.tokens import BUILT_IN
-        from ...recaps.told import TOKENS
-        from ...recaps.told import recap as told_of
+        from ...ledger.recap import TOKENS
+        from ...ledger.recap import recap as told_of
 
         transcript = read_transcript(file, format_name, lenient)
         told = told_of(

@@ -18,7 +18,7 @@ from ..reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
     from ...api import Restoration
-    from ...rows.surveys import Restored
+    from ...rows.condensing import Restored
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -54,7 +54,7 @@ def restore(
         writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
         from ... import api, formats
         from ...report.run import facts
-        from ...rows.recognising import rows_in
+        from ...rows.reading import rows_in
         from ...storage.files import check_output, packed, write_bytes
 
         if output not in (None, "-"):

@@ -84,7 +84,7 @@ def run(
 
         to = destination(file, writing, showing)
 
-        from ...rows.recognising import rows_in
+        from ...rows.reading import rows_in
         from ..running.counting import check_one
         from ..running.providing import registry_of_user, settings_with
         from ..running.work import treatment_of

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...clients.choices import Client, Order
 from ...core.wording import plural
 from ...errors import UsageError
-from ...sessions.choices import Client, Order
 from ..console import console, exits, say, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ...clients.client import SessionFile
     from ...report.lists.sessions import SessionList
-    from ...sessions.finding import SessionFile
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -58,9 +58,10 @@ def sessions(
     with exits():
         if here and project is not None:
             raise UsageError("--here and --project cannot be used together.", "Use one of them.")
+        from ...clients import finding, listing
+        from ...clients.choices import cache_folder
+        from ...clients.table import session_places
         from ...config.files import load_user_configuration
-        from ...sessions import finding, listing
-        from ...sessions.machine import cache_folder, session_places
 
         places = [place for place in session_places() if client is None or place.client is client]
         found = finding.find(places, everything=shows_all)
@@ -115,7 +116,7 @@ def _progress() -> Iterator[Callable[[SessionFile], None]]:
 
 def _say_nothing_found(report: SessionList, folder: Path | None, *, flag: str, everything: bool) -> None:
     """Where it looked, unless there are sessions and the user asked for others."""
-    from ...sessions.machine import tilde
+    from ...clients.choices import tilde
 
     if report.files:
         more = "" if everything else "--all lists archived and empty ones too"
@@ -138,7 +139,7 @@ def _where(path: str) -> str:
 
 
 def _say_skipped(report: SessionList) -> None:
-    from ...sessions.machine import tilde
+    from ...clients.choices import tilde
 
     for skipped in report.skipped:
         what = plural(skipped.count, "file or folder", "files or folders")

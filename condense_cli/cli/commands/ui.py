@@ -42,7 +42,7 @@ def edit_configuration(name: str, file: str | None, session: str | None) -> None
     """Edit a preset or a file, with a transcript to see the effect on. Raises CondenseError."""
     from ...config.preset_folders import user_configuration_path
     from ...ui.app import CondenseApp
-    from ...ui.screens.editor import EditorScreen
+    from ...ui.editor_screen import EditorScreen
     from ..running.settings import presets_here
 
     desk, presets = _desk(), presets_here()
@@ -57,7 +57,7 @@ def edit_configuration(name: str, file: str | None, session: str | None) -> None
 def _desk() -> Desk:
     """What the app needs to know of this user."""
     from ...config.files import load_user_configuration
-    from ...ui.configurations import Configurations
+    from ...ui.choice import Configurations
     from ...ui.opened import Desk
     from ..memory import give_back_large_blocks
     from ..running.providing import registry_of_user
@@ -88,9 +88,10 @@ def check_terminal() -> None:
 
 def sessions_here() -> SessionList:
     """The newest sessions of this machine."""
+    from ...clients import finding, listing
+    from ...clients.choices import cache_folder
+    from ...clients.table import session_places
     from ...config.files import load_user_configuration
-    from ...sessions import finding, listing
-    from ...sessions.machine import cache_folder, session_places
 
     found = finding.find(session_places())
     newest = listing.listed(found.files, cache_folder(), limit=_MOST)

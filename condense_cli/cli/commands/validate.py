@@ -39,7 +39,7 @@ def validate(
     with exits():
         from ...report.lists import validation
         from ...report.run import facts
-        from ...rows.recognising import rows_in
+        from ...rows.reading import rows_in
 
         file = input_file(file, session)
         kind = rows_in(file, format_name)

@@ -11,13 +11,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...api.comparing import Contender, compare_files
+from ...api.evaluating import Plan, Unread
 from ...calling import Calls, OnDemand, check_profile
 from ...config.models import Configuration
 from ...core.tokens import Counter
 from ...errors import ExitStatus, UsageError
 from ...llm.budget import Budget
-from ...measuring.comparing import Contender, compare_files
-from ...measuring.evaluating import Plan, Unread
 from ...quality.evaluation import Evaluated
 from ...report.evaluation.comparison import ModelWay, model_way
 from ...storage.files import read_bytes

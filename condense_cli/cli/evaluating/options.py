@@ -22,7 +22,7 @@ from ..options import (
 )
 
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
-"""The names of `measuring.evaluating.KNOWN_WAYS`, which is too heavy to import for a help page."""
+"""The names of `api.evaluating.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
 RECALLS: Final = ("facts", "edits", "files")
 WITNESSES: Final = (

@@ -9,15 +9,15 @@ from ..console import bar, console, print_parts, write_text
 from .page import write_page
 
 if TYPE_CHECKING:
-    from ...measuring.evaluating import Plan
+    from ...api.evaluating import Plan
     from ...report.evaluation.recorded import Recorded
     from .options import Printing
 
 
 def sessions_here() -> list[str]:
     """The files of all sessions on this machine, the newest first. Raises UnreadableError where there are none."""
-    from ...sessions.finding import find
-    from ...sessions.machine import session_places
+    from ...clients.finding import find
+    from ...clients.table import session_places
 
     # What a snapshot records its session records as well.
     files = [file for file in find(session_places(), everything=True).files if not file.is_snapshot]
@@ -37,8 +37,7 @@ def check_without_effect(given: dict[str, bool]) -> None:
 
 def run(names: list[str], plan: Plan, *, jobs: int, printing: Printing) -> ExitStatus:
     """Judge and print. Raises OutputError where the page cannot be written."""
-    from ...measuring.evaluating import Unread
-    from ...measuring.judging import judge_files
+    from ...api.evaluating import Unread, judge_files
     from ...report.evaluation.recorded import build
     from ...report.run.facts import to_json
 

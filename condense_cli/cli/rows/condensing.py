@@ -16,15 +16,9 @@ from ...core.factor import factor_as
 from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.flags import missed_keeps
-from ...rows.arrays import is_array
-from ...rows.condensing import Counters, for_each_row, tallied
-from ...rows.pairs import New
-from ...rows.reading import RowLines
-from ...rows.recognising import is_parquet
-from ...rows.row import RowKind
-from ...rows.splitting import ROOM, split, tallied_parts
-from ...rows.tally import Tally
-from ...rows.working import flow, results
+from ...rows.condensing import ROOM, Counters, New, flow, for_each_row, results, split, tallied, tallied_parts
+from ...rows.facts import Tally
+from ...rows.reading import RowKind, RowLines, is_array, is_parquet
 from ..console import write_out
 from ..reading import name_of
 from ..running.one import nothing_kept

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...config.base import ProviderSettings
     from ...config.models import Configuration
     from ...core.factor import CountName
-    from ...rows.row import RowKind
+    from ...rows.reading import RowKind
 
 
 class RowsEstimate(Struct, frozen=True):

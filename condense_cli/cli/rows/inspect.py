@@ -15,14 +15,14 @@ from ...report.inspection.terminal import with_bars
 from ...report.run import facts
 from ...report.text.labels import TokenShare, ToolShare, percent, tool_shares
 from ...report.text.tokens import of_several
-from ...rows.surveys import Contents, LargeRow, survey, weighing
-from ...rows.tally import Problem
+from ...rows.condensing import Contents, LargeRow, survey, weighing
+from ...rows.facts import Problem
 from ..console import console, print_lines, write_text
 from ..reading import name_of
 from .running import bad_rows
 
 if TYPE_CHECKING:
-    from ...rows.row import RowKind
+    from ...rows.reading import RowKind
 
 
 class RowsInspection(Struct, frozen=True):

@@ -7,13 +7,13 @@ from typing import IO, TYPE_CHECKING
 
 from ...core.wording import plural
 from ...errors import ExitStatus
-from ...rows.surveys import Restored, restoring, survey
+from ...rows.condensing import Restored, restoring, survey
 from ..reading import name_of
 from .condensing import StandardOutput
 from .running import bad_rows
 
 if TYPE_CHECKING:
-    from ...rows.row import RowKind
+    from ...rows.reading import RowKind
 
 
 def restore_rows(file: str, kind: RowKind, output: str | None) -> Restored:

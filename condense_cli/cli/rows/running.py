@@ -24,9 +24,8 @@ from ..running.work import Treatment, without_effect
 from .condensing import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
 
 if TYPE_CHECKING:
-    from ...rows.files import FileResult
-    from ...rows.row import RowKind
-    from ...rows.tally import Problem, Tally
+    from ...rows.facts import FileResult, Problem, Tally
+    from ...rows.reading import RowKind
     from ..running.options import RunOptions, Showing
 
 _SHOWN: Final = 5

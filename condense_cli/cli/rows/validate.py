@@ -8,13 +8,13 @@ from ...core.wording import plural
 from ...errors import ExitStatus
 from ...report.run import facts
 from ...report.text.visible import visible
-from ...rows.surveys import CheckedRows, checking, survey
+from ...rows.condensing import CheckedRows, checking, survey
 from ..console import console, print_lines, write_text
 from ..reading import name_of
 from .running import bad_rows
 
 if TYPE_CHECKING:
-    from ...rows.row import RowKind
+    from ...rows.reading import RowKind
 
 
 def validate_rows(file: str, kind: RowKind, *, json: bool, lenient: bool) -> ExitStatus:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from ...core.wording import plural
 from ...errors import ExitStatus, UsageError
-from ...many.inputs import Input, find_inputs
-from ...many.record import NAME, add_entry, read_record
 from ...report.text.labels import percent_text
-from ...rows.files import WORKED, FileResult, FileStatus, exit_status
-from ...rows.tally import Tally
+from ...rows.facts import WORKED, FileResult, FileStatus, Tally, exit_status
+from ...rows.many_files import NAME, Input, add_entry, find_inputs, read_record
 from ...storage.files import check_no_links, make_folder
 from ...storage.processes import in_order, usable_processors
 from ..console import bar, console, print_lines, say

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ...errors import UsageError
-from ...many.ray_engine import as_done
+from ...rows.ray_engine import as_done
 from .one_of_many import Finished, Job, died
 from .work import SummaryUse, Treatment
 from .workers import Spread, may_call

@@ -13,7 +13,7 @@ from ...delivering import Where
 from ...errors import CondenseError, ExitStatus, UsageError
 from ...report.run.facts import to_json
 from ...report.text.visible import visible
-from ...rows.recognising import rows_in
+from ...rows.reading import rows_in
 from ..console import say, tell, write_out, write_text
 from ..reading import read_transcript
 from .providing import say_error
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from ...core.transcript import Message
     from ...delivering import Destination
-    from ...many.inputs import Input
     from ...passes.condensation import Condensation
     from ...providers.registry import Registry
     from ...report.run.facts import Report
+    from ...rows.many_files import Input
     from .options import Showing
     from .progress import Tell
     from .work import Work

@@ -17,13 +17,12 @@ from ...core.tokens import Counter
 from ...core.version import __version__
 from ...core.wording import plural
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
-from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
 from ...passes.flags import missed_keeps
 from ...rows.condensing import add_conversation
-from ...rows.files import FileResult, FileStatus, FileTokens
-from ...rows.recognising import rows_in
-from ...rows.row import FORMAT as ROWS
-from ...rows.tally import Tally
+from ...rows.facts import FileResult, FileStatus, FileTokens, Tally
+from ...rows.many_files import RECORD, FileRecord, file_hash, is_up_to_date
+from ...rows.reading import FORMAT as ROWS
+from ...rows.reading import rows_in
 from ...storage.files import check_no_links, make_folder, packed, write_bytes
 from ..reading import read_transcript
 from ..rows.condensing import RowsTask, condense_rows
@@ -34,7 +33,7 @@ from .workers import may_call
 
 if TYPE_CHECKING:
     from ...passes.condensation import Condensation
-    from ...rows.row import RowKind
+    from ...rows.reading import RowKind
 
 
 class Job(Struct, frozen=True):

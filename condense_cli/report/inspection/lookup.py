@@ -16,8 +16,8 @@ from ...core.values import BlockKind
 from ...core.wording import plural
 from ...errors import CondenseError, UsageError
 from ...formats import format_named
+from ...ledger.stretch import said_by_summaries
 from ...lossless.decode import decode
-from ...passes.modes.stretch import said_by_summaries
 from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
 from ..text.labels import readable

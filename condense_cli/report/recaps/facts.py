@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ...core.transcript import Transcript
 from ...ledger.entries import CommandEntry, FileEntry, Todo
-from ...recaps.told import Told
+from ...ledger.recap import Told
 from ..run.facts import Counting
 
 SHAPE: Final = 1

@@ -16,6 +16,7 @@ import pytest
 from helpers import DATA, SMALLER, condense, condense_on_terminal, snapshot
 from replacing import GREW, appended, beside, in_place
 
+from condense_cli.clients import claude_code
 from condense_cli.errors import ExitStatus, OutputError
 from condense_cli.storage import backups, files, open_files
 
@@ -234,13 +235,13 @@ def test_a_running_client_is_named(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()
     entry = tmp_path / "sessions" / f"{os.getpid()}.json"
     entry.write_text("not JSON")
-    assert open_files.running_client(file) is None
+    assert claude_code.running(file) is None
     entry.write_text(json.dumps({"pid": os.getpid(), "sessionId": id}))
     assert in_place(file, "--json").json["warnings"] == [
         f"claude (process {os.getpid()}) has this session open and keeps using the old content until you resume it."
     ]
     entry.rename(entry.with_name("4194305.json"))  # No process has such a number.
-    assert open_files.running_client(file) is None
+    assert claude_code.running(file) is None
 
 
 @pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")

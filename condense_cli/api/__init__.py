@@ -1,0 +1,347 @@
+"""The Python API: the functions that the command line itself uses."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import formats
+from ..calling import Dollars, calls_of, summaries_for, with_calls
+from ..config import overrides as flags
+from ..config.files import UserConfiguration
+from ..config.loading import parse_configuration
+from ..config.models import Configuration
+from ..config.overrides import NO_OVERRIDES, Overrides
+from ..config.preset_folders import DEFAULT_PRESET
+from ..config.presets import load_preset
+from ..core import arguments as kinds
+from ..core import json_text
+from ..core.arguments import a_transcript, made_by, with_arguments
+from ..core.factor import Factor, factor_of
+from ..core.tokens import BUILT_IN, Counter, CounterName
+from ..core.transcript import Transcript
+from ..core.values import Container
+from ..errors import BrokenOutputError, UsageError
+from ..lossless.decode import broken_in, count_gaps, decode, outside_of
+from ..lossless.encode import with_escapes
+from ..money.prices import signs_of
+from ..passes.condensation import Condensation
+from ..passes.context import Context
+from ..passes.flags import name_flags
+from ..passes.offline import Offline
+from ..passes.selection import Predicate
+from ..passes.summaries import Summarizer
+from ..plugins import Installed
+from ..providers.manager import Sizing
+from ..providers.proven import REPORT, checked, condensed
+from ..providers.registry import DEFAULT, Registry
+from ..providers.window import WindowFlags, window_of
+from ..report.costs.usage import beside_messages
+from ..rules.validity import validate
+from ..storage.files import read_bytes, unpacked
+
+if TYPE_CHECKING:
+    from ..formats.convert import Conversion
+    from ..report.difference.facts import Diff
+
+_FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
+overrides_from = with_arguments(
+    keep_recent=kinds.COUNT, only_tools=kinds.TEXTS, except_tools=kinds.TEXTS, range=kinds.TEXT, pins=kinds.TEXTS,
+    target_tokens=kinds.COUNT, target_percent=kinds.PERCENT, keep=kinds.TEXTS, cut=kinds.TEXTS,
+)(flags.overrides_from)  # fmt: skip
+"""`config.overrides.overrides_from`, which takes counts and shares as texts here: `60k`, `50%`."""
+
+_FLAGS = {name: f"Give overrides=overrides_from({name}={{}})." for name in flags.overrides_from.__kwdefaults__ or ()}
+
+_MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "langchain", "mini-swe-agent")
+
+__all__ = [
+    "Condensation", "Configuration", "Restoration", "Transcript",
+    "condense", "convert", "diff", "dump", "dump_messages", "load", "loads", "overrides_from", "restore",
+]  # fmt: skip
+
+
+@with_arguments(path=kinds.PATH, format=kinds.TEXT)
+def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
+    """Transcript in a file, which may be compressed (gzip, Zstandard); the format is recognised from its content.
+
+    Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
+    are kept as they are.
+    """
+    return _parsed(read_bytes(path), str(path), format, lenient=lenient)
+
+
+@with_arguments(format=kinds.TEXT)
+def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
+    """Transcript in the bytes of a file, compressed or not, in its text, or in a list of messages as an API takes them.
+
+    Messages and blocks in a list may be the objects that the SDKs answer with. Raises as `load` does, and
+    UsageError where a list holds what is no JSON.
+    """
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
+    elif not isinstance(data, bytes | bytearray):
+        try:
+            data = msgspec.json.encode(data, enc_hook=kinds.as_json)
+        except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
+            data = json.dumps(data, default=kinds.as_json).encode()
+    return _parsed(bytes(data), "input", format, lenient=lenient)
+
+
+def _parsed(data: bytes, name: str, format: str | None, *, lenient: bool) -> Transcript:
+    """The transcript in the bytes of a file, of a format of the table or of an installed package."""
+    return formats.parse(unpacked(data, name), name=name, format=format, lenient=lenient, others=Installed().formats)
+
+
+@with_arguments(
+    _FLAGS,
+    preset=kinds.PRESET,
+    target_tokens=kinds.COUNT,
+    model=kinds.TEXT,
+    summarizer=kinds.SUMMARIZER,
+    clock=kinds.CALLABLE,
+    overrides=made_by("Overrides", "overrides_from() makes them."),
+    registry=made_by("Registry", "Give a condense_cli.providers.registry.Registry."),
+    context_window=kinds.POSITIVE,
+    sizing=made_by("Sizing", "Give a condense_cli.providers.manager.Sizing."),
+    factor=_FACTOR,
+    profile=kinds.TEXT,
+    max_summary_tokens=kinds.COUNT,
+    selectors=kinds.SELECTORS,
+    on_pass=kinds.CALLABLE,
+)
+def condense(
+    transcript: Transcript,
+    configuration: Configuration | Mapping[str, Any] | None = None,
+    *,
+    preset: str | None = None,
+    target_tokens: int | str | None = None,
+    model: str | None = None,
+    counter: Counter | CounterName | None = None,
+    summarizer: Summarizer | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    slim: bool = False,
+    overrides: Overrides = NO_OVERRIDES,
+    registry: Registry | None = None,
+    if_needed: bool = False,
+    context_window: int | None = None,
+    sizing: Sizing | None = None,
+    factor: Factor | None = None,
+    proves: bool = True,
+    settles: bool = True,
+    profile: str | None = None,
+    allow_calls: bool = False,
+    max_cost: Dollars = None,
+    max_cost_per_conversation: Dollars = None,
+    max_cost_per_day: Dollars = None,
+    max_summary_tokens: int | None = None,
+    redact: bool = False,
+    selectors: Mapping[str, Predicate] | None = None,
+    on_pass: Callable[[str], None] = lambda name: None,
+) -> Condensation:
+    """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
+
+    A configuration may be given as the keys and values of its file.
+    With `target_tokens` the passes work only until the target is reached; like all numbers of a configuration they are
+    the model's tokens, and `factor` says how many those are for one of ours, where the transcript and the table of
+    models are not to say it (`condense_cli.core.factor`). `counter` goes before that of the configuration: `tiktoken`
+    counts with OpenAI's own tokenizer. `model` is the model that will continue the conversation, where that is not the
+    recorded one. `slim` leaves out of the file, on top,
+    what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
+    receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are, of which the
+    active one runs where the configuration names none.
+    With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
+    too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
+    the place of both. A result that would not read back is an error, unless nothing `proves` it: then `dump` raises.
+    Unless it `settles`, lines that others made worthless stay; it takes half the time, at times.
+    Summaries are those of a `summarizer`, else of the model of a `profile`, or with `allow_calls` of the profiles that
+    the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, in all runs at most
+    `max_cost_per_conversation` and `max_cost_per_day`, and read and write at most `max_summary_tokens`; `redact` masks
+    secrets. Where these say nothing, the user's own configuration does. `selectors` are functions of a message and a
+    block, by the names that the configuration selects with; `on_pass` is told the name of each pass when it begins.
+    Raises ConfigurationError, UsageError for what cannot be, or where the window would decide and is not known, and
+    BrokenOutputError; an error inside a provider is the result's `error`.
+    """
+    transcript = a_transcript(transcript)
+    installed = Installed()
+    registry = registry or Registry(installed=installed)
+    configuration = configuration_from(configuration, preset, registry)
+    dollars = (max_cost, max_cost_per_conversation, max_cost_per_day)
+    calls = calls_of(profile, allow_calls, *dollars, max_summary_tokens, redact, summarizer)
+    assert not isinstance(target_tokens, str)  # Of 60k the decorator makes a number.
+    if target_tokens is not None:
+        configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
+    if model is not None:
+        transcript = transcript.continued_by(model)
+    counter = _counter(counter or configuration.counter, transcript)
+    factor = factor or factor_of(transcript, counter)
+    context = Context(
+        count=counter,
+        summarizer=summarizer or Offline(counter),
+        clock=clock,
+        overrides=overrides,
+        stop_at_target=target_tokens is not None,
+        selectors=installed.selectors(selectors) if selectors else installed.selector,
+        factor=factor,
+        settles=settles,
+        on_pass=on_pass,
+    )
+    sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
+
+    def run(context: Context) -> Condensation:
+        result = condensed(transcript, configuration, context, registry, sizing, slim=slim, proves=proves)
+        return name_flags(result, overrides, configuration)
+
+    if calls is None:
+        return run(context)
+    with summaries_for(configuration, counter, calls) as summaries:
+        summaries.begin(transcript, counter)
+        return with_calls(run(replace(context, summarizer=summaries)), summaries)
+
+
+def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
+    return given if isinstance(given, Counter) else Counter.of(transcript, given)
+
+
+def configuration_from(
+    given: Configuration | Mapping[str, Any] | None, preset: str | None, registry: Registry | None = None
+) -> Configuration:
+    """The configuration that was given, or that of a preset, or the defaults of the registry's active provider.
+
+    Raises ConfigurationError, UsageError.
+    """
+    if given is None and preset is None and registry is not None and registry.active != DEFAULT:
+        return registry.get().default_configuration()
+    if given is None:
+        return load_preset(preset or DEFAULT_PRESET)
+    if preset is not None:
+        raise UsageError(
+            f"A configuration and the preset {preset} cannot be used together.",
+            "Give one of them; a configuration can name the preset that it builds on: preset.",
+        )
+    if isinstance(given, Configuration):
+        return given
+    if isinstance(given, str | Path):
+        name = repr(str(given))
+        raise UsageError(f"A configuration is needed, not the name or path {name}.", f"Give it as preset={name}.")
+    try:
+        text = json.dumps(given)
+    except (TypeError, ValueError, RecursionError) as error:  # RecursionError: it holds itself, far down.
+        raise UsageError(
+            f"The configuration is not JSON ({error}).", "Give dicts, lists, strings and numbers."
+        ) from None
+    return parse_configuration(text)
+
+
+def _sizing(
+    transcript: Transcript,
+    configuration: Configuration,
+    count: Counter,
+    factor: Factor,
+    context_window: int | None,
+    *,
+    if_needed: bool,
+) -> Sizing:
+    """How the functions here decide: from the transcript and what is given, whoever the user is."""
+    asked = WindowFlags(window=context_window)
+    return Sizing(
+        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
+        lambda: beside_messages(transcript, count, factor),
+        only_if_needed=if_needed,
+    )
+
+
+class Restoration(Struct, frozen=True):
+    """A transcript without the references that could be resolved.
+
+    `unresolved` references stay as they are, and so do `look_alikes`: lines that look like references and are text.
+    `gaps` are lossy markers, whose content is gone from the file.
+    `elsewhere` are references in parts of the file that are not in this conversation, such as other branches.
+    """
+
+    before: Transcript
+    transcript: Transcript
+    resolved: int
+    unresolved: int
+    gaps: int
+    elsewhere: int
+    look_alikes: int = 0
+
+
+@with_arguments()
+def restore(transcript: Transcript) -> Restoration:
+    """Undo every reference of a condensed transcript, from the transcript alone."""
+    found = decode(a_transcript(transcript).messages)
+    restored = replace(transcript, messages=found.messages)
+    broken = broken_in(transcript.messages, found)
+    gaps, elsewhere = count_gaps(found.messages), outside_of(transcript)
+    return Restoration(transcript, restored, found.resolved, broken, gaps, elsewhere, found.unresolved - broken)
+
+
+@with_arguments()
+def dump(result: Condensation | Restoration | Transcript) -> bytes:
+    """Bytes of the new transcript in the format of the input, read back and checked before they are returned.
+
+    Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input of a
+    condensation kept, or say anything but the result; that is a defect of this program, and nothing is lost by it.
+    """
+    if isinstance(result, Condensation):
+        return checked(result)
+    transcript = _transcript_of(result)
+    if isinstance(result, Restoration) and transcript.is_changed:
+        transcript = replace(transcript, messages=with_escapes(transcript.messages, result.before.messages))
+    return checked(transcript)
+
+
+def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcript:
+    return result.transcript if isinstance(result, Condensation | Restoration) else a_transcript(result)
+
+
+@with_arguments(to=kinds.TEXT)
+def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
+    """The conversation as messages of an API, whatever format it was read from.
+
+    `to` is `anthropic`, `openai-chat` or `openai-responses`. `notes` of the conversion tell what could not be carried
+    over. The bytes are read back, and checked by the rules of that API, before they are returned. Raises UsageError
+    for any other format and where there is no conversation, BrokenOutputError for a defect.
+    """
+    from ..formats.convert import convert as converted
+
+    transcript = _transcript_of(result)
+    if not transcript.messages:
+        raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
+    conversion = converted(transcript, to)
+    for violation in validate(formats.parse(conversion.data, format=to)):
+        raise BrokenOutputError(f"The result would be refused: {violation.said}", REPORT)
+    return conversion
+
+
+@with_arguments()
+def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
+    """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
+    transcript = _transcript_of(result)
+    data = dump(result)
+    if transcript.source.container is Container.ARRAY and transcript.format in _MESSAGE_LISTS:
+        return list(json_text.parse(data))
+    raise UsageError("The input was not a list of messages.", "Use the bytes of dump().")
+
+
+@with_arguments(factor=_FACTOR)
+def diff(
+    before: Transcript,
+    after: Transcript,
+    counter: Counter | CounterName = BUILT_IN,
+    factor: Factor | None = None,
+) -> Diff:
+    """What differs between two transcripts, message by message and block by block, in the model's tokens."""
+    from ..report.difference.facts import compare
+
+    count = _counter(counter, a_transcript(before))
+    return compare(before, a_transcript(after), count, factor or factor_of(before, count))

@@ -1,0 +1,187 @@
+"""Running ways to condense whose summaries models write, side by side: each with what it used, and what stopped it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
+from importlib import import_module
+from typing import Final, Protocol
+
+from msgspec.structs import replace
+
+from ..config.models import Configuration
+from ..core.arguments import (
+    CONFIGURATIONS,
+    COUNT,
+    SHARES,
+    SUMMARIZERS,
+    TEXTS,
+    TRANSCRIPTS,
+    a_transcript,
+    with_arguments,
+)
+from ..core.tokens import Counter
+from ..core.transcript import Message, Transcript
+from ..errors import CallFailedError, StoppedError, UsageError
+from ..llm.client import ANSWERED, HOPELESS, Cause
+from ..llm.summarizer import ProfileUse, Summaries
+from ..passes.summaries import OFFLINE, Outcome, Summarizer, Task
+from ..quality.cases import SMALLEST, Case, Way
+from ..quality.differences import Compared
+from ..quality.differences import compare as differences
+from ..quality.evaluation import CUTS, Evaluated, evaluate
+from ..quality.recall import RECALLS
+from .evaluating import Plan, Unread, check_witnesses, configured, evaluate_in_turn
+
+_STOPPING: Final = HOPELESS | {Cause.UNKNOWN_PROFILE}
+_GIVE_UP_AFTER: Final = 3
+"""Runs one after the other in which no call came through, after which a way is not tried any more."""
+
+
+class SummaryWriter(Summarizer, Protocol):
+    """A summarizer of one run; `made` keeps what was used, and is None as long as no summary was asked for."""
+
+    @property
+    def made(self) -> Summaries | None: ...
+
+    def begin(self, transcript: Transcript, count: Counter) -> None: ...
+
+    def works_offline(self, profile: str | None) -> bool: ...
+
+
+class Contender:
+    """A configuration, with who writes its summaries and by which prompt, where that is not the usual one.
+
+    `opening` opens a writer for one run.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        configuration: Configuration,
+        opening: Callable[[Counter], AbstractContextManager[SummaryWriter]],
+        prompt: str | None = None,
+    ) -> None:
+        self.name = name
+        self.used: dict[str, ProfileUse] = {}
+        """What each profile did so far."""
+        self.stopped = ""
+        """Why it was tried no further, as a sentence."""
+        self._configuration, self._opening, self._prompt = configuration, opening, prompt
+        self._in_vain = 0
+
+    @property
+    def way(self) -> Way:
+        return configured(self.name, self._configuration, self._writing)
+
+    @contextmanager
+    def _writing(self, case: Case) -> Iterator[Summarizer]:
+        """A summarizer for one case. Raises at its end where the run is no condensation that can be measured."""
+        if self.stopped:
+            raise StoppedError(self.stopped)
+        with self._opening(case.count) as writer:
+            writer.begin(case.before, case.count)  # A limit for each conversation has to know which it is.
+            try:
+                yield writer if self._prompt is None else _Prompted(writer, self._prompt)
+            finally:
+                for used in writer.made.used if writer.made else ():
+                    before = self.used.get(used.profile)
+                    self.used[used.profile] = before + used if before else used
+        if writer.made is not None:
+            self._judge(writer.made)
+
+    def _judge(self, made: Summaries) -> None:
+        """Raises StoppedError where no further call is made, CallFailedError where no summary was written.
+
+        What was to be summarized then stays as it was, and would be taken for what the model kept.
+        """
+        if made.is_interrupted:
+            raise KeyboardInterrupt
+        stopping = next((why for reason, why in made.failures.items() if reason in _STOPPING), None)
+        if stopping is not None:
+            self.stopped = f"{stopping.what} {stopping.hint}"
+            raise StoppedError(self.stopped)
+        written = any(used.written for used in made.used if used.profile != OFFLINE)
+        if not made.failures or written:
+            self._in_vain = 0
+            return
+        why = next(iter(made.failures.values()))
+        self._in_vain = 0 if made.failures.keys() & ANSWERED else self._in_vain + 1
+        if self._in_vain >= _GIVE_UP_AFTER:
+            self.stopped = f"{why.what} {why.hint}"
+        raise CallFailedError(str(why), why.hint)
+
+
+class _Prompted:
+    """A summarizer that asks with another prompt."""
+
+    def __init__(self, writer: SummaryWriter, prompt: str) -> None:
+        self._writer, self._prompt = writer, prompt
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
+        return self._writer.summarize([replace(task, prompt=self._prompt) for task in tasks], messages)
+
+    def works_offline(self, profile: str | None) -> bool:
+        return self._writer.works_offline(profile)
+
+
+def compare_files(
+    names: Sequence[str],
+    plan: Plan,
+    contenders: Sequence[Contender],
+    done: Callable[[float], None] = lambda files: None,
+) -> list[Evaluated | Unread]:
+    """Measure files, cut by cut with all contenders in turn, so that a budget that ends leaves pairs; then the plan's
+    own ways. Seconds are those that pass, calls included. `done` is told how many files are finished.
+    """
+    for client in ("anthropic_client", "openai_client"):
+        with suppress(ModuleNotFoundError):  # Imported at its first call, it would count as time of the first way.
+            import_module(f"..llm.{client}", __package__)
+    ways = [*(contender.way for contender in contenders), *plan.ways]
+    return evaluate_in_turn(names, plan, done, ways=ways, clock=time.perf_counter)
+
+
+@with_arguments(
+    transcripts=TRANSCRIPTS,
+    ways=CONFIGURATIONS,
+    summarizers=SUMMARIZERS,
+    budgets=SHARES,
+    cuts=SHARES,
+    smallest=COUNT,
+    witnesses=TEXTS,
+)
+def compare(
+    transcripts: Sequence[Transcript],
+    ways: Mapping[str, Configuration],
+    *,
+    summarizers: Mapping[str, Summarizer] | None = None,
+    budgets: Sequence[float] = (),
+    cuts: Sequence[float] = CUTS,
+    smallest: int = SMALLEST,
+    witnesses: Sequence[str] = (),
+) -> list[Compared]:
+    """How far every way is from the first one at the same cuts of transcripts, and whether that is more than chance.
+
+    `ways` are configurations by the name to show; `summarizers` write the summaries of some of them, by the same names,
+    those of all others are written offline. The rest is as for `evaluate`, and docs/comparing.md says how to read it.
+    Raises UsageError for an argument that cannot be.
+    """
+    check_witnesses(witnesses)
+    if not ways:
+        raise UsageError("There is nothing to compare.", "Give a dict from names to Configurations.")
+    writers = summarizers or {}
+    measured = [
+        configured(name, configuration, partial(_given, writers.get(name))) for name, configuration in ways.items()
+    ]
+    found = [
+        evaluate(a_transcript(transcript), measured, budgets=budgets, cuts=cuts, smallest=smallest, witnesses=witnesses)
+        for transcript in transcripts
+    ]
+    first, *others = ways
+    return [one for other in others for one in differences(found, other, first, (*RECALLS, *witnesses))]
+
+
+def _given(writer: Summarizer | None, case: Case) -> AbstractContextManager[Summarizer | None]:
+    return nullcontext(writer)

@@ -1,0 +1,212 @@
+"""Claude Code: its sessions, and hooks, status line and MCP server in its settings.
+
+In a project hooks go to `.claude/settings.local.json`, which is not shared: the commands are those of this machine. MCP
+servers are in `~/.claude.json`, those of a project under its path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from ..storage.open_files import WritingProcess, is_alive
+from .choices import Client
+from .client import KnownClient, Layout, Machine, Peek, SessionPlace, Setup
+from .peeking import first_request, records, records_with, texts_in, title_of
+from .settings import (
+    InstallPlan,
+    Settings,
+    SettingsEdit,
+    Target,
+    edit_of,
+    hook_command,
+    is_our_server,
+    part,
+    problems_of,
+    program,
+    runs,
+    runs_ours,
+    settings_in,
+    with_hooks,
+    without_hooks,
+)
+
+_TITLES: Final = (("custom-title", "customTitle"), ("ai-title", "aiTitle"))
+"""In this order: what the user called it goes before what the client thought of."""
+_NOT_ASKED: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
+_MESSAGE: Final = re.compile(rb'"type"\s*:\s*"(?:user|assistant)"')
+
+
+def title(data: bytes) -> str | None:
+    """The newest title, or summary of a message in this file; otherwise the first request."""
+    for kind, key in _TITLES:
+        named = [record.get(key) for record in records_with(data, f'"{kind}"'.encode()) if record.get("type") == kind]
+        if named and isinstance(named[-1], str) and title_of(named[-1]):
+            return title_of(named[-1])
+    return _summary(data) or first_request(_asked(data)) or first_request(_asked(data, everywhere=True))
+
+
+def _summary(data: bytes) -> str | None:
+    """The client writes summaries of older sessions into a new one; those name a message that is not here."""
+    found = [record for record in records_with(data, b'"leafUuid"') if record.get("type") == "summary"]
+    for record in reversed(found):
+        leaf, text = record.get("leafUuid"), record.get("summary")
+        if isinstance(text, str) and isinstance(leaf, str) and _is_line(data, leaf):
+            return title_of(text)
+    return None
+
+
+def _is_line(data: bytes, uuid: str) -> bool:
+    mark = f'"{uuid}"'.encode("utf-8", "replace")
+    return any(record.get("uuid") == uuid for record in records_with(data, mark))
+
+
+def _asked(data: bytes, *, everywhere: bool = False) -> Iterator[str]:
+    """Texts of the user lines; those of sub-agents only `everywhere`."""
+    for record in records_with(data, b'"user"'):
+        message: Any = record.get("message")
+        if record.get("type") != "user" or not isinstance(message, dict):
+            continue
+        if everywhere or not any(record.get(key) is True for key in _NOT_ASKED):
+            yield from texts_in(message.get("content"))
+
+
+def project(data: bytes) -> str | None:
+    """The folder in which the session began, or to which the client says it was moved."""
+    for record in records_with(data, b'"relocatedCwd"'):
+        if record.get("type") == "relocated" and isinstance(record.get("relocatedCwd"), str):
+            return str(record["relocatedCwd"])
+    return next((str(record["cwd"]) for record in records(data) if isinstance(record.get("cwd"), str)), None)
+
+
+def has_messages(data: bytes) -> bool:
+    """Whether anything was said. The client also writes files with nothing but titles and snapshots."""
+    return _MESSAGE.search(data) is not None
+
+
+SERVER: Final = "condense"
+
+
+def installed(target: Target) -> InstallPlan:
+    """What is to be written so that the client works with condense. Raises UnreadableError."""
+    path = _settings(target)
+    text, before = settings_in(path)
+    after = with_hooks(before, Client.CLAUDE_CODE)
+    remarks = []
+    line = before.get("statusLine")
+    if line is None or runs_ours(line):
+        after["statusLine"] = {"type": "command", "command": hook_command(Client.CLAUDE_CODE, "status-line")}
+    else:
+        remarks.append("You have another status line; it was left alone.")
+    if before.get("disableAllHooks") is True:
+        remarks.append(f"disableAllHooks is set in {path}; no hook runs until you remove it.")
+    edits = [edit_of(path, text, before, after)]
+    if target.has_mcp:
+        edits.append(_server(target, {"type": "stdio", "command": program()[0], "args": [*program()[1:], "mcp"]}))
+    return InstallPlan(tuple(edits), tuple(remarks))
+
+
+def removed(target: Target) -> InstallPlan:
+    """What is to be written so that nothing of ours is left. Raises UnreadableError."""
+    path = _settings(target)
+    text, before = settings_in(path)
+    after = without_hooks(before)
+    if runs_ours(after.get("statusLine")):
+        del after["statusLine"]
+    return InstallPlan((edit_of(path, text, before, after), _server(target, None)))
+
+
+def problems(target: Target) -> Iterator[str]:
+    """What keeps the installed from working, in sentences."""
+    path = _settings(target)
+    _, settings = settings_in(path)
+    yield from problems_of(settings)
+    line = settings.get("statusLine")
+    if line is None:
+        yield "The status line is not installed."
+    elif runs_ours(line) and not runs(line["command"]):
+        yield f"The status line runs a program that is not there: {line['command']}"
+    if settings.get("disableAllHooks") is True:
+        yield f"disableAllHooks is set in {path}; no hook runs."
+    if target.has_mcp and _servers(settings_in(_state(target))[1], target).get(SERVER) is None:
+        yield "The MCP server is not installed."
+
+
+def _settings(target: Target) -> Path:
+    if target.project is not None:
+        return target.project / ".claude" / "settings.local.json"
+    return _folder(target) / "settings.json"
+
+
+def _folder(target: Target) -> Path:
+    return Path(target.environment.get("CLAUDE_CONFIG_DIR") or target.home / ".claude")
+
+
+def _state(target: Target) -> Path:
+    if target.environment.get("CLAUDE_CONFIG_DIR"):
+        return _folder(target) / ".claude.json"
+    return target.home / ".claude.json"
+
+
+def _server(target: Target, wanted: Settings | None) -> SettingsEdit:
+    """The client's own file with our server, or without. One of another make by this name is left alone."""
+    path = _state(target)
+    text, before = settings_in(path)
+    servers = _servers(before, target)
+    found = servers.get(SERVER)
+    if found == wanted or (found is not None and not is_our_server(found)):
+        return edit_of(path, text, before, before)
+    others = {name: server for name, server in servers.items() if name != SERVER}
+    return edit_of(path, text, before, _with_servers(before, target, others | ({SERVER: wanted} if wanted else {})))
+
+
+def _servers(state: Settings, target: Target) -> Settings:
+    holder = state
+    if target.project is not None:
+        holder = part(part(state, "projects", dict), str(target.project), dict)
+    return part(holder, "mcpServers", dict)
+
+
+def _with_servers(state: Settings, target: Target, servers: Settings) -> Settings:
+    if target.project is None:
+        return _with(state, "mcpServers", servers)
+    projects = part(state, "projects", dict)
+    project = _with(part(projects, str(target.project), dict), "mcpServers", servers)
+    return _with(state, "projects", _with(projects, str(target.project), project))
+
+
+def _with(holder: Settings, key: str, value: Settings) -> Settings:
+    """An object with another value in its place; without the key where the value is empty, and was not before."""
+    if not value:
+        return {name: each for name, each in holder.items() if name != key}
+    return {**holder, key: value}
+
+
+def running(session: Path) -> WritingProcess | None:
+    """Return the process that has a session file open, or None.
+
+    It holds no file open: it reads a session once, and appends by name. It lists itself in `sessions/<process>.json`
+    of its configuration folder, and removes that when it ends (seen with 2.1.197).
+    """
+    # A session is <configuration>/projects/<folder>/<id>.jsonl.
+    configuration = session.absolute().parent.parent.parent
+    with contextlib.suppress(OSError):
+        for file in sorted((configuration / "sessions").glob("*.json")):
+            with contextlib.suppress(OSError, ValueError):
+                entry = json.loads(file.read_bytes())
+                if isinstance(entry, dict) and entry.get("sessionId") == session.stem and is_alive(int(file.stem)):
+                    return WritingProcess(int(file.stem), "claude")
+    return None
+
+
+def _places(machine: Machine) -> Iterator[SessionPlace]:
+    own = machine.environment.get("CLAUDE_CONFIG_DIR")
+    for folder in [Path(own)] if own else [machine.home / ".claude", machine.config / "claude"]:
+        yield SessionPlace(Client.CLAUDE_CODE, Layout.PROJECTS, folder / "projects")
+
+
+CLAUDE_CODE: Final = KnownClient(_places, Peek(title, project, has_messages), setup=Setup(installed, removed, problems))
