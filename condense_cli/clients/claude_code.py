@@ -36,13 +36,13 @@ from .settings import (
 )
 
 _TITLES: Final = (("custom-title", "customTitle"), ("ai-title", "aiTitle"))
-"""In this order: what the user called it goes before what the client thought of."""
+"""The user's own title wins over the client's."""
 _NOT_ASKED: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
 _MESSAGE: Final = re.compile(rb'"type"\s*:\s*"(?:user|assistant)"')
 
 
 def title(data: bytes) -> str | None:
-    """The newest title, or summary of a message in this file; otherwise the first request."""
+    """Return the newest title, else a summary of a message in this file, else the first request."""
     for kind, key in _TITLES:
         named = [record.get(key) for record in records_with(data, f'"{kind}"'.encode()) if record.get("type") == kind]
         if named and isinstance(named[-1], str) and title_of(named[-1]):
@@ -51,7 +51,7 @@ def title(data: bytes) -> str | None:
 
 
 def _summary(data: bytes) -> str | None:
-    """The client writes summaries of older sessions into a new one; those name a message that is not here."""
+    """Return the last summary of this session. Those of older sessions name a message that is not in the file."""
     found = [record for record in records_with(data, b'"leafUuid"') if record.get("type") == "summary"]
     for record in reversed(found):
         leaf, text = record.get("leafUuid"), record.get("summary")
@@ -66,7 +66,7 @@ def _is_line(data: bytes, uuid: str) -> bool:
 
 
 def _asked(data: bytes, *, everywhere: bool = False) -> Iterator[str]:
-    """Texts of the user lines; those of sub-agents only `everywhere`."""
+    """Yield texts of user lines; those of sub-agents only with `everywhere`."""
     for record in records_with(data, b'"user"'):
         message: Any = record.get("message")
         if record.get("type") != "user" or not isinstance(message, dict):
@@ -76,7 +76,7 @@ def _asked(data: bytes, *, everywhere: bool = False) -> Iterator[str]:
 
 
 def project(data: bytes) -> str | None:
-    """The folder in which the session began, or to which the client says it was moved."""
+    """Return the folder in which the session began, or to which the client moved it."""
     for record in records_with(data, b'"relocatedCwd"'):
         if record.get("type") == "relocated" and isinstance(record.get("relocatedCwd"), str):
             return str(record["relocatedCwd"])
@@ -84,7 +84,7 @@ def project(data: bytes) -> str | None:
 
 
 def has_messages(data: bytes) -> bool:
-    """Whether anything was said. The client also writes files with nothing but titles and snapshots."""
+    """Check for messages. The client also writes files with nothing but titles and snapshots."""
     return _MESSAGE.search(data) is not None
 
 
@@ -92,7 +92,7 @@ SERVER: Final = "condense"
 
 
 def installed(target: Target) -> InstallPlan:
-    """What is to be written so that the client works with condense. Raises UnreadableError."""
+    """Plan the settings that make the client use condense. Raises UnreadableError."""
     path = _settings(target)
     text, before = settings_in(path)
     after = with_hooks(before, Client.CLAUDE_CODE)
@@ -111,7 +111,7 @@ def installed(target: Target) -> InstallPlan:
 
 
 def removed(target: Target) -> InstallPlan:
-    """What is to be written so that nothing of ours is left. Raises UnreadableError."""
+    """Plan the removal of everything that condense installed. Raises UnreadableError."""
     path = _settings(target)
     text, before = settings_in(path)
     after = without_hooks(before)
@@ -121,7 +121,7 @@ def removed(target: Target) -> InstallPlan:
 
 
 def problems(target: Target) -> Iterator[str]:
-    """What keeps the installed from working, in sentences."""
+    """Yield sentences about what keeps the installation from working."""
     path = _settings(target)
     _, settings = settings_in(path)
     yield from problems_of(settings)
@@ -153,7 +153,7 @@ def _state(target: Target) -> Path:
 
 
 def _server(target: Target, wanted: Settings | None) -> SettingsEdit:
-    """The client's own file with our server, or without. One of another make by this name is left alone."""
+    """Edit the client's own file to hold our server, or not. Another server of this name is left alone."""
     path = _state(target)
     text, before = settings_in(path)
     servers = _servers(before, target)
@@ -180,7 +180,7 @@ def _with_servers(state: Settings, target: Target, servers: Settings) -> Setting
 
 
 def _with(holder: Settings, key: str, value: Settings) -> Settings:
-    """An object with another value in its place; without the key where the value is empty, and was not before."""
+    """Set a key of an object; an empty value removes it."""
     if not value:
         return {name: each for name, each in holder.items() if name != key}
     return {**holder, key: value}

@@ -54,14 +54,14 @@ from .settings import (
 
 
 def title(data: bytes) -> str | None:
-    """The first request: as the client shows it, otherwise as the model gets it."""
+    """Return the first request as the client shows it, else as the model gets it."""
     return first_request(_shown(data)) or first_request(_sent(data))
 
 
 def _shown(data: bytes) -> Iterator[str]:
     for payload in _payloads(data, "event_msg", b'"user_message"'):
         if payload.get("type") == "user_message" and isinstance(payload.get("message"), str):
-            # An editor puts what is open in it before the request.
+            # Editors put the names of open files before the request.
             yield payload["message"].rpartition("## My request for Codex:\n")[2]
 
 
@@ -99,7 +99,7 @@ _MOVED: Final = "Codex identifies hooks by position, so it may ask you to trust 
 
 
 def installed(target: Target) -> InstallPlan:
-    """What is to be written so that the client works with condense. Raises UnreadableError."""
+    """Plan the settings that make the client use condense. Raises UnreadableError."""
     path = _hooks(target)
     text, before = settings_in(path)
     edits = [edit_of(path, text, before, with_hooks(before, Client.CODEX))]
@@ -112,7 +112,7 @@ def installed(target: Target) -> InstallPlan:
 
 
 def removed(target: Target) -> InstallPlan:
-    """What is to be written so that nothing of ours is left. Raises UnreadableError."""
+    """Plan the removal of everything that condense installed. Raises UnreadableError."""
     path = _hooks(target)
     text, before = settings_in(path)
     after = without_hooks(before)
@@ -121,7 +121,7 @@ def removed(target: Target) -> InstallPlan:
 
 
 def problems(target: Target) -> Iterator[str]:
-    """What keeps the installed from working, in sentences."""
+    """Yield sentences about what keeps the installation from working."""
     path = _hooks(target)
     _, settings = settings_in(path)
     yield from problems_of(settings)
@@ -156,7 +156,7 @@ def _servers(tables: dict[str, Any]) -> dict[str, Any]:
 
 
 def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> SettingsEdit:
-    """The configuration with our server, or without. One of another make by this name is left alone."""
+    """Edit the configuration to hold our server, or not. Another server of this name is left alone."""
     path = _config(target)
     text = read_text(path)
     found = _servers(tables_in(path, text)).get(SERVER)
@@ -177,7 +177,7 @@ _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[str]:
-    """Events whose hook does not run, by their names."""
+    """List the events whose hook does not run."""
     said = said_by_codex(target)
     if said is not None:
         trusted = {
@@ -209,7 +209,7 @@ def _snake(event: str) -> str:
 
 
 def said_by_codex(target: Target) -> list[dict[str, Any]] | None:
-    """The hooks that Codex itself lists, without starting a session; None where it cannot be asked."""
+    """Ask Codex for its hooks, without starting a session. None if it cannot be asked."""
     codex = shutil.which("codex", path=target.environment.get("PATH"))
     if codex is None:
         return None

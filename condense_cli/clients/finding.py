@@ -1,4 +1,4 @@
-"""Which session files there are, from names and `stat` alone: thousands are found without opening one."""
+"""Find session files by name and `stat` alone: thousands are found without opening one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _MESSAGES: Final = ".messages.json"
 _DAYS: Final = 3
 """Levels of folders above the rollouts of a day."""
 _UUID: Final = 36
-"""Characters of the id that ends the name of a rollout."""
+"""Length of the id at the end of a rollout's name."""
 _SHORT: Final = 8
-"""Those of it that are enough beside the time of a snapshot."""
+"""Characters of the id that are shown before the time of a snapshot."""
 
 
 class Skipped(Struct, frozen=True):
-    """Files or folders that could not be looked at: why, how many, and the path of one of them."""
+    """Files or folders that were skipped: the reason, how many, and the path of one."""
 
     reason: str
     count: int
@@ -36,7 +36,7 @@ class Skipped(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """Session files, the newest first; the places that were looked in, and what was skipped there."""
+    """Session files, newest first; the places searched, and what was skipped there."""
 
     files: tuple[SessionFile, ...]
     places: tuple[SessionPlace, ...]
@@ -48,13 +48,11 @@ COMPRESSED: Final = "are compressed"
 
 
 def find(places: Iterable[SessionPlace], *, everything: bool = False) -> Finding:
-    """The session files in places; with `everything` those of sub-agents and archives too.
-
-    An empty file is no session.
-    """
+    """Find the session files in places; with `everything` also those of sub-agents and archives. Empty files are
+    left out."""
     finder = _Finder(everything)
     searched = tuple(place for place in places if everything or place.layout is not Layout.ARCHIVE)
-    # Of two names of one folder the first counts.
+    # If a folder has two names, the first counts.
     for place in {os.path.realpath(place.folder): place for place in reversed(searched)}.values():
         finder.search(place)
     files = sorted(finder.files, key=lambda file: (-file.mtime_ns, file.path))
@@ -62,12 +60,12 @@ def find(places: Iterable[SessionPlace], *, everything: bool = False) -> Finding
 
 
 def _id_of_snapshot(session_id: str, time: str) -> str:
-    """The id of a session, and when it was kept: what it was called once."""
+    """Name a snapshot after its session and the time when it was kept."""
     return f"{session_id[:_SHORT]}@{time.partition('.')[0]}"
 
 
 class _Finder:
-    """Collects what it finds. Folders are entered to a fixed depth, so that links that lead in circles end."""
+    """Collect session files. Folders are entered to a fixed depth, so circular links end."""
 
     def __init__(self, everything: bool) -> None:
         self.files: list[SessionFile] = []
@@ -155,7 +153,7 @@ class _Finder:
         if is_side and not self._everything:
             return
         try:
-            # Not of the directory entry: that has no inode number on Windows.
+            # The directory entry has no inode number on Windows.
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return
@@ -163,7 +161,7 @@ class _Finder:
             self._skip(UNREADABLE, path)
             return
         same = (status.st_dev, status.st_ino)
-        # A pipe would wait for a writer when it is opened.
+        # Opening a pipe would wait for a writer.
         if not stat.S_ISREG(status.st_mode) or not status.st_size or (status.st_ino and same in self._known):
             return
         self._known.add(same)
@@ -183,7 +181,7 @@ class _Finder:
     def _entries(self, folder: str | Path) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
-                # Links last: a file that is found twice keeps its own name.
+                # Links last, so that a file found twice keeps its own name.
                 return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
         except (FileNotFoundError, NotADirectoryError):
             return []

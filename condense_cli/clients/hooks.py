@@ -1,8 +1,9 @@
-"""`condense hook CLIENT EVENT`: the answer to an event of a client, which it gives as JSON on standard input.
+"""Answer events of clients: `condense hook CLIENT EVENT` reads the event as JSON from standard input.
 
-A hook must not get in the way: what goes wrong is noted for `condense install CLIENT --status`, and said nowhere else.
-Clients wait for it, so only small modules of Python itself are imported here; what works on a session is imported once
-there is something to do.
+A hook must not get in the way. Errors are noted for `condense install CLIENT --status` and shown nowhere else. Clients
+wait for the answer, so this file imports only small modules of the standard library; the rest is imported once there is
+work to do. Notes are small files in the user's cache folder, one per session. They hold numbers and times, never
+content, and can be lost without harm.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Any, Final, NamedTuple
 from ..core.user_folders import cache_folder
 
 _MOST: Final = 10_000_000
-"""Bytes of an event. Clients give a few hundred; more is something else."""
+"""Bytes of an event. Clients send a few hundred."""
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Answer an event on standard output. Ends without a word where that is not possible."""
+    """Answer an event on standard output; print nothing if that fails."""
     client, event = (*arguments, "", "")[:2]
     if sys.stdin is None or sys.stdin.isatty():
         return  # A person typed it.
@@ -43,25 +44,25 @@ def session_of(given: dict[str, Any]) -> str:
 
 
 def transcript_of(given: dict[str, Any]) -> str:
-    """The file of the session. Empty where there is none yet: a client may name one before it writes it."""
+    """Return the session's file; empty if there is none yet. A client may name a file before it writes it."""
     path = given.get("transcript_path")
     return path if isinstance(path, str) and path.endswith(".jsonl") and os.path.isfile(path) else ""
 
 
 def message(text: str) -> str:
-    """An answer that the client shows to its user, and not to the model."""
+    """Make an answer that the client shows to its user, but not to the model."""
     return json.dumps({"systemMessage": text})
 
 
 def context(event: str, text: str) -> str:
-    """An answer that the client hands to the model."""
+    """Make an answer that the client hands to the model."""
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 
 
 _FAULTS: Final = "faults.jsonl"
 _MOST_FAULTS: Final = 100
 _LONGEST: Final = 400
-"""Faults that are remembered, the newest; and characters of one."""
+"""Newest faults that are kept, and characters of each."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _KEPT_SECONDS: Final = 30 * 24 * 3_600
@@ -70,12 +71,12 @@ Notes = dict[str, Any]
 
 
 def folder() -> str:
-    """Where the notes are, in the cache folder of this user."""
+    """Return the folder of notes in the user's cache folder."""
     return os.path.join(cache_folder(), "hooks")
 
 
 def notes_of(client: str, session: object) -> Notes:
-    """What is remembered of a session; nothing where that cannot be read."""
+    """Read the notes of a session; empty if that fails."""
     try:
         found = json.loads(_read(_file(client, session)))
     except (OSError, ValueError):
@@ -84,7 +85,7 @@ def notes_of(client: str, session: object) -> Notes:
 
 
 def remember(client: str, session: object, **values: object) -> None:
-    """Add to what is remembered of a session. Raises OSError."""
+    """Add to the notes of a session. Raises OSError."""
     path = _file(client, session)
     before = notes_of(client, session)
     if before.items() >= values.items():
@@ -96,7 +97,7 @@ def remember(client: str, session: object, **values: object) -> None:
 
 
 def add_fault(client: str, event: str, what: str) -> None:
-    """Note what went wrong. Where not even that is possible, nothing happens."""
+    """Note an error. Does nothing if even that fails."""
     with contextlib.suppress(OSError):
         path = os.path.join(folder(), _FAULTS)
         os.makedirs(folder(), mode=0o700, exist_ok=True)
@@ -106,7 +107,7 @@ def add_fault(client: str, event: str, what: str) -> None:
 
 
 def faults_of(client: str) -> list[Notes]:
-    """What went wrong in hooks of a client, the oldest first."""
+    """List the errors in hooks of a client, oldest first."""
     try:
         lines = _read(os.path.join(folder(), _FAULTS)).splitlines()
     except OSError:
@@ -160,7 +161,7 @@ def keep_session(client: str, given: dict[str, Any]) -> str:
 
 
 def _is_kept(path: str) -> bool:
-    """Whether a snapshot holds just what the file does. Knows their names as `storage.backups` does, which is large."""
+    """Check if a snapshot equals the file. Repeats the names of `storage.backups`, which takes long to import."""
     folder, name = os.path.split(os.path.realpath(path))
     with os.scandir(folder) as entries:
         snapshots = [
@@ -173,18 +174,18 @@ def _is_kept(path: str) -> bool:
 
 _SMALLEST_END: Final = 256 * 1024
 _LARGEST_END: Final = 16 * 1024 * 1024
-"""Bytes of the end that are read; more of them only where the last answer is not among these."""
+"""Bytes read from the end of a file: the smaller number first, more only if the last answer is not there."""
 
 _USES: Final = (b'"usage"', b'"compact_boundary"', b'"token_count"', b'"compacted"')
 _MESSAGES: Final = (b'"user"', b'"assistant"')
-"""What is in the records that are looked for; hardly any other has to be read."""
+"""Marks of the records to look for; other records are not parsed."""
 
 _ANSWER_WAITS: Final = 15
 _ANSWER_SECONDS: Final = 0.02
 
 
 class Use(NamedTuple):
-    """Tokens in use after the last answer, its model, and the window where the file names it."""
+    """Tokens in use after the last answer, its model, and the window if the file names it (else 0)."""
 
     tokens: int
     model: str
@@ -192,7 +193,8 @@ class Use(NamedTuple):
 
 
 def use_of(client: str, path: str) -> Use | None:
-    """None where nothing was answered yet, or not since the last compaction. Raises OSError."""
+    """Read the use from the end of a session file. None before the first answer, also the first after a compaction.
+    Raises OSError."""
     read = _use_in_claude_code if client == "claude-code" else _use_in_codex
     size = os.path.getsize(path)
     take = _SMALLEST_END
@@ -207,9 +209,9 @@ def use_of(client: str, path: str) -> Use | None:
 
 
 def wait_for_answer(path: str) -> None:
-    """Until the newest message in a file of Claude Code is an answer, or for a moment.
+    """Wait a moment until the newest message in a Claude Code file is an answer.
 
-    Claude Code 2.1.330 tells of the end of a turn just before, or after, it writes down the last answer.
+    Claude Code 2.1.330 reports the end of a turn just before, or after, it writes the last answer.
     """
     for _ in range(_ANSWER_WAITS):
         records = _records_from_end(path, os.path.getsize(path), _SMALLEST_END, _MESSAGES)
@@ -220,7 +222,7 @@ def wait_for_answer(path: str) -> None:
 
 
 def _records_from_end(path: str, size: int, take: int, marks: Sequence[bytes]) -> Iterator[dict[str, Any]]:
-    """Records with one of these marks in them, the last one first."""
+    """Yield records that contain one of the marks, last one first."""
     with open(path, "rb") as file:
         file.seek(max(0, size - take))
         lines = file.read(take).splitlines()
@@ -275,15 +277,15 @@ _ROUNDS: Final = 4
 
 _COMPACTION_WAITS: Final = 10
 _COMPACTION_SECONDS: Final = 0.1
-"""Codex writes its compaction down at about the time at which it tells of it; Claude Code does so far later."""
+"""Codex writes its compaction at about the time when it reports it; Claude Code writes it far later."""
 _COMPACTED: Final = b'"type":"compacted"'
 _SAID: Final = b'"type":"response_item"'
 _END: Final = 4_000_000
-"""Bytes at the end of a file in which the compaction is."""
+"""Bytes at the end of a file in which the compaction is looked for."""
 
 
 def give_recap(client: str, given: dict[str, Any]) -> str:
-    """The recap. Where the client wrote down the compaction already, only of what is not said any more."""
+    """Recap the session after a compaction. If the client has written its compaction, recap only what that lost."""
     path = transcript_of(given)
     if given.get("source") != "compact" or not path:
         return ""
@@ -298,7 +300,7 @@ def give_recap(client: str, given: dict[str, Any]) -> str:
 
 
 def _wait_for_compaction(path: str) -> None:
-    """Until a compaction is the newest in the file, or for a second."""
+    """Wait up to a second until a compaction is the newest record in the file."""
     for _ in range(_COMPACTION_WAITS):
         with open(path, "rb") as file:
             file.seek(max(0, os.path.getsize(path) - _END))
@@ -326,23 +328,23 @@ def _recap(path: str) -> str:
 
 
 def measure(client: str, given: dict[str, Any]) -> str:
-    """Measure, and say nothing: what comes out is remembered for the status line."""
+    """Measure what condensing would free, and remember it for the status line. Answers nothing."""
     path = transcript_of(given)
     use = use_of(client, path) if path else None
     if use is not None:
-        with contextlib.suppress(AttributeError, OSError):  # Nobody waits for it.
+        with contextlib.suppress(AttributeError, OSError):  # Nobody waits for this process.
             os.nice(10)
         measured(client, session_of(given), path, use.tokens)
     return ""
 
 
 def measured(client: str, session: str, path: str, tokens: int) -> int:
-    """Tokens that the preset `balanced` would take from the session. Raises CondenseError."""
+    """Return the tokens that preset `balanced` would free. Raises CondenseError."""
     from ..api import condense, load
     from ..core.factor import factor_of
     from ..core.tokens import Counter
 
-    # So that a second event, while this one is at work, does not begin it again.
+    # Noted first, so that a second event does not start the same work.
     remember(client, session, measured=tokens)
     transcript = load(path, lenient=True)
     count = Counter.of(transcript)
@@ -357,21 +359,21 @@ THRESHOLDS: Final = (60, 75, 90)
 """Percent of the window."""
 
 _AGAIN: Final = 15
-"""A threshold counts anew when the session fell so far below it: it was compacted, or condensed."""
+"""A threshold counts anew once use fell this many percent below it: the session was compacted or condensed."""
 
 _SMALLEST: Final = 200_000
-"""No model that these clients run with has a smaller window; below its first threshold none is looked up."""
+"""Smallest window of the models that these clients run; no window is looked up below its first threshold."""
 
 _WINDOWS: Final = "windows"
-"""Where the windows of models are remembered, as if it were a session."""
+"""Pseudo-session whose notes hold the windows of models."""
 
 _MEASURED_FROM: Final = 30
 _STEP: Final = 10
-"""Percent of the window from which on it is measured what condensing would free, and after how many more again."""
+"""Percent of the window at which to measure first, and how many more until the next measurement."""
 
 
 def warn_when_full(client: str, given: dict[str, Any]) -> str:
-    """The word, or nothing. What condensing would free is measured beside it, for the next time."""
+    """Warn the user once per threshold. Below it, measure in the background what condensing would free."""
     session, path = session_of(given), transcript_of(given)
     if path and client == "claude-code":
         wait_for_answer(path)
@@ -398,13 +400,13 @@ def warn_when_full(client: str, given: dict[str, Any]) -> str:
         return ""
 
     freed = 0
-    with contextlib.suppress(Exception):  # The word is worth saying without it.
+    with contextlib.suppress(Exception):  # The warning is useful without the number.
         freed = measured(client, session, path, use.tokens)
     return message(_sentence(percent, use.tokens, window, freed, session))
 
 
 def _window(client: str, use: Use, notes: Notes) -> int:
-    """The window by the file, by what the client told its status line, or as it is listed; 0 where it is not known."""
+    """Return the window by the file, by what the client told its status line, or by lists; 0 if unknown."""
     known = notes.get("window")
     if use.window or (isinstance(known, int) and known >= use.tokens):
         return use.window or int(known or 0)
@@ -418,7 +420,7 @@ def _window(client: str, use: Use, notes: Notes) -> int:
 
 
 def _listed(use: Use) -> int:
-    """The window of a model by the user's profiles, else by the table of prices, which takes a while to import."""
+    """Look up a model's window in the user's profiles, else in the table of prices, which takes long to import."""
     from ..config.files import load_user_configuration
     from ..config.models import Configuration
     from ..core.values import WindowSigns
@@ -435,10 +437,8 @@ def _last_measured(notes: Notes) -> int:
 
 
 def _measure_beside(client: str, session: str, path: str) -> None:
-    """Measure in a process of its own, which the client does not wait for."""
-    import json
+    """Measure in a process of its own that the client does not wait for."""
     import subprocess
-    import sys
 
     given = json.dumps({"session_id": session, "transcript_path": path}).encode()
     process = subprocess.Popen(
@@ -464,9 +464,9 @@ def _sentence(percent: float, tokens: int, window: int, freed: int, session: str
 
 _SEPARATOR: Final = " · "
 _LEAST: Final = 1_000
-"""Tokens: less is not worth a word."""
+"""Tokens worth mentioning."""
 _MOST_SHOWN: Final = 1e9
-"""Of tokens, percent and seconds: more is a mistake, as what is no number is."""
+"""Larger numbers of tokens, percent or seconds are taken for mistakes and ignored."""
 
 
 def status_line(client: str, given: dict[str, Any]) -> str:
@@ -488,10 +488,10 @@ def _parts(client: str, given: dict[str, Any]) -> Iterator[str]:
         return
     notes = notes_of(client, session)
     if size and notes.get("window") != size:
-        with contextlib.suppress(OSError):  # The line is worth showing without it.
+        with contextlib.suppress(OSError):  # The line is useful without it.
             remember(client, session, window=size)
     frees, measured = notes.get("frees"), notes.get("measured")
-    # What was measured before a compaction is no longer so.
+    # A measurement from before a compaction is outdated.
     if isinstance(frees, int) and frees >= _LEAST and isinstance(measured, int) and (not used or used >= measured // 2):
         yield f"condensing frees {_short(frees)}"
 
@@ -534,4 +534,4 @@ EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {
     "status-line": status_line,
     "measure": measure,
 }
-"""Answers by event: each takes the client and the event's values, and gives a text."""
+"""Functions by event. Each takes the client's name and the event's values, and returns the answer."""

@@ -1,7 +1,6 @@
-"""A JSON text with other values in some places, in which all that stays is the same characters.
+"""Change values in a JSON text and keep every other character.
 
-`core.json_text` exchanges values for others; here members and elements come and go as well, and what comes is laid out
-as its neighbours are.
+`core.json_text` replaces values; here members and elements also come and go, laid out like their neighbours.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _INDENT: Final = re.compile(r"\{\r?\n([ \t]+)\"")
 
 
 class JsonLayout(Struct, frozen=True):
-    """How a text is laid out. Without an `indent` all is on one line."""
+    """Layout of a JSON text. Without an `indent` everything is on one line."""
 
     indent: str | None
     space: str
@@ -31,14 +30,14 @@ class JsonLayout(Struct, frozen=True):
         found = _INDENT.search(text)
         is_one_line = found is None and bool(text.strip()) and "\n" not in text.strip()
         indent = found[1] if found else None if is_one_line else "  "
-        # A text that spells characters by their numbers goes on to; half of a pair can be spelled in no other way.
+        # Keep a text's escapes. Half a surrogate pair can be written in no other way.
         escapes = "\\u" in text and (text.isascii() or "\\ud" in text.lower())
         return cls(
             indent, "" if is_one_line and '": ' not in text else " ", escapes, "\r\n" if "\r\n" in text else "\n"
         )
 
     def dump(self, value: Any, margin: str | None = "") -> str:
-        """A value whose further lines begin with a margin; None: it has but one."""
+        """Dump a value. Its further lines begin with `margin`; None puts it on one line."""
         indent = None if margin is None else self.indent
         separators = ("," if indent is not None else f",{self.space}", f":{self.space}")
         text = json.dumps(value, indent=indent, separators=separators, ensure_ascii=self.escapes)
@@ -46,8 +45,8 @@ class JsonLayout(Struct, frozen=True):
 
 
 class _Member(Struct, frozen=True):
-    """A member of an object, or an element of a list: the space before it, its key as it is spelled, its value, and the
-    space before the comma. `name` is the key, and empty in a list."""
+    """A member of an object, or an element of a list: the space before it, its key as spelled, its value, and the
+    space before the comma. `name` is the key, empty in a list."""
 
     lead: str
     key: str
@@ -60,12 +59,12 @@ class _Member(Struct, frozen=True):
 
     @property
     def margin(self) -> str | None:
-        """What its lines begin with; None where it stands on a line with others."""
+        """Indentation of its lines; None if it shares its line."""
         return self.lead.rpartition("\n")[2] if "\n" in self.lead else None
 
 
 def rewritten(text: str, before: Any, after: Any) -> str:
-    """The text of the value `before` as that of `after`, where the parts that stay are the same objects in both."""
+    """Rewrite the text of the value `before` as `after`. Parts that stay must be the same objects in both."""
     start = skip(text, 0)
     end = scan(text, start)[1]
     return text[:start] + _value(text[start:end], before, after, JsonLayout.of(text), "") + text[end:]
@@ -77,7 +76,7 @@ def _value(text: str, before: Any, after: Any, layout: JsonLayout, margin: str |
     if isinstance(before, dict) and isinstance(after, dict):
         found, tail = _members(text)
         new, tail = _new_member(found, tail, layout, margin)
-        last = {member.name: member for member in found}  # Of doubled keys the last counts.
+        last = {member.name: member for member in found}  # If a key is doubled, the last one counts.
         members = [
             _with(member, before[member.name], after[member.name], layout) if member is last[member.name] else member
             for member in found
@@ -110,7 +109,7 @@ def _with(member: _Member, before: Any, after: Any, layout: JsonLayout) -> _Memb
 
 
 def _members(text: str) -> tuple[list[_Member], str]:
-    """The members of an object or elements of a list, and the space behind them."""
+    """Split an object or list into its members and the space behind them."""
     found: list[_Member] = []
     closer = "}" if text[0] == "{" else "]"
     begins, index = 1, skip(text, 1)
@@ -128,7 +127,7 @@ def _members(text: str) -> tuple[list[_Member], str]:
 
 
 def _new_member(found: list[_Member], tail: str, layout: JsonLayout, margin: str | None) -> tuple[_Member, str]:
-    """A member like its neighbours, without key and value; and the space behind the last one."""
+    """Return an empty member laid out like its neighbours, and the space behind the last one."""
     if found:
         lead = found[-1].lead
         return _Member(layout.space if len(found) == 1 and "\n" not in lead else lead, "", ""), tail

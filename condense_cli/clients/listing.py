@@ -48,11 +48,11 @@ _MARK: Final = re.compile(markers.SPELLED.pattern + b"|" + references.SPELLED.pa
 
 
 class Facts(Struct, frozen=True):
-    """What one file tells. Nothing of it depends on any other file, so it holds as long as the file stays.
+    """Facts of one file. They depend on no other file, so they hold as long as this one does not change.
 
-    `messages`, `tokens` and `used` are those that `condense inspect` shows: the conversation that the client would
-    send. They are None where it cannot be read as one; `problem` says why. `updated` is in seconds since 1970.
-    `is_condensed`: condense left its marks in it. `bytes` is the size of what was read.
+    `messages`, `tokens` and `used` are those of `condense inspect`: the conversation that the client would send.
+    They are None if it cannot be read; `problem` says why. `updated` is in seconds since 1970. `is_condensed`: the
+    file contains marks of condense. `bytes` is the size of what was read.
     """
 
     title: str | None = None
@@ -72,7 +72,7 @@ class Facts(Struct, frozen=True):
 
 
 def facts_of(file: SessionFile) -> Facts:
-    """Read and count a session. Raises UnreadableError when the file cannot be opened."""
+    """Read and count a session. Raises UnreadableError if the file cannot be opened."""
     data = read_bytes(file.path)
     reader = CLIENTS[file.client].peek
     title, project, updated = reader.title(data), reader.project(data), reader.last_time(data)
@@ -104,12 +104,12 @@ def facts_of(file: SessionFile) -> Facts:
 
 
 def _is_condensed(data: bytes) -> bool:
-    """Whether markers or references stand in the file. Its bytes are searched once, which takes next to no time."""
+    """Search the bytes for markers or references, which takes next to no time."""
     return any(map(_is_mark, _MARK.finditer(data)))
 
 
 def _is_mark(found: re.Match[bytes]) -> bool:
-    """Whether it is a whole line of a text, as JSON spells that: else somebody only speaks of it."""
+    """Check if a match is a whole line of a text, as JSON spells it; elsewhere it is only mentioned."""
     data, (start, end) = found.string, found.span()
     is_line = data.endswith((b'"', b"\\n"), max(0, start - 2), start) and data.startswith((b'"', b"\\"), end)
     line = found[0].decode("utf-8", "replace")
@@ -120,7 +120,7 @@ def _parsed(data: bytes, name: str) -> Transcript:
     try:
         return formats.parse(data, name=name)
     except NotJsonError:
-        # A running client may be in the middle of a line; but not a line that says nothing may be JSON.
+        # A running client may be in the middle of a line. Without any message it is no transcript.
         transcript = formats.parse(data, name=name, lenient=True)
         if not transcript.messages:
             raise
@@ -129,9 +129,9 @@ def _parsed(data: bytes, name: str) -> Transcript:
 
 NAME: Final = "sessions.sqlite3"
 _SHAPE: Final = 5
-"""Rises with every change of Facts, or of how they are found out, between two releases."""
+"""Raise it with every change of Facts, or of how they are computed, between two releases."""
 _ROWS: Final = 50_000
-"""Rows that are kept: the newest written."""
+"""Newest rows that are kept."""
 _WAIT: Final = 2.0
 """Seconds to wait for another process before giving up."""
 
@@ -144,7 +144,8 @@ _PRUNE: Final = "DELETE FROM facts WHERE rowid <= (SELECT max(rowid) FROM facts)
 
 
 class FactsCache:
-    """Facts by path, size and time of change of the file. One that another program version wrote is not used."""
+    """Facts by path, size and modification time, in an SQLite file that processes share. Entries of another program
+    version are ignored; without the file, listing still works."""
 
     def __init__(self, folder: Path) -> None:
         self._file = CacheFile(folder / NAME, _TABLE, _WAIT)
@@ -165,7 +166,7 @@ class FactsCache:
     def put(self, found: Iterable[tuple[SessionFile, Facts]]) -> None:
         rows = []
         for file, facts in found:
-            with contextlib.suppress(UnicodeEncodeError):  # A name with half a character in it.
+            with contextlib.suppress(UnicodeEncodeError):  # The file name contains half a surrogate pair.
                 value = msgspec.msgpack.encode(facts)
                 rows.append((os.fsencode(file.path), file.size, file.mtime_ns, self._program, value))
         try:
@@ -192,7 +193,7 @@ class FactsCache:
         return None
 
     def _begin_anew(self, error: sqlite3.Error) -> None:
-        """After damage: nothing in the file can be trusted, and nothing in it is missed.
+        """Start a new file if this one is damaged.
 
         Other errors pass: another process is writing, the disk is full, the file is read-only.
         """
@@ -201,7 +202,7 @@ class FactsCache:
             self._database = self._opened() if self._is_set_aside(error) else None
 
     def _is_set_aside(self, error: Exception) -> bool:
-        """Whether a new file can begin, as this one is broken and has another name now."""
+        """Rename a broken file; return whether a new one can begin."""
         if not is_broken(error):
             return False
         try:
@@ -212,13 +213,13 @@ class FactsCache:
 
 
 SHORTEST_ID: Final = 8
-"""Characters of an id that are shown even where fewer would do."""
+"""Characters of an id that are always shown."""
 _PREFIX: Final = re.compile(r"[a-z]+_")
-"""What all ids of a client begin with."""
+"""Prefix of all ids of a client."""
 LIMIT: Final = 20
-"""Sessions that are listed where nobody asks for more."""
+"""Default number of sessions to list."""
 _SAVED_AT_ONCE: Final = 32
-"""Facts of sessions that are written to the cache together."""
+"""Facts written to the cache in one go."""
 
 
 class Listed(Struct, frozen=True):
@@ -231,7 +232,7 @@ class Listed(Struct, frozen=True):
 
     @property
     def updated(self) -> float:
-        """Seconds since 1970; a file that was copied is younger than its last message."""
+        """Seconds since 1970. A copied file can be newer than its last message."""
         return self.file.mtime_ns / 1e9 if self.facts.updated is None else self.facts.updated
 
 
@@ -244,10 +245,10 @@ def listed(
     with_empty: bool = False,
     on_read: Callable[[SessionFile], None] = lambda file: None,
 ) -> list[Listed]:
-    """The first `limit` sessions (None: all) of files that are given newest first.
+    """Return the first `limit` sessions (None: all) of files given newest first.
 
-    Sessions in which nothing was said are left out unless `with_empty`. The largest are found by reading all.
-    `on_read` is told of each file that is read because nothing is remembered of it.
+    Empty sessions are left out unless `with_empty`. Order.LARGEST reads all of them. `on_read` is called for each
+    file that has to be read because the cache does not know it.
     """
     indexes = Indexes()
 
@@ -255,7 +256,7 @@ def listed(
         known = CLIENTS[file.client].known(file, indexes)
         return Listed(file, facts, known.title or facts.title, known.project or facts.project)
 
-    # Both are closed here, in this order: what was found out is written when no more of it is asked for.
+    # The order matters: closing the generator writes to the cache, which is closed after it.
     with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
         found = (with_names(file, facts) for file, facts in read if with_empty or not facts.is_empty)
         match order:
@@ -293,7 +294,7 @@ def _with_facts(
 
 
 def of_project(files: Iterable[SessionFile], folder: Path) -> Iterator[SessionFile]:
-    """Those whose project is the folder or lies in it."""
+    """Yield the files whose project is the folder or lies inside it."""
     root = _real(folder)
     name = claude_folder(os.path.realpath(folder))
     indexes = Indexes()
@@ -306,7 +307,7 @@ def of_project(files: Iterable[SessionFile], folder: Path) -> Iterator[SessionFi
             if not kept_in.startswith(name):
                 continue
         project = CLIENTS[file.client].known(file, indexes).project or project_at_head(file)
-        # A path of another system would be taken for one in the current folder.
+        # A path of another system would count as relative to the current folder.
         if project is not None and os.path.isabs(project) and _is_in(_real(project), root):
             yield file
 
@@ -320,12 +321,12 @@ def _is_in(path: str, root: str) -> bool:
 
 
 def project_root(folder: Path) -> Path:
-    """The repository that a folder is in, or the folder itself."""
+    """Return the repository around a folder, or the folder itself."""
     return next((parent for parent in (folder, *folder.parents) if os.path.exists(parent / ".git")), folder)
 
 
 def newest(files: Iterable[SessionFile], limit: int = LIMIT) -> SessionFile | None:
-    """The session that a list of them begins with: of the files changed last the one with the newest message."""
+    """Return the session with the newest message among the `limit` files changed last."""
     said = (file for file in files if not file.is_side and has_messages(file))
     return max(islice(said, limit), key=updated_at, default=None)
 
@@ -342,10 +343,10 @@ def has_messages(file: SessionFile) -> bool:
 
 
 def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
-    """As much of each id as no other id begins with."""
+    """Shorten each id to a beginning that no other id shares."""
     files = list(files)
     ids = sorted({file.id for file in files if not file.is_snapshot})
-    short = {file.id: file.id for file in files if file.is_snapshot}  # Its session is called so, up to the time.
+    short = {file.id: file.id for file in files if file.is_snapshot}  # Its name is already short.
     for before, session_id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
         shared = max(_shared(session_id, before), _shared(session_id, after))
         prefix = _PREFIX.match(session_id)
@@ -354,7 +355,7 @@ def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
 
 
 def _shared(one: str, other: str) -> int:
-    """Characters that both begin with."""
+    """Count the characters that both begin with."""
     shared = 0
     for own, others in zip(one, other, strict=False):
         if own != others:
@@ -364,7 +365,7 @@ def _shared(one: str, other: str) -> int:
 
 
 def report(sessions: Iterable[Listed], finding: Finding, user: UserConfiguration | None = None) -> SessionList:
-    """The list in the shape of the JSON report. A profile of the user may say how large the window of its model is."""
+    """Build the JSON report of a list. A profile of the user may set the window of its model."""
     user = user or UserConfiguration()
     short = short_ids(finding.files)
     rows = []
@@ -415,11 +416,11 @@ def iso(seconds: float) -> str:
 
 LATEST: Final = "latest"
 _NAMED: Final = 5
-"""Candidates that an error names."""
+"""Candidates that an error lists."""
 
 
 class SessionChoice(Struct, frozen=True):
-    """A session file; `is_elsewhere` if it is the newest of all because the current project has none."""
+    """A session file. `is_elsewhere`: the newest of all, because the current project has none."""
 
     file: SessionFile
     title: str | None = None
@@ -427,16 +428,17 @@ class SessionChoice(Struct, frozen=True):
 
 
 def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> SessionChoice:
-    """The session that has the id, or whose id alone begins so; for "latest" the newest of the folder's project.
+    """Return the session with this id, or the only one whose id begins so; "latest" is the newest of the folder's
+    project.
 
-    Raises UnreadableError where there is none, UsageError where there are several.
+    Raises UnreadableError if there is none, UsageError if there are several.
     """
     if wanted == LATEST:
         return _latest(places, folder)
     files = find(places, everything=True).files
     exact = [file for file in files if file.id == wanted]
     begun = [file for file in files if wanted and (file.id.startswith(wanted) or _begins_id(file, wanted))]
-    # What a list shows without --all goes before what it leaves out.
+    # Sessions listed without --all win over the others.
     matches = exact or [file for file in begun if not file.is_side] or begun
     if not matches:
         raise UnreadableError(
@@ -457,7 +459,7 @@ def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> Session
 
 
 def _begins_id(file: SessionFile, wanted: str) -> bool:
-    """Whether the file of a session has the wanted id inside, and the beginning of it in its name."""
+    """Check if a file whose name holds the beginning of an id contains the whole of it."""
     if not CLIENTS[file.client].has_id_inside or not wanted.startswith(file.id):
         return False
     with contextlib.suppress(OSError), open(file.path, "rb") as stream:

@@ -1,4 +1,4 @@
-"""The MCP server: five tools that read, by the official SDK. Imported only where the server is started."""
+"""Serve five read-only tools over MCP, with the official SDK. Imported only when the server starts."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _READS: Final = ToolAnnotations(
 )
 
 _ESCAPE: Final = lazy_pattern(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
-"""An escape of JSON; a half of a pair of surrogates without the other half is in the group."""
+"""A JSON escape; the group holds half a surrogate pair without its other half."""
 
 SessionId = Annotated[str | None, Field(description="Id of a session, or its start. Default: this project's newest.")]
 
 
 class WholeCharacters(io.RawIOBase):
-    """The lines of a stream of JSON, with U+FFFD where an escape is half a character.
+    """Lines of a JSON stream, with U+FFFD for escapes that are half a character.
 
-    The SDK cannot read such a line, and so never answers it: the client would wait for ever.
+    The SDK cannot read such a line and never answers it, so the client would wait for ever.
     """
 
     def __init__(self, source: TextIO) -> None:
-        self._source = source  # It would be closed if nobody had it any more.
+        self._source = source  # Held, because it is closed once nothing refers to it.
         self._line = memoryview(b"")
 
     def readable(self) -> bool:
@@ -64,13 +64,13 @@ def _whole(escape: re.Match[bytes]) -> bytes:
 
 
 def serve(made: MCPServer) -> None:
-    """Answer on standard input and output until the client goes."""
+    """Answer on standard input and output until the client closes them."""
     sys.stdin = io.TextIOWrapper(io.BufferedReader(WholeCharacters(sys.stdin)), "utf-8")
     made.run()
 
 
 def server(library: Library, user: UserConfiguration) -> MCPServer:
-    """The server for the sessions of a library."""
+    """Build the server for the sessions of a library."""
     made = MCPServer("condense", instructions=_INSTRUCTIONS, version=__version__)
     one_at_a_time = Lock()
 
@@ -81,7 +81,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
             with one_at_a_time:
                 try:
                     return answer().encode("utf-8", "replace").decode()  # The SDK cannot send lone surrogates.
-                except CondenseError as error:  # It may quote what was asked for.
+                except CondenseError as error:  # The message may quote the request.
                     return cut(f"{error.message} {error.hint}".rstrip(), MOST)
                 except OSError as error:
                     return f"The session cannot be read: {error.strerror}."

@@ -1,4 +1,4 @@
-"""Answers for a model about its own session: read only, known sessions alone, of bounded length."""
+"""Answer a model's questions about its own session: read only, known sessions alone, answers of bounded length."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from .client import SessionPlace
 from .listing import LATEST, choose
 
 MOST: Final = 12_000
-"""Characters of an answer: some 3,000 tokens, of which no client takes anything away."""
+"""Characters of an answer: some 3,000 tokens, which no client shortens."""
 LONGEST_LINE: Final = 2_000
 
 
 def page(text: str, first_line: int = 1) -> str:
-    """As many lines as fit, from one on, counted from 1; what is missing is said, and how to ask for it."""
+    """Return the lines that fit, from `first_line` (counted from 1), and say how to get the rest."""
     lines = text.split("\n")
     start = min(max(first_line, 1), len(lines)) - 1
     kept: list[str] = []
@@ -71,21 +71,18 @@ def cut(line: str, longest: int) -> str:
 
 _BACKUPS: Final = 5
 _SIBLINGS: Final = 8
-"""Older contents of a session, and other sessions of its project, that are looked into for what is not in it."""
+"""Backups of a session, and other sessions of its project, that are searched for content it lacks."""
 
 
 class AskedSession(Struct, frozen=True):
-    """A session as it is now."""
-
     path: str
     transcript: Transcript
 
 
 class Library:
-    """Sessions by their ids. With a `file` there is only that one; without, those that are in `places`.
+    """Sessions by id: only `file` if it is given, else those in `places`.
 
-    `folder` is the one whose project's newest session is the latest. What was read last is remembered as long as its
-    file does not change.
+    The latest session is that of the project in `folder`. The last one read is remembered until its file changes.
     """
 
     def __init__(self, places: Sequence[SessionPlace], folder: Path, file: str | None = None) -> None:
@@ -93,10 +90,11 @@ class Library:
         self._read: tuple[tuple[object, ...], AskedSession] | None = None
 
     def session(self, wanted: str | None = None) -> AskedSession:
-        """The session with this id, or the beginning of it; without one the project's latest. Raises CondenseError."""
+        """Return the session with this id or beginning of one; by default the project's latest. Raises
+        CondenseError."""
         if self._file is None:
             choice = choose(wanted or LATEST, self._places, self._folder)
-            if choice.is_elsewhere:  # Who asks for the session that goes on means none of another project.
+            if choice.is_elsewhere:  # The model asks for its own session, never for another project's.
                 raise UnreadableError("This project has no session yet.", "Another one is named by its id.")
             if not self._is_inside(choice.file.path):
                 raise UnreadableError("The file of that session is a link that leads out of the session folders.")
@@ -106,17 +104,18 @@ class Library:
         return self._open(self._file)
 
     def originals(self, session: AskedSession) -> Iterator[AskedSession]:
-        """Where what was cut from a session may be: itself before compactions, its backups, sessions of its project."""
+        """Yield sessions that may hold cut content: this one before compactions, its backups, others of its
+        project."""
         yield from self.whole(session)
         yield from _each(self._siblings(session.path))
 
     def whole(self, session: AskedSession) -> Iterator[AskedSession]:
-        """All of a session with what was compacted, and then its backups."""
+        """Yield the session with its compacted part, then its backups."""
         yield replace(session, transcript=_with_compacted(session.transcript))
         yield from _each([str(backup.path) for backup in backups_of(Path(session.path))[:_BACKUPS]])
 
     def _siblings(self, path: str) -> list[str]:
-        """Other sessions in the same folder: of one of them this may be the condensed one."""
+        """List other sessions in the same folder; one of them may be the original."""
         if self._file is not None:
             return []
         folder = os.path.dirname(path)
@@ -125,7 +124,7 @@ class Library:
         return [*filter(self._is_inside, beside)][:_SIBLINGS]
 
     def _is_inside(self, path: str) -> bool:
-        """Whether a session's file is in the folders of clients; these themselves may be links of the user's."""
+        """Check that a file is in a client's folder. The folder itself may be a link of the user's."""
         if not os.path.islink(path):
             return True
         target = Path(os.path.realpath(path))
@@ -144,7 +143,7 @@ def _with_compacted(transcript: Transcript) -> Transcript:
 
 
 def _each(paths: Sequence[str]) -> Iterator[AskedSession]:
-    """The sessions in files, each with what was compacted. One that cannot be read is none."""
+    """Yield the sessions in files, each with its compacted part. Unreadable ones are skipped."""
     for path in paths:
         with suppress(CondenseError):
             yield AskedSession(path, _with_compacted(_read(path)))
@@ -161,7 +160,7 @@ _MOST_CONTEXT: Final = 10
 
 
 def show(library: Library, what: str, session: str | None = None, first_line: int = 1) -> str:
-    """What a marker stands for, or a message or block by its position; from a line on, as far as an answer goes."""
+    """Return the text that a marker replaced, or a message or block by its position, from `first_line` on."""
     current = library.session(session)
     try:
         hits = find(current.transcript, what)
@@ -178,7 +177,7 @@ def show(library: Library, what: str, session: str | None = None, first_line: in
             hits = find(original.transcript, what)
         except CondenseError:
             continue
-        # A position means one of the conversation as it is now.
+        # Positions count in the current conversation only.
         if hits and hits[0].found not in (HitKind.MARKER, HitKind.POSITION):
             return page(_shown(original, hits), first_line)
     raise missing
@@ -194,7 +193,7 @@ def _shown(source: AskedSession, hits: Sequence[Hit]) -> str:
 def search(
     library: Library, text: str, session: str | None = None, *, is_pattern: bool = False, context: int = 0
 ) -> str:
-    """Lines of the whole session with a text in them, or that match a pattern, with their numbers."""
+    """Return lines of the whole session that contain a text or match a pattern, with their numbers."""
     matches = _matcher(text, is_pattern)
     lines: list[str] = []
     found = 0
@@ -224,7 +223,7 @@ def _matcher(text: str, is_pattern: bool) -> Callable[[str], bool]:
 
 
 def _texts(sessions: Iterable[AskedSession]) -> Iterator[tuple[Message, Block, Mapping[str, Block]]]:
-    """Every text once, but for thinking, with the calls of its session."""
+    """Yield every text but thinking once, with the calls of its session."""
     known: set[str] = set()
     for session in sessions:
         calls = calls_by_id(session.transcript.messages)
@@ -235,7 +234,7 @@ def _texts(sessions: Iterable[AskedSession]) -> Iterator[tuple[Message, Block, M
 
 
 def _around(lines: Sequence[str], hits: Sequence[int], context: int) -> Iterator[str]:
-    """The lines that were found, and so many on both sides, each once and with its number from 1."""
+    """Yield the matching lines and `context` lines around each, once, numbered from 1."""
     wanted = set(hits)
     near = {number for hit in hits for number in range(hit - context, hit + context + 1) if 0 <= number < len(lines)}
     for number in sorted(near):
@@ -249,11 +248,11 @@ def _name(message: Message | None, block: Block, calls: Mapping[str, Block]) -> 
 _TOP: Final = 5
 _MOST_RECAP: Final = 8_000
 _MOST_CHARACTERS: Final = 40_000
-"""Of a recap, which a model asks for knowing how long it gets."""
+"""Longest recap. It may exceed a page, because the model asks for its length."""
 
 
 def inspect(library: Library, session: str | None = None) -> str:
-    """What fills the conversation that is sent, as JSON."""
+    """Return what fills the conversation as it is sent, as JSON."""
     found = library.session(session)
     transcript = found.transcript
     count = Counter.of(transcript)
@@ -264,15 +263,15 @@ def inspect(library: Library, session: str | None = None) -> str:
 
 
 def check(library: Library, user: UserConfiguration, session: str | None = None) -> str:
-    """Whether it is time to condense, and the numbers."""
+    """Say if it is time to condense, with the numbers."""
     found = library.session(session)
     return "\n".join(check_facts.as_lines(checked(found.transcript, user, found.path)))
 
 
 def checked(transcript: Transcript, user: UserConfiguration, source: str) -> check_facts.Check:
-    """Whether a conversation should be condensed, by the user's own settings and no project's.
+    """Decide if a conversation should be condensed, by the user's settings and no project's.
 
-    Raises UsageError where the window of the model is not known.
+    Raises UsageError if the model's window is unknown.
     """
     configuration = Configuration()
     count = Counter.of(transcript)
@@ -297,6 +296,6 @@ def checked(transcript: Transcript, user: UserConfiguration, source: str) -> che
 
 
 def recap(library: Library, session: str | None = None, tokens: int = TOKENS, *, lost: bool = False) -> str:
-    """The recap of a session, or of what its last compaction lost, within so many tokens."""
+    """Recap a session, or what its last compaction lost, within `tokens`."""
     transcript = library.session(session).transcript
     return told_of(transcript, min(max(tokens, ENOUGH), _MOST_RECAP), lost=lost).recap.text[:_MOST_CHARACTERS]

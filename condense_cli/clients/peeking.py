@@ -1,4 +1,4 @@
-"""Look into session files without reading them as conversations: single records, and a title from the first request."""
+"""Read single records of a session file, and its title, without reading it as a conversation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..formats.engine.client_text import words_beside
 
 HEAD: Final = 1 << 18
 TAIL: Final = 1 << 16
-"""Bytes that are read where the beginning, or the end, of a file is enough."""
+"""Bytes read from the beginning, or the end, of a file."""
 
 
 def records(data: bytes) -> Iterator[dict[str, Any]]:
-    """JSON objects of JSON lines, in order; what is none, such as a line cut off, is passed over."""
+    """Yield the JSON objects of JSON lines, in order; other lines are skipped."""
     start = 0
     while start < len(data):
         end = data.find(b"\n", start)
@@ -27,7 +27,7 @@ def records(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def records_reversed(data: bytes) -> Iterator[dict[str, Any]]:
-    """The same from the last line to the first."""
+    """Yield the JSON objects of JSON lines, last one first."""
     end = len(data)
     while end > 0:
         start = data.rfind(b"\n", 0, end)
@@ -36,7 +36,7 @@ def records_reversed(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def records_with(data: bytes, mark: bytes) -> Iterator[dict[str, Any]]:
-    """Those of the lines in which some bytes stand, in order; no other line is parsed."""
+    """Yield the JSON objects of lines that contain `mark`, in order; no other line is parsed."""
     at = data.find(mark)
     while at >= 0:
         end = data.find(b"\n", at)
@@ -55,7 +55,7 @@ def _parsed(line: bytes) -> Iterator[dict[str, Any]]:
 
 
 def last_timestamp(data: bytes) -> float | None:
-    """Seconds since 1970 of the last record that carries an ISO time; `data` may be the end of a file alone."""
+    """Return the last ISO timestamp, in seconds since 1970; `data` may be the end of a file."""
     for record in records_reversed(data):
         said = record.get("timestamp")
         if isinstance(said, str):
@@ -66,7 +66,7 @@ def last_timestamp(data: bytes) -> float | None:
 
 
 def seconds_of(said: str) -> float | None:
-    """Seconds since 1970 of an ISO time; one without a zone is taken as UTC."""
+    """Convert an ISO time to seconds since 1970; without a zone it is UTC."""
     try:
         time = datetime.fromisoformat(said)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -77,25 +77,26 @@ def seconds_of(said: str) -> float | None:
 LONGEST: Final = 200
 """Characters of a title."""
 _LOOKED_AT: Final = 20_000
-"""Characters of a text in which its beginning is looked for: a request may hold a pasted file."""
+"""Characters of a text that are searched for its beginning; a request may contain a pasted file."""
 
 _WRAPPED: Final = re.compile(
     r"\s*<(?P<tag>task|user_message|feedback|user_input)(?: mode=\"\w+\")?>\s*(?P<text>.*?)(?:</(?P=tag)>|\Z)",
     re.DOTALL,
 )
-"""Roo Code and Cline put the request itself between tags."""
+"""Tags that Roo Code and Cline put around the request."""
 _COMMAND: Final = re.compile(r"<command-name>([^<]+)</command-name>")
 _ARGUMENTS: Final = re.compile(r"<command-args>([^<]+)</command-args>")
 
 
 def title_of(text: str) -> str | None:
-    """A text as a title: one line, not too long, with nothing that UTF-8 cannot say. None where nothing is left."""
+    """Shorten a text to a title: one line of at most LONGEST characters that UTF-8 can encode. None if nothing is
+    left."""
     line = " ".join(text[: 10 * LONGEST].split())[:LONGEST]
     return line.encode("utf-8", "replace").decode() or None
 
 
 def request_in(text: str) -> str | None:
-    """The title that a user's text gives, or None where a client wrote all of it."""
+    """Return the title that a user's text gives; None if a client wrote all of it."""
     wrapped = _WRAPPED.match(text[:_LOOKED_AT])
     if wrapped:
         return title_of(wrapped["text"])
@@ -103,7 +104,7 @@ def request_in(text: str) -> str | None:
 
 
 def command_in(text: str) -> str | None:
-    """The command of a client that was typed, such as "/init", with its arguments."""
+    """Return a typed client command, such as "/init", with its arguments."""
     name = _COMMAND.search(text[:_LOOKED_AT])
     if not name:
         return None
@@ -112,7 +113,7 @@ def command_in(text: str) -> str | None:
 
 
 def first_request(texts: Iterable[str]) -> str | None:
-    """The first request in the texts of user messages; where there is none, the first command."""
+    """Return the first request in user texts, else the first command."""
     command = None
     for text in texts:
         request = request_in(text)
@@ -123,7 +124,7 @@ def first_request(texts: Iterable[str]) -> str | None:
 
 
 def texts_in(content: Any, kinds: tuple[str, ...] = ("text",)) -> Iterator[str]:
-    """The texts of a message's content: a string, or the parts of these types."""
+    """Yield the texts of a message's content: a string, or the parts of these types."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):

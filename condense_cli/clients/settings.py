@@ -1,4 +1,8 @@
-"""Change the settings of clients: plan the edits, show them, write them, and take them out again."""
+"""Change settings of clients: plan edits, show them, write them, and undo them.
+
+Notes of the edits let a removal give back the same bytes: the settings alone do not tell whether a list was empty or
+missing, or how a file ended.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ class Target(Struct, frozen=True):
 
 
 class SettingsEdit(Struct, frozen=True):
-    """A file as it is, and as it is to be; None where there is no file."""
+    """A file before and after; None for no file."""
 
     path: Path
     before: str | None
@@ -50,7 +54,7 @@ class SettingsEdit(Struct, frozen=True):
         return self.before != self.after
 
     def shown(self) -> Iterator[str]:
-        """The lines that go and come, with a few around."""
+        """Yield the removed and added lines, with a few around."""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
         where = f"{self.path} → {os.path.realpath(self.path)}" if self.path.is_symlink() else str(self.path)
         yield f"{where}{' (new)' if self.before is None else ' (removed)' if self.after is None else ''}"
@@ -58,8 +62,8 @@ class SettingsEdit(Struct, frozen=True):
             yield f"  {line}" if not line.startswith("@@") else "  …"
 
     def write(self) -> None:
-        """Raises OutputError, also where the file is no longer what was shown."""
-        target = Path(os.path.realpath(self.path))  # Some keep their settings elsewhere, with a link to them.
+        """Write the file. Raises OutputError, also if it changed since it was read."""
+        target = Path(os.path.realpath(self.path))  # Some users keep their settings elsewhere and link to them.
         if read_text(target) != self.before:
             raise OutputError(f"{self.path} changed just now.", "Nothing was written. Try again.")
         with output_errors(self.path):
@@ -72,7 +76,7 @@ class SettingsEdit(Struct, frozen=True):
 
 
 class InstallPlan(Struct, frozen=True):
-    """Edits of files, and sentences about what is left to the user or was left alone."""
+    """Edits of files, and remarks on what the user has to do or what was left alone."""
 
     edits: tuple[SettingsEdit, ...]
     remarks: tuple[str, ...] = ()
@@ -83,7 +87,7 @@ class InstallPlan(Struct, frozen=True):
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a file; None where there is none. Raises UnreadableError."""
+    """Read a file; None if there is none. Raises UnreadableError."""
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:
@@ -97,7 +101,7 @@ T = TypeVar("T", dict[str, Any], list[Any])
 
 
 def settings_in(path: Path) -> tuple[str | None, Settings]:
-    """The text of a file and the object in it, empty where there is no file. Raises UnreadableError."""
+    """Read a file and the object in it, empty if there is no file. Raises UnreadableError."""
     text = read_text(path)
     if text is None or not text.strip():
         return text, {}
@@ -111,9 +115,9 @@ def settings_in(path: Path) -> tuple[str | None, Settings]:
 
 
 def part(holder: Mapping[str, Any], key: str, kind: type[T]) -> T:
-    """What is under a key, empty where there is nothing.
+    """Return the value of a key, empty if there is none.
 
-    Raises UnreadableError where it is of another kind: what nobody here understands is not written over.
+    Raises UnreadableError for a value of another kind: what condense does not understand is not overwritten.
     """
     found = holder.get(key)
     if found is None:
@@ -125,7 +129,7 @@ def part(holder: Mapping[str, Any], key: str, kind: type[T]) -> T:
 
 
 def edit_of(path: Path, text: str | None, before: Settings, after: Settings) -> SettingsEdit:
-    """The file with other settings. Where they are the same it stays as it is; where none are left it goes."""
+    """Plan a file with other settings. Equal settings leave it as it is, empty ones remove it."""
     if before == after:
         return SettingsEdit(path, text, text)
     if not after:
@@ -134,7 +138,7 @@ def edit_of(path: Path, text: str | None, before: Settings, after: Settings) -> 
 
 
 def _written(text: str, before: Settings, after: Settings) -> str:
-    """A text with other settings, everything else in it as it was."""
+    """Put other settings into a text and keep the rest of it."""
     if text.strip():
         written = rewritten(text, before, after)
         if json.loads(written) == after:
@@ -147,9 +151,9 @@ _NAME: Final = re.compile(r"(?:^|[/\\])condense(?:\.exe)?$")
 
 
 def program() -> list[str]:
-    """How to run condense from anywhere: the script beside this Python, or the package with it.
+    """Return the command that runs condense from anywhere: the script beside this Python, or the package.
 
-    Never with the current folder among those that Python imports from: it belongs to a project.
+    The current folder is never among the folders that Python imports from: it belongs to a project.
     """
     name = "condense.exe" if sys.platform == "win32" else "condense"
     script = Path(sys.executable).with_name(name)
@@ -165,13 +169,13 @@ def line_of(words: Sequence[str]) -> str:
 
 
 def is_ours(command: object) -> bool:
-    """Whether an entry of a client's settings runs our hook and nothing else, of this or an earlier installation."""
+    """Check if a command runs our hook and nothing else, from this or an earlier installation."""
     words = _words(command)
     return words[-3:-1] in (["hook", "claude-code"], ["hook", "codex"]) and _is_condense(words[:-3])
 
 
 def is_our_server(entry: object) -> bool:
-    """Whether an entry of a client's servers starts ours."""
+    """Check if an entry of a client's servers starts ours."""
     arguments = entry.get("args") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(arguments, list) or arguments[-1:] != ["mcp"]:
         return False
@@ -193,7 +197,7 @@ def _words(command: object) -> list[str]:
 
 
 def runs(command: str) -> bool:
-    """Whether the program of a command line is there."""
+    """Check if the program of a command line exists."""
     words = _words(command)
     return bool(words) and Path(words[0]).is_file()
 
@@ -202,7 +206,7 @@ _HOOK_SECONDS: Final = 60
 
 
 class Hook(Struct, frozen=True):
-    """An event of a client, our name for it, and for which kind of it the hook is."""
+    """A client's event, our name for it, and the kind of it that the hook is for."""
 
     event: str
     name: str
@@ -217,9 +221,9 @@ HOOKS: Final = (
 
 
 def with_hooks(settings: Mapping[str, Any], client: str) -> dict[str, Any]:
-    """Settings with our hooks, each once and as they are to be: where one of ours was, else behind those of others.
+    """Add our hooks to settings, each once: in the place of an earlier one of ours, else behind the others.
 
-    Codex knows hooks that are trusted by their place, those of others as well. Raises UnreadableError.
+    Codex trusts hooks by position, also those of others. Raises UnreadableError.
     """
     after: dict[str, Any] = dict(part(settings, "hooks", dict))
     for hook in HOOKS:
@@ -240,7 +244,7 @@ def entry(hook: Hook, client: str) -> dict[str, Any]:
 
 
 def without_hooks(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without our hooks. What others have stays as it is; what held ours alone goes."""
+    """Remove our hooks from settings, and the lists that held nothing else."""
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict) or not any(True for _ in commands_in(settings)):
         return dict(settings)
@@ -255,7 +259,7 @@ def without_hooks(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def commands_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Events and command lines of ours."""
+    """Yield (event, command line) of our hooks."""
     hooks = settings.get("hooks")
     for event in hooks if isinstance(hooks, dict) else ():
         for group in _groups(settings, event):
@@ -265,7 +269,7 @@ def commands_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def problems_of(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Hooks that are not there, or cannot run, in sentences."""
+    """Yield sentences about hooks that are missing or cannot run."""
     found = dict(commands_in(settings))
     for hook in HOOKS:
         command = found.get(hook.event)
@@ -287,7 +291,7 @@ def _handlers(group: Any) -> list[Any]:
 
 
 def runs_ours(entry: Any) -> bool:
-    """Whether a hook, or a status line, is a command of ours."""
+    """Check if a hook, or a status line, is a command of ours."""
     return isinstance(entry, dict) and is_ours(entry.get("command"))
 
 
@@ -297,7 +301,8 @@ def _is_only_ours(group: Any) -> bool:
 
 
 def _without_ours(group: Any) -> Any:
-    """A group without our commands; None where there were no others. One without ours is the same object."""
+    """Return a group without our commands, or None if it had no others. A group without ours is returned as the
+    same object."""
     handlers = _handlers(group)
     others = [each for each in handlers if not runs_ours(each)]
     if len(others) == len(handlers):
@@ -309,7 +314,7 @@ _NOTE: Final = "# Added by condense install; condense install --remove takes it 
 
 
 def tables_in(path: Path, text: str | None) -> dict[str, Any]:
-    """Raises UnreadableError."""
+    """Parse TOML. Raises UnreadableError."""
     try:
         return tomllib.loads(text or "")
     except tomllib.TOMLDecodeError as error:
@@ -317,14 +322,14 @@ def tables_in(path: Path, text: str | None) -> dict[str, Any]:
 
 
 def with_table(text: str, name: str, values: Mapping[str, str | list[str]]) -> str:
-    """The text with a table at its end. JSON spells strings, and lists of them, as TOML does."""
+    """Add a table at the end of a TOML text. Strings, and lists of them, are spelled alike in JSON and TOML."""
     end = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
     return f"{text}{end}" + "\n".join([_NOTE, f"[{name}]", *lines, ""])
 
 
 def without_table(text: str, name: str) -> str:
-    """The text without a table, those inside it, and our note."""
+    """Remove a table, its sub-tables and our note from a TOML text; the rest keeps its characters."""
     kept: list[str] = []
     inside = False
     for line in text.splitlines(keepends=True):
@@ -345,8 +350,8 @@ _FILE: Final = "installed.json"
 
 
 class Exchanged(Struct, frozen=True):
-    """The hash of the text that was written, and the characters that others gave way to, from `start` to `end`
-    characters before the end of it. `old` is None where there was no file."""
+    """A note of one edit: the hash of the text written, and the `old` characters that were replaced between `start`
+    and `end` (counted from the end). `old` is None if there was no file."""
 
     written: str
     start: int = 0
@@ -362,12 +367,12 @@ class Exchanged(Struct, frozen=True):
         return cls(_hash(after), start, end, old)
 
     def before(self, written: str) -> str | None:
-        """The text that was there before this one was written."""
+        """Return the text that was there before this one was written."""
         return None if self.old is None else written[: self.start] + self.old + written[len(written) - self.end :]
 
 
 def note_edits(edits: Iterable[SettingsEdit], had_ours: Container[Path]) -> None:
-    """Note what the edits of an installation changed. A file that `had_ours` without a note of it gets none."""
+    """Note the edits of an installation. A file that `had_ours`, but has no note, gets none."""
     known = _read_notes()
     for edit in edits:
         if edit.after is None:
@@ -384,7 +389,7 @@ def note_edits(edits: Iterable[SettingsEdit], had_ours: Container[Path]) -> None
 
 
 def given_back(plan: InstallPlan) -> InstallPlan:
-    """The plan of a removal, in which files that nobody changed since become what they were before."""
+    """Plan a removal in which files that nobody changed since get their old bytes back."""
     known = _read_notes()
 
     def edit(each: SettingsEdit) -> SettingsEdit:
@@ -395,7 +400,7 @@ def given_back(plan: InstallPlan) -> InstallPlan:
 
 
 def forget(edits: Iterable[SettingsEdit]) -> None:
-    """Drop the notes of files from which ours was removed."""
+    """Drop the notes of files that no longer hold anything of ours."""
     known = _read_notes()
     gone = {os.path.realpath(edit.path) for edit in edits}
     if gone & known.keys():
@@ -408,7 +413,7 @@ def _of(known: dict[str, Exchanged], edit: SettingsEdit) -> Exchanged | None:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Count the characters that two texts begin with alike."""
     return next(
         (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
     )
@@ -426,7 +431,7 @@ def _read_notes() -> dict[str, Exchanged]:
 
 
 def _write_notes(known: dict[str, Exchanged]) -> None:
-    """Without a note, ours is taken out all the same."""
+    """Save the notes. Without them a removal still works."""
     path = Path(cache_folder()) / _FILE
     with contextlib.suppress(OSError, OutputError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

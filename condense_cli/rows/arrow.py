@@ -23,8 +23,7 @@ class Cells:
     """The cells of one column. `name` is the file, if any, for errors."""
 
     def __init__(self, arrow_type: pa.DataType, column: str, name: str = "") -> None:
-        import pyarrow
-
+        pyarrow, _ = _pyarrow()
         self._pa = pyarrow
         self._type = arrow_type
         self._column = column
@@ -173,8 +172,7 @@ class ArrowBatch:
         self._new[row] = self._cells.cell(line)
 
     def finished(self, added: Mapping[str, list[Any]]) -> Any:
-        import pyarrow as pa
-
+        pa, _ = _pyarrow()
         table = self._table
         if self._new:
             column = self._cells.exchanged(table.column(self._position), self._new)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO, cast
+from typing import Any, BinaryIO, Final, TextIO, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,71 +18,13 @@ from ..core import json_text
 from ..core.transcript import Transcript
 from ..errors import NotJsonError, UnknownFormatError, UnreadableError
 from ..formats.engine.base import Evidence
-from ..formats.engine.container import BOM, LARGEST_UNPACKED, is_json, open_document
+from ..formats.engine.container import BOM, is_json, open_document
 from ..formats.table import TABLE, keys_of
 from ..storage.files import LARGEST_STREAM, STDIO, ZSTD, input_errors, is_compressed, reading
 from ..storage.opencode_database import is_in_database
 
-if TYPE_CHECKING:
-    import zipfile
-
-MAGIC: Final = b"PK\x03\x04"
-
-
-def samples_of(stream: BinaryIO) -> list[str]:
-    """Names of the samples in an archive; none where it is no such log, or the log of a single one."""
-    import zipfile
-
-    try:
-        with zipfile.ZipFile(stream) as archive:
-            names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
-    except zipfile.BadZipFile:
-        return []
-    finally:
-        stream.seek(0)
-    return names if len(names) > 1 else []
-
-
-@contextmanager
-def lines_of(stream: BinaryIO, names: list[str], file: str) -> Iterator[BinaryIO]:
-    """The samples as lines, one after another. Raises UnreadableError, from where they are read as well."""
-    import zipfile
-
-    with zipfile.ZipFile(stream) as archive:
-        yield cast("BinaryIO", io.BufferedReader(_Lines(_each(archive, names, file))))
-
-
-def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[bytes]:
-    import zipfile
-    import zlib
-
-    for name in names:
-        if archive.getinfo(name).file_size > LARGEST_UNPACKED:
-            raise UnreadableError(f"{file}: {name} unpacks to more than {LARGEST_UNPACKED:,} bytes.")
-        try:
-            data = archive.read(name)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
-            raise UnreadableError(f"Cannot read {name} of {file}: {error}.") from None
-        # In JSON a line break is never part of a text.
-        yield data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
-
-
-class _Lines(io.RawIOBase):
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._rest:
-            self._rest = next(self._pieces, b"")
-        piece = self._rest[: len(buffer)]
-        self._rest = self._rest[len(piece) :]
-        buffer[: len(piece)] = piece
-        return len(piece)
-
+_ARCHIVE: Final = b"PK\x03\x04"
+"""Beginning of a zip file."""
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
@@ -112,8 +54,15 @@ def opened(file: str) -> Iterator[BinaryIO]:
         handle = Path(file).open("rb")  # noqa: SIM115 - closed below; errors of the block are not those of opening
     with handle:
         start = handle.peek(len(ZSTD))[: len(ZSTD)]
-        samples = samples_of(handle) if start == MAGIC else []
-        with lines_of(handle, samples, file) if samples else reading(handle, start, file) as stream:
+        if start == _ARCHIVE:
+            from .archives import lines_of, samples_of
+
+            samples = samples_of(handle)
+            if samples:
+                with lines_of(handle, samples, file) as stream:
+                    yield stream
+                return
+        with reading(handle, start, file) as stream:
             yield stream
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from msgspec.structs import replace
+from rich.console import Console
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -16,6 +17,7 @@ from textual.widgets import Footer, Static
 from ..clients.choices import tilde
 from ..delivering import Where
 from ..errors import CondenseError
+from ..report.inspection.terminal import render
 from ..report.page.conversation import UNCHANGED
 from ..report.text.visible import visible
 from .choice import ChoiceHistory, UserChoice, configuration_text
@@ -193,10 +195,6 @@ def edit(screen: OfSession) -> None:
 
 def tell_contents(screen: OfSession) -> None:
     """Show what fills the session, as `condense inspect` tells it."""
-    from rich.console import Console
-
-    from ..report.inspection.terminal import render
-
     width = max(40, screen.app.size.width - 8)
     console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
     with console.capture() as capture:

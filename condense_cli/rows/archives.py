@@ -1,0 +1,61 @@
+"""Logs of Inspect AI of many samples (.eval): an archive whose samples are read as the lines of a set of rows."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+from ..errors import UnreadableError
+from ..formats.engine.container import LARGEST_UNPACKED
+
+
+def samples_of(stream: BinaryIO) -> list[str]:
+    """Names of the samples in an archive; none where it is no such log, or the log of a single one."""
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
+    except zipfile.BadZipFile:
+        return []
+    finally:
+        stream.seek(0)
+    return names if len(names) > 1 else []
+
+
+@contextmanager
+def lines_of(stream: BinaryIO, names: list[str], file: str) -> Iterator[BinaryIO]:
+    """The samples as lines, one after another. Raises UnreadableError, from where they are read as well."""
+    with zipfile.ZipFile(stream) as archive:
+        yield cast("BinaryIO", io.BufferedReader(_Lines(_each(archive, names, file))))
+
+
+def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[bytes]:
+    for name in names:
+        if archive.getinfo(name).file_size > LARGEST_UNPACKED:
+            raise UnreadableError(f"{file}: {name} unpacks to more than {LARGEST_UNPACKED:,} bytes.")
+        try:
+            data = archive.read(name)
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+            raise UnreadableError(f"Cannot read {name} of {file}: {error}.") from None
+        # In JSON a line break is never part of a text.
+        yield data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
+
+
+class _Lines(io.RawIOBase):
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            self._rest = next(self._pieces, b"")
+        piece = self._rest[: len(buffer)]
+        self._rest = self._rest[len(piece) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
