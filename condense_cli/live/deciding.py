@@ -24,24 +24,24 @@ from .requests import Request, Segments, end_of
 
 class DecisionKind(StrEnum):
     NONE = "none"
-    """There was nothing to decide."""
+    """Nothing was due."""
     SEGMENT = "segment"
-    """What came since the last decision was condensed; what was frozen before is sent as it was."""
+    """Messages since the last decision were condensed; those frozen before are sent as they were."""
     RENEWAL = "renewal"
     """The whole conversation was condensed anew, from the caller's messages."""
     DECLINED = "declined"
     """A try would not have paid, or saved too little."""
     PENDING = "pending"
-    """The decision takes longer than the request may wait: it is taken with a later one."""
+    """The decision takes longer than the request may wait, and applies to a later one."""
     FAILED = "failed"
-    """An error came in between: what was frozen before is sent, with the new messages as they came."""
+    """An error occurred: the frozen messages are sent, with the new ones as they came."""
 
 
 class Decision(Struct, frozen=True):
-    """What was decided and why, in the model's tokens of the messages.
+    """A decision and its reason; tokens are the model's, of the messages.
 
-    `pays_after` are the requests after which it has paid for what it rewrote, None where nothing was rewritten. Where a
-    try was declined, as many tokens are left as there were.
+    `pays_after` is the number of requests until it has paid for what it rewrote; None if it rewrote nothing. A
+    declined try leaves as many tokens as there were.
     """
 
     kind: DecisionKind = DecisionKind.NONE
@@ -52,13 +52,14 @@ class Decision(Struct, frozen=True):
 
     @property
     def is_change(self) -> bool:
-        """Whether something is sent otherwise than in the request before."""
+        """True if messages are sent in another form than in the request before."""
         return self.kind in (DecisionKind.SEGMENT, DecisionKind.RENEWAL)
 
     def left_of(self, used: int) -> int:
-        """What it leaves of so many tokens in use, as the API counts them.
+        """Estimate the tokens in use after it, in the API's count.
 
-        Where those are fewer than ours, so are those that it saves; where they are more, the others are besides.
+        If the API counts fewer than we do, it also saves fewer; if it counts more, the rest is beside the
+        messages.
         """
         if not self.is_change or not self.tokens_before:
             return used
@@ -67,8 +68,9 @@ class Decision(Struct, frozen=True):
 
 
 class CacheGuess(Struct, frozen=True):
-    """The part that a provider's cache may hold of the messages as they came: none where `is_cold`, else all but about
-    `fresh` of the model's tokens. `goes_on`: they begin with all of the request before, which went through here."""
+    """Estimate of what a provider's cache holds of the messages as they came: nothing if `is_cold`, else all but
+    about `fresh` tokens (the model's). `goes_on`: they begin with all of the request before, which went through
+    here."""
 
     is_cold: bool = False
     fresh: int = 0
@@ -76,12 +78,12 @@ class CacheGuess(Struct, frozen=True):
 
 
 class Fitted(Struct, frozen=True):
-    """What to send out: `messages`, of which the first `frozen` will be the same until the next decision.
+    """Messages to send; the first `frozen` stay the same until the next decision.
 
-    They stand for the first `covered` messages that were given, which had `saved` tokens more. `tokens` is about what
-    the request takes, system prompt and tools included as far as they are known. `warning` is a sentence where the
-    state cannot be used, from then on with each request: what is frozen is lost then with the process. `cache` says
-    what the provider may still hold.
+    Those stand for the first `covered` messages given, which had `saved` more tokens. `tokens` is about the size of
+    the request, with system prompt and tools as far as they are known. `warning` is a sentence, on every request,
+    once the state cannot be used: frozen messages are then lost with the process. `cache` estimates what the
+    provider still holds.
     """
 
     messages: list[Any]
@@ -95,19 +97,20 @@ class Fitted(Struct, frozen=True):
 
 
 _READ: Final = Decimal("0.1")
-"""What Anthropic takes for reading, for one of input: for models without a price, as for writing."""
+"""Anthropic's price of reading, relative to input; used, like that of writing, for models without a price."""
 
 
 @cache
 def window_of(model: str | None) -> int | None:
-    """Tokens of a model's context window, None where it is not known."""
+    """Look up a model's context window in tokens; None if unknown."""
     return context_window(model)
 
 
 def rates_of(model: str | None, now: float, *, is_long_lived: bool = False) -> Rates:
-    """Dollars per token of writing and reading the cache at a time, or what they usually are for one of input.
+    """Return dollars per token for writing and reading the cache at a time; without a price, usual rates relative
+    to input.
 
-    `is_long_lived`: entries live for an hour and not for five minutes.
+    `is_long_lived`: entries live for an hour instead of five minutes.
     """
     return _rates_on(model and bare_name(model), datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d"), is_long_lived)
 
@@ -122,10 +125,8 @@ def _rates_on(model: str | None, day: str, is_long_lived: bool) -> Rates:
 
 
 class Attempt(Struct, frozen=True):
-    """What is to be tried: the whole anew (`renews`), or what came since the last of the segments.
-
-    `target` are tokens for the whole conversation.
-    """
+    """A try: all messages anew (`renews`), or those since the last segment; `target` is in tokens of the whole
+    conversation."""
 
     request: Request
     segments: Segments
@@ -136,13 +137,13 @@ class Attempt(Struct, frozen=True):
     renews: bool
 
     def run(self) -> NewSegments | str:
-        """What came of it, or why nothing did, in words."""
+        """Run it; return the segments, or the reason why there are none."""
         segments = () if self.renews else self.segments
         format_name = self.segments[-1].format if self.segments else self.format
         return next_segment(self.request, segments, self.means, format_name, self.model, self.target)
 
     def is_good_for(self, later: Attempt) -> bool:
-        """Whether what came of it can be sent in the place of what is tried later in the same conversation."""
+        """Check if its outcome can serve a later try in the same conversation."""
         length = len(self.request)
         return (
             (self.renews, self.target, self.model) == (later.renews, later.target, later.model)
@@ -153,7 +154,7 @@ class Attempt(Struct, frozen=True):
 
 
 class AttemptAhead:
-    """An attempt that is worked on beside the conversation, while it holds the `turn`."""
+    """An attempt in a thread of its own, which holds the `turn` while it works."""
 
     def __init__(self, attempt: Attempt, turn: AbstractContextManager[Any]) -> None:
         self.attempt = attempt
@@ -171,7 +172,7 @@ class AttemptAhead:
         self._done.set()
 
     def result(self, seconds: float | None) -> NewSegments | str | None:
-        """What came of it, None where it is not done after so many seconds. Raises what it raised."""
+        """Return the outcome; None if it is not done after `seconds`. Raises what the attempt raised."""
         if not self._done.wait(seconds):
             return None
         if isinstance(self._found, Exception):
@@ -180,20 +181,21 @@ class AttemptAhead:
 
 
 _TOKENS_PER_CHARACTER: Final = 0.3
-"""Ours, until something was counted."""
+"""Bare tokens per character, until something was counted."""
 
 _ROOM: Final = 0.6
-"""The conversation is brought to this part of the window's limit where a segment alone does not help enough."""
+"""Part of the window's limit to bring the conversation to if a segment alone does not help enough."""
 
 _STATED_ROOM: Final = 0.75
-"""And to this part of a limit that a policy states: it may be passed for a request, and files at work go for it."""
+"""The same part of a limit that a policy states: it may be exceeded for one request, and files at work are cut for it.
+"""
 
 _ENOUGH: Final = 0.9
 
 
 class Waiting(Struct, frozen=True):
-    """How long a request waits for a decision, in seconds (None: until it is there), also where nothing of it is cached
-    (`cold_timeout`), and from which part of a threshold on one is prepared beside the conversation (None: never)."""
+    """Seconds that a request waits for a decision (None: until it is there), also if nothing is cached
+    (`cold_timeout`), and the part of a threshold at which to prepare one in the background (None: never)."""
 
     timeout: float | None = None
     cold_timeout: float | None = None
@@ -205,7 +207,7 @@ class Waiting(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """A request that it is decided about. `beside` are the tokens that are sent besides the messages."""
+    """A request to decide about. `beside` is the number of tokens sent beside the messages."""
 
     request: Request
     segments: Segments
@@ -216,7 +218,7 @@ class Asked(Struct, frozen=True):
 
     @property
     def limit(self) -> int | None:
-        """The tokens from which on `condense check` says yes."""
+        """Tokens above which `condense check` says yes."""
         window = self.moment.window
         return None if window is None else limit_of(window, min(RESERVED_TOKENS, window // 10))
 
@@ -225,31 +227,32 @@ class Asked(Struct, frozen=True):
         return self.limit is not None and self.moment.used > self.limit
 
     def room(self, limit: int) -> int:
-        """The tokens, as we count them, that the messages are brought to for a limit of the API's."""
+        """Convert a limit of the API's to tokens for the messages, in our count."""
         goal = (_ROOM if self.is_over else _STATED_ROOM) * limit
         if self.beside >= 0:
             return max(1, int(goal) - self.beside)
-        ours = self.moment.used - self.beside  # The API counts fewer.
+        ours = self.moment.used - self.beside  # The API counts fewer tokens than we do.
         return max(1, int(goal * ours / max(1, self.moment.used)))
 
     @property
     def lacks_window(self) -> bool:
-        """Whether the window matters, and nobody said or knows how large it is."""
+        """True if the window matters and is unknown."""
         return self.moment.window is None and self.moment.used > SMALL
 
     @property
     def rewrites_nothing(self) -> bool:
-        """Whether all of it is written to the cache anyway."""
+        """True if all of it is written to the cache anyway."""
         return self.moment.is_cold or self.moment.fresh == self.moment.suffix
 
     @property
     def is_too_large(self) -> bool:
-        """Whether the API would refuse it as it is."""
+        """True if the API would refuse it unchanged."""
         return self.moment.window is not None and self.moment.used > self.moment.window
 
 
 class _Way(Struct, frozen=True):
-    """How to condense: what came since the last decision, or all anew (`renews`), and to so many tokens (`target`)."""
+    """A way to condense: messages since the last decision, or all anew (`renews`), optionally down to `target`
+    tokens."""
 
     renews: bool
     target: int | None = None
@@ -260,9 +263,9 @@ class _Way(Struct, frozen=True):
 
 
 class Decider:
-    """Decides for one conversation. It remembers how many tokens a character has, and when a try came to nothing.
+    """Decide for one conversation. Remembers tokens per character, and when the last try failed.
 
-    A `turn` is entered while an attempt is worked on.
+    `turn` is entered while an attempt runs.
     """
 
     def __init__(
@@ -285,26 +288,26 @@ class Decider:
         self._work: AttemptAhead | None = None
 
     def meant_for(self, model: str | None) -> None:
-        """Whose tokens are told from now on."""
+        """Set the model whose tokens are reported."""
         self._factor = typical_of(model)
 
     def tokens(self, characters: int) -> int:
         return round(characters * self._ratio * self._factor)
 
     def older(self, request: Request, segments: Segments) -> int:
-        """Characters between the frozen part and the newest turns, about."""
+        """Estimate the characters between the frozen part and the newest turns."""
         return request.characters(end_of(segments), max(0, len(request) - self._means.keep_recent))
 
     def try_again(self) -> None:
-        """The conversation is another one."""
+        """Allow a try at once: this is another conversation."""
         self._retry_at = 0.0
 
     def give_up(self, request: Request, segments: Segments) -> None:
-        """No try until more came."""
+        """Allow no try until the conversation has grown."""
         self._retry_at = self.older(request, segments) * GROWTH
 
     def decided(self, asked: Asked) -> tuple[Segments, Decision]:
-        """The segments to send, and what was decided. Raises whatever goes wrong."""
+        """Return the segments to send, and the decision. Raises any error of a try."""
         why = self._due(asked)
         waits = self.older(asked.request, asked.segments) < self._retry_at
         if isinstance(self._policy, Share) and asked.lacks_window and not waits:
@@ -336,19 +339,19 @@ class Decider:
         return bool(asked.segments) and (asked.moment.is_cold or self._policy.renews)
 
     def _may_renew(self, asked: Asked) -> bool:
-        """Whether to see if condensing all anew gains more: what was frozen may hold what is not needed any more."""
+        """Check if condensing all anew is worth a look: frozen text may no longer be needed."""
         is_weighed = isinstance(self._policy, Economic) and not self._waiting.is_beside
         return bool(asked.segments) and is_weighed and not self._renews(asked) and len(asked.request) >= self._renew_at
 
     def _brought_below(
         self, asked: Asked, why: str, tried: _Way, best: Segments, decision: Decision
     ) -> tuple[Segments, Decision]:
-        """The decision, or one that brings the conversation below a limit which it leaves it above."""
+        """Return the decision, or a stronger one if it leaves the conversation above a limit."""
         used = asked.moment.used
         limit = asked.limit if asked.is_over else stated_limit(self._policy, asked.moment)
         if limit is None or tried.target is not None or not (asked.is_over or len(asked.request) >= self._renew_at):
             return best, decision
-        if not asked.is_over and asked.beside > limit / 2:  # System prompt and tools leave too little of it.
+        if not asked.is_over and asked.beside > limit / 2:  # System prompt and tools leave too little room.
             return best, decision
         ways = [_Way(True, asked.room(limit))]
         if asked.segments and not asked.is_over and not tried.renews:
@@ -360,28 +363,28 @@ class Decider:
             other, smaller = self._tried(asked, why, way)
             if smaller.kind is DecisionKind.PENDING or _saved(smaller) > _saved(decision):
                 best, decision = other, smaller
-        if decision.left_of(used) > limit:  # What stays is too much: trying that again soon only costs the cache.
+        if decision.left_of(used) > limit:  # Too much stays: another try soon would only cost the cache.
             self._renew_at = len(asked.request) * GROWTH
         return best, decision
 
     def _under_way(self, asked: Asked) -> _Way | None:
-        """The way of a try for a limit that is worked on beside the conversation, so that it comes to an end."""
+        """Return the way of a background try for a limit, so that it comes to an end."""
         if self._work is None or not self._work.attempt.renews:
             return None
         way = _Way(True, self._work.attempt.target)
         return way if self._work.attempt.is_good_for(self._attempt(asked, way)) else None
 
     def _gain(self, decision: Decision, moment: Moment) -> Decimal:
-        """What a decision saves until the policy's horizon, in tokens read from the cache."""
+        """Estimate what a decision saves up to the policy's horizon, in tokens read from the cache."""
         if not decision.is_change or decision.pays_after is None or not isinstance(self._policy, Economic):
             return Decimal(0)
         horizon = Decimal(self._policy.horizon(moment))
-        if decision.kind is DecisionKind.RENEWAL:  # It gives up all that is cached, so that has to pay soon.
+        if decision.kind is DecisionKind.RENEWAL:  # It gives up everything cached, so it has to pay soon.
             horizon /= 2
         return _saved(decision) * (horizon - decision.pays_after)
 
     def _prepare(self, asked: Asked) -> None:
-        """Begin with what is due soon."""
+        """Start a try that is due soon."""
         part = self._waiting.ahead
         if part is None or (self._work is not None and self._work.result(0) is None):
             return
@@ -401,9 +404,9 @@ class Decider:
         return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, way.target, way.renews)
 
     def _tried(self, asked: Asked, why: str, way: _Way, *, must: bool | None = None) -> tuple[Segments, Decision]:
-        """One try: the new list and what it is, or the list as it is and why.
+        """Try one way; return the new segments with their decision, or the old ones with the reason.
 
-        What it `must` be taken for is a window that is nearly full, unless that is said.
+        `must` takes any saving; by default it is set when the window is nearly full.
         """
         request, segments, moment = asked.request, asked.segments, asked.moment
         must = asked.is_over if must is None else must
@@ -428,12 +431,12 @@ class Decider:
         return segments, Decision(DecisionKind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
 
     def _sent_now(self, asked: Asked) -> int:
-        """Tokens of the messages that are sent without a decision."""
+        """Count the tokens that are sent without a decision."""
         rest = self.tokens(asked.request.characters(end_of(asked.segments)))
         return sum(segment.tokens for segment in asked.segments) + rest
 
     def _step(self, attempt: Attempt, seconds: float | None) -> NewSegments | str | None:
-        """The outcome of an attempt, or of one that was prepared for it; None where it takes longer than that."""
+        """Return the outcome of an attempt, or of a prepared one; None if it takes longer than `seconds`."""
         if not self._waiting.is_beside:
             with self._turn:
                 return attempt.run()

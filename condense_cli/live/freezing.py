@@ -1,4 +1,9 @@
-"""Condense what came since the last decision: the frozen part stays, and files at work keep most of their lines."""
+"""Condense messages since the last decision, in the context of the frozen ones, which stay.
+
+Files at work keep most of their lines. An agent reads several files and edits each of them some twenty turns later;
+what is cut in between has to be read again. In recorded sessions a token that the agent wrote is matched by a later
+edit twice as often as one of a file that it read, and that six times as often as one that a shell printed.
+"""
 
 from __future__ import annotations
 
@@ -54,15 +59,15 @@ _WORD: Final = re.compile(r"[^\s'\"`;|&<>()]+")
 
 class _How(Enum):
     WRITTEN = auto()
-    """By an edit, or as a whole: the call. Its result says no more than that it was done, or shows the call's lines."""
+    """By an edit, or as a whole, in the call. Its result says only that it was done, or repeats the call's lines."""
     READ = auto()
-    """By a tool for that, which is told to edit by another one that keeps what it writes in its call."""
+    """By a tool for reading; edits come from another tool, which keeps what it writes in its call."""
     PRINTED = auto()
-    """By a command of a shell, which shows no more than it was asked for."""
+    """By a shell command, which prints only what it was asked for."""
 
 
 class _Shown(Struct, frozen=True):
-    """A block that holds lines of files; `call` is the position of its call."""
+    """A block with lines of files; `call` is the position of its call."""
 
     position: int
     number: int
@@ -73,8 +78,8 @@ class _Shown(Struct, frozen=True):
 
 
 class _Work(Struct):
-    """What the calls of a conversation did: where files were last written, or written as a whole, by their paths, or
-    touched, by their names; which call is the newest of those that ask for the same; what shows lines of files."""
+    """Effects of the calls in a conversation: where each path was last written, or written as a whole; where each
+    file name was last touched; the newest of calls that ask for the same; blocks with lines of files."""
 
     written: dict[str, int]
     replaced: dict[str, int]
@@ -84,10 +89,10 @@ class _Work(Struct):
 
 
 def blocks_at_work(messages: Sequence[Message], begin: int, end: int, turns: int) -> Iterator[str]:
-    """Selectors of the blocks of messages[begin:end] that show files at work.
+    """Yield selectors of the blocks in messages[begin:end] that show files at work.
 
-    That are calls that wrote, unless the whole file was written later; in the last `turns` messages the newest read of
-    a file that no call has written to since; and what a command printed of files that were touched in them.
+    These are calls that wrote, unless the whole file was written later; the newest read of a file in the last
+    `turns` messages, unless a later call wrote to it; and what commands printed of files touched in those messages.
     """
     work, length = _work_in(messages), len(messages)
     newest = set(work.newest.values())
@@ -135,7 +140,7 @@ def _work_in(messages: Sequence[Message]) -> _Work:
 
 
 def _deed(call: Block) -> tuple[_How, tuple[str, ...]] | None:
-    """What a call does with files, and with which."""
+    """Return how a call uses files, and which ones."""
     patched = patched_paths(call)
     if patched or writes_a_file(call):
         return _How.WRITTEN, tuple(filter(None, (path_argument(call), *patched)))
@@ -148,7 +153,7 @@ def _deed(call: Block) -> tuple[_How, tuple[str, ...]] | None:
 
 
 def _name(path: str) -> str:
-    """The last part of a path: a command and a patch may name the same file from different folders."""
+    """Return the file name alone: calls and patches may use different relative paths for one file."""
     return PurePosixPath(path.replace("\\", "/")).name
 
 
@@ -156,10 +161,10 @@ MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
 
 class Frozen(Struct, frozen=True):
-    """What became of the messages between the frozen ones and the newest turns.
+    """Messages between the frozen ones and the newest turns, condensed.
 
-    `end` is the number of messages of the input that are frozen now, `output` what is sent for those behind the frozen
-    ones. Sizes are in the model's tokens: of the whole as it was and as it is, of what was frozen before, and of the
+    `end` is the number of input messages that are frozen now; `output` replaces those after the earlier frozen
+    ones. Sizes are in the model's tokens: all messages before and after, the part frozen before (`prefix`), and the
     output.
     """
 
@@ -173,23 +178,23 @@ class Frozen(Struct, frozen=True):
 
 
 _JUST_CAME: Final = 6
-"""Of so many of the newest messages results are spared: the next turns speak of what was asked for just now."""
+"""Newest messages whose results are spared: the next turns deal with what was just asked for."""
 
 _WORTH: Final = 0.7
-"""What 1,000 tokens have to be worth to stay. Few hard cuts cost less than many mild ones, and lose less: each has to
-pay for the cache that it rewrites, and until it is made all is there."""
+"""Worth that 1,000 tokens need to stay. Few hard cuts cost less than many mild ones and lose less: each rewrites the
+cache, and until then everything is there."""
 
 _WORTH_SPARED: Final = 0.1
-"""The same of files at work and of results that just came."""
+"""The same for files at work and for results that just came."""
 
 
 def usual_configuration() -> Configuration:
-    """Preset `balanced`, which cuts more where it cuts at all."""
+    """Return preset `balanced`, which cuts more where it cuts at all."""
     return _with_extraction(load_preset(DEFAULT_PRESET), lambda config: replace(config, min_worth=_WORTH))
 
 
 def _with_extraction(configuration: Configuration, change: Callable[[ExtractConfig], ExtractConfig]) -> Configuration:
-    """The configuration with a change to all that asks lines for a worth."""
+    """Change every extraction that asks for a `min_worth`."""
     passes = tuple(
         replace(config, extract_config=change(config.extract_config))
         if config.extract_config is not None and config.extract_config.min_worth is not None
@@ -200,10 +205,10 @@ def _with_extraction(configuration: Configuration, change: Callable[[ExtractConf
 
 
 class Means(Struct, frozen=True):
-    """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries.
+    """Settings of condensing: the configuration, how many newest turns stay whole, and who writes summaries.
 
-    Less is cut of what was read of files in the newest `keep_reads` messages, as `files_at_work` has it, and of results
-    that just came.
+    Less is cut of files at work in the newest `keep_reads` messages (see `blocks_at_work`) and of results that just
+    came.
     """
 
     configuration: Configuration
@@ -223,10 +228,10 @@ def freeze(
     end: int | None = None,
     target: int | None = None,
 ) -> Frozen | str:
-    """Condense messages[frozen:end] of a conversation, or say why that cannot be.
+    """Condense messages[frozen:end] of a conversation, or return the reason why not.
 
-    `end` is before the newest turns, where every call is answered, and at most `most`, unless it is given. `target` are
-    tokens for the whole. Raises CondenseError for messages that cannot be read.
+    By default `end` is before the newest turns, where every call is answered, and at most `most`. `target` is in
+    tokens of the whole conversation. Raises CondenseError for messages that cannot be read.
     """
     transcript = replace(api.loads(messages, format=format_name), model=model)
     if transcript.format not in MESSAGE_FORMATS:
@@ -247,7 +252,7 @@ def freeze(
             target_tokens=target,
             summarizer=means.summarizer,
             overrides=Overrides(keep_recent=len(transcript.messages) - cut),
-            settles=False,  # What is frozen is never run again.
+            settles=False,  # Frozen output is never condensed again.
         )
     except BrokenOutputError as error:
         return error.message
@@ -264,7 +269,8 @@ def freeze(
 
 
 def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -> int | None:
-    """The position of the first message that stays: the one with record `end`, or before the newest turns."""
+    """Return the position of the first message that stays: that of record `end`, or the one before the newest
+    turns."""
     messages = transcript.messages
     if end is not None:
         return next((position for position, message in enumerate(messages) if _record(message) == end), None)
@@ -275,9 +281,9 @@ def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -
 
 
 def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, has_to_fit: bool) -> Configuration:
-    """The configuration for messages[begin:end] alone: the others are pinned, and references lead back only.
+    """Limit the configuration to messages[begin:end]: the others are pinned, and references lead back only.
 
-    What `has_to_fit` may be nothing but files at work: then none of them has to stay.
+    With `has_to_fit` nothing is spared: the messages may consist of files at work alone.
     """
     configuration = means.configuration
     if not has_to_fit and means.keep_reads:
@@ -291,7 +297,7 @@ def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, 
 
 
 def _sparing(configuration: Configuration, blocks: tuple[str, ...]) -> Configuration:
-    """The configuration that cuts little of some blocks, or nothing where it does not ask lines for a worth."""
+    """Make the configuration cut little of some blocks, or nothing if it asks for no worth."""
     if not blocks:
         return configuration
     less = WorthOf(match=blocks, min_worth=_WORTH_SPARED)
@@ -302,7 +308,7 @@ def _sparing(configuration: Configuration, blocks: tuple[str, ...]) -> Configura
 
 
 def _results(messages: Sequence[Message], begin: int, end: int) -> Iterator[str]:
-    """The results that just came."""
+    """Yield selectors of results that just came."""
     for message in messages[max(begin, len(messages) - _JUST_CAME) : end]:
         for number, block in enumerate(message.blocks):
             if block.kind is BlockKind.TOOL_RESULT:
@@ -322,7 +328,7 @@ def _plain(transcript: Transcript, start: int, end: int) -> list[Any]:
 
 
 def _ends_alike(output: Sequence[Any], transcript: Transcript, rest: int) -> bool:
-    """Whether the newest messages are all there, by the first and the last of them."""
+    """Check by the first and the last of the newest messages that all of them are there."""
     total = transcript.source.listed
     return len(output) >= rest and all(
         output[-back] == _plain(transcript, total - back, total - back + 1)[0] for back in (1, rest)
@@ -340,9 +346,10 @@ def _sizes(result: api.Condensation, begin: int, cut: int, count: Counter, facto
 
 
 class NewSegments(Struct, frozen=True):
-    """A new list of segments, and sizes in the model's tokens: of the messages before, after, and of what stays cached.
+    """A new list of segments, and sizes in the model's tokens: messages before and after, and the part that stays
+    cached.
 
-    `original` are the tokens of the messages that were not frozen, and `characters` their characters.
+    `original` is the number of tokens, `characters` that of characters, of messages that were not frozen before.
     """
 
     segments: Segments
@@ -361,19 +368,19 @@ def next_segment(
     model: str | None,
     target: int | None = None,
 ) -> NewSegments | str:
-    """Condense what came since the last of the segments, without any all that the caller has; why not, in words.
+    """Condense what came since the last segment, or return the reason why not. Without segments, begin anew.
 
-    What was thought over messages that are not sent any more is left out.
+    Thinking that refers to messages no longer sent is left out.
     """
     rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
     return _step(request, segments, rest, means, format_name, model, target)
 
 
 def again(request: Request, segments: Segments, means: Means) -> tuple[Segments, str]:
-    """The segments with their output, computed again where it is not there, and in which way that came out different.
+    """Recompute missing outputs of segments; return the segments, and how the outcome differs if it does.
 
-    What comes out different ends the list. One whose conversation went on otherwise cannot be computed: it is left out,
-    with what follows it.
+    A different outcome ends the list. A segment whose conversation went on differently cannot be recomputed: it and
+    those after it are left out.
     """
     if all(segment.output is not None for segment in segments):
         return segments, ""

@@ -1,4 +1,4 @@
-"""Logs of Inspect AI of many samples (.eval): an archive whose samples are read as the lines of a set of rows."""
+"""Read the samples in a log of Inspect AI (.eval, a zip archive) as the lines of a set of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..formats.engine.container import LARGEST_UNPACKED
 
 
 def samples_of(stream: BinaryIO) -> list[str]:
-    """Names of the samples in an archive; none where it is no such log, or the log of a single one."""
+    """List the samples in an archive; empty for another archive, or for a single sample."""
     try:
         with zipfile.ZipFile(stream) as archive:
             names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
@@ -27,7 +27,7 @@ def samples_of(stream: BinaryIO) -> list[str]:
 
 @contextmanager
 def lines_of(stream: BinaryIO, names: list[str], file: str) -> Iterator[BinaryIO]:
-    """The samples as lines, one after another. Raises UnreadableError, from where they are read as well."""
+    """Open the samples as a stream of lines. Reading it can raise UnreadableError."""
     with zipfile.ZipFile(stream) as archive:
         yield cast("BinaryIO", io.BufferedReader(_Lines(_each(archive, names, file))))
 
@@ -40,7 +40,7 @@ def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[byt
             data = archive.read(name)
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
             raise UnreadableError(f"Cannot read {name} of {file}: {error}.") from None
-        # In JSON a line break is never part of a text.
+        # In JSON a line break is never part of a text, so it can go.
         yield data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
 
 

@@ -1,4 +1,9 @@
-"""Conversations in columns: cells of Arrow, batches that engines hand over, and Parquet files."""
+"""Conversations in columns: Arrow cells, batches from engines, and Parquet files (pyarrow, extra `parquet`).
+
+A cell holds a list of structs, or text that is JSON. It travels as a line of JSON with that one column; other columns,
+and unchanged rows, never leave Arrow. A struct has every key, also in messages that never had it, so null and a missing
+key are the same.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Cells:
-    """The cells of one column. `name` is the file, if any, for errors."""
+    """Cells of one column. `name` is the file, if any, for errors."""
 
     def __init__(self, arrow_type: pa.DataType, column: str, name: str = "") -> None:
         pyarrow, _ = _pyarrow()
@@ -31,20 +36,20 @@ class Cells:
         self._is_text = pyarrow.types.is_string(arrow_type) or pyarrow.types.is_large_string(arrow_type)
 
     def line(self, cell: pa.Scalar[Any]) -> bytes:
-        """The cell as a row of this column alone; a blank line where it has no value."""
+        """Return the cell as a row of this column alone; a blank line without a value."""
         if not cell.is_valid:
             return b"\n"
         if self._is_text:
             return row_of(self._column, str(cell).encode("utf-8", "surrogatepass"))
         try:
             return row_holding(self._column, cell.as_py())
-        except TypeError as error:  # Dates and bytes: the row is passed through, and told of as no JSON.
+        except TypeError as error:  # Dates and bytes: the row is passed through and reported as not JSON.
             return f"{error}\n".encode()
 
     def cell(self, line: bytes) -> pa.Array[Any] | None:
-        """An array of the one cell that a line holds, None where it has none of this column.
+        """Return an array with the one cell that a line holds; None if it lacks this column.
 
-        Raises CondenseError where the column cannot hold it.
+        Raises CondenseError if the column cannot hold it.
         """
         row = json_text.parse(line)
         if self._column not in row:
@@ -58,14 +63,14 @@ class Cells:
             cell = self._pa.array([messages], self._type)
         except (self._pa.ArrowException, TypeError, ValueError) as error:
             raise self._impossible(first_line(error)) from None
-        # As texts: they compare what is no number, too.
+        # Compared as texts, because NaN is not equal to itself.
         held, meant = (json_text.dump_compact(without_nulls(value)) for value in (cell[0].as_py(), messages))
         if held != meant:
             raise self._impossible("a key is missing in its type")
         return cell
 
     def exchanged(self, column: Any, cells: Mapping[int, pa.Array[Any]]) -> Any:
-        """The column, an Array or a ChunkedArray, with the cells at some positions exchanged."""
+        """Replace cells of a column (an Array or a ChunkedArray), keyed by position."""
         pieces: list[Any] = []
         done = 0
         for position in sorted(cells):
@@ -81,7 +86,7 @@ class Cells:
 
 
 def joined(rows: Sequence[bytes]) -> bytes:
-    """Rows of a column each as one row; one that is no JSON stands for all."""
+    """Join rows of single columns to one row. If one is not JSON, return that one."""
     told = [row for row in rows if row != b"\n"]
     bad = next((row for row in told if not row.startswith(b"{")), None)
     if bad is not None or len(told) < 2:
@@ -90,17 +95,17 @@ def joined(rows: Sequence[bytes]) -> bytes:
 
 
 def row_holding(column: str, value: Any) -> bytes:
-    """A row of one column as a line. Raises TypeError for a value that is no JSON."""
+    """Return a row of one column as a line. Raises TypeError for a value that is not JSON."""
     return row_of(column, json_text.dump_compact(without_nulls(value)).encode("utf-8", "surrogatepass"))
 
 
 def row_of(column: str, value: bytes) -> bytes:
-    """A row of one column with a value that is JSON already."""
+    """Return a row of one column whose value is JSON already."""
     return b"{" + msgspec.json.encode(column) + b":" + value + b"}\n"
 
 
 def without_nulls(value: Any) -> Any:
-    """A value without keys whose value is null."""
+    """Remove keys whose value is null."""
     if isinstance(value, dict):
         return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
     return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
@@ -114,7 +119,7 @@ _HINT = "Pass a dict of columns or a pyarrow Table: map(…, batched=True), map_
 
 
 class Batch(Protocol):
-    """Rows of which one column holds conversations: `lines` are rows of that column alone, blank without a value."""
+    """Rows with conversations in one column. `lines` are rows of that column alone, blank without a value."""
 
     lines: list[bytes]
 
@@ -122,14 +127,14 @@ class Batch(Protocol):
     def columns(self) -> Iterable[str]: ...
 
     def exchange(self, row: int, line: bytes) -> None:
-        """Put the conversation of a line into a row. Raises CondenseError where the column cannot hold it."""
+        """Put the conversation of a line into a row. Raises CondenseError if the column cannot hold it."""
 
     def finished(self, added: Mapping[str, list[Any]]) -> Any:
-        """What was handed over, with the new conversations and more columns."""
+        """Return a batch of the given kind with the new conversations and `added` columns."""
 
 
 def batch_of(given: Any, column: str) -> Batch:
-    """Raises UsageError for what is no batch, or has no such column."""
+    """Wrap a batch. Raises UsageError for other values, or without the column."""
     names = given.schema.names if _is_arrow(given) else [*given] if isinstance(given, Mapping) else None
     if names is None:
         raise UsageError(f"A {type(given).__name__} is not a batch of rows.", _HINT)
@@ -145,7 +150,7 @@ def _is_arrow(given: Any) -> bool:
 
 
 def _is_one(value: Any, given: Mapping[str, Any]) -> bool:
-    """Whether a column holds one conversation, and not one for each row."""
+    """Check if a column holds one conversation instead of one per row."""
     if isinstance(value, str) or not hasattr(value, "__len__"):
         return True
     if len(value) == 0:
@@ -155,7 +160,7 @@ def _is_one(value: Any, given: Mapping[str, Any]) -> bool:
 
 
 class ArrowBatch:
-    """A pyarrow Table or RecordBatch. Types and all other columns stay."""
+    """A pyarrow Table or RecordBatch; keeps types and other columns."""
 
     def __init__(self, table: Any, column: str) -> None:
         self._table = table
@@ -183,7 +188,8 @@ class ArrowBatch:
 
 
 class ColumnBatch:
-    """A dict of columns, each a list or a NumPy array. Whoever made it from Arrow needs the type to hold a new cell."""
+    """A dict of columns, each a list or a NumPy array. If it is a view of an Arrow table, new cells have to fit its
+    type."""
 
     def __init__(self, given: Mapping[str, Any], column: str) -> None:
         self._given = given
@@ -229,7 +235,7 @@ class OneRow:
 
 
 def _type_of(given: Mapping[str, Any], column: str) -> Any:
-    """The Arrow type of lists in a column, where the dict is a view of an Arrow table."""
+    """Return the Arrow type of lists in a column if the dict is a view of an Arrow table."""
     table = getattr(given, "pa_table", None)
     if table is None or column not in table.schema.names:
         return None
@@ -238,7 +244,7 @@ def _type_of(given: Mapping[str, Any], column: str) -> Any:
 
 
 def _line(column: str, value: Any) -> bytes:
-    """A value as a row of this column alone. One that is no JSON gives a line that says so, and is no JSON."""
+    """Return a value as a row of this column alone, or for a value that is not JSON a line with the reason."""
     if value is None:
         return b"\n"
     if isinstance(value, str):
@@ -250,14 +256,14 @@ def _line(column: str, value: Any) -> bytes:
 
 
 def _value(column: str, line: bytes, before: Any) -> Any:
-    """The conversation of a line, as text where it was text."""
+    """Return the conversation of a line, as text if it was text before."""
     if isinstance(before, str):
         return json_text.decode(line.rstrip(b"\n"))[len(row_of(column, b"")) - 2 : -1]
     return json_text.parse(line)[column]
 
 
 def _plain(value: Any) -> Any:
-    """A value in dicts and lists: NumPy's arrays and numbers are none."""
+    """Turn NumPy arrays and numbers into lists and numbers."""
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -266,7 +272,7 @@ def _plain(value: Any) -> Any:
 
 
 def _alike(before: Any, values: list[Any]) -> Any:
-    """The values as a column of the kind that it was."""
+    """Make a column of the same kind as before."""
     if not hasattr(before, "dtype"):
         return values
     import numpy as np
@@ -280,12 +286,13 @@ SUFFIX: Final = ".parquet"
 _ROWS: Final = 1_000
 """Rows that are decoded at once."""
 _GROUP_BYTES: Final = 64 << 20
-"""A row group is written where one of the input ends, or at so many bytes: one may be larger than memory."""
+"""Bytes at which a row group is written, if the input's does not end earlier: a group can be larger than memory."""
 _SAMPLE: Final = 20
 
 
 class ParquetRows:
-    """The rows of one file. Lines that `batches` gave come back, condensed or not, to `writer` in the same order."""
+    """Rows of one file, read and written by row groups. `writer` takes the lines of `batches` back, in the same
+    order."""
 
     def __init__(self, file: str, kind: RowKind) -> None:
         self._pa, self._parquet = _pyarrow()
@@ -305,7 +312,8 @@ class ParquetRows:
         self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
 
     def batches(self) -> Iterator[RowLines]:
-        """All rows as lines of JSON that hold the conversation alone, `_ROWS` at a time. Raises UnreadableError."""
+        """Yield all rows as lines of JSON with the conversation alone, `_ROWS` at a time. Raises
+        UnreadableError."""
         first = 1
         for group in range(self._source.num_row_groups):
             try:
@@ -320,7 +328,8 @@ class ParquetRows:
 
     @contextmanager
     def writer(self, stream: IO[bytes] | None) -> Iterator[Callable[[list[bytes]], None]]:
-        """What takes the lines back; with a stream, a Parquet file with the same columns is written to it."""
+        """Return a function that takes the lines back; with a stream, write a Parquet file of the same columns
+        to it."""
         if stream is None:
             yield lambda lines: self._drop()
             return
@@ -351,7 +360,7 @@ class ParquetRows:
         self._pending.popleft()
 
     def _replaced(self, batch: Any, before: list[bytes], after: list[bytes]) -> Any:
-        """The batch with the conversations of changed rows exchanged."""
+        """Replace the conversations of changed rows in a batch."""
         changed = [number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
         for name, cells in self._cells.items() if changed else ():
             position = batch.schema.get_field_index(name)
@@ -361,7 +370,7 @@ class ParquetRows:
         return batch
 
     def _conversation_column(self, kind: RowKind) -> tuple[str, str | None]:
-        """The column to work on, and the format of its messages. Raises UnreadableError, UsageError."""
+        """Find the column to work on, and the format of its messages. Raises UnreadableError, UsageError."""
         if kind.is_named:
             if len(kind.column) != 1 or kind.column[0] not in self._schema.names:
                 raise UsageError(
@@ -381,7 +390,7 @@ class ParquetRows:
         )
 
     def _holds(self, column: str) -> bool:
-        """Whether there are conversations in a column of the first rows."""
+        """Check if the first rows have conversations in a column."""
         if column not in self._schema.names:
             return False
         first = next(self._source.iter_batches(_SAMPLE, columns=[column]), None)
@@ -401,7 +410,7 @@ class ParquetRows:
 
 
 def _parsed(value: Any) -> Any:
-    """The value of a cell; of text that is JSON that value."""
+    """Return the value of a cell, parsed if it is JSON text."""
     if isinstance(value, str) and value[:1] in "[{":
         try:
             return json_text.parse(value.encode())
@@ -411,7 +420,7 @@ def _parsed(value: Any) -> Any:
 
 
 def check_output(file: str, output: Path | IO[bytes] | None) -> None:
-    """Raises UsageError where a Parquet file cannot go: it is written as Parquet, to a file of that name."""
+    """Raise UsageError if a Parquet file would be written to standard output or under another ending."""
     if output is None or (isinstance(output, Path) and output.suffix.lower() == SUFFIX):
         return
     where = str(output) if isinstance(output, Path) else "standard output"
@@ -419,7 +428,7 @@ def check_output(file: str, output: Path | IO[bytes] | None) -> None:
 
 
 def check_no_parquet(output: Path) -> None:
-    """Raises UsageError where lines would be written to a file whose name promises Parquet."""
+    """Raise UsageError if lines would be written to a file named as Parquet."""
     if output.suffix.lower() == SUFFIX:
         raise UsageError(f"{output} would not be Parquet: the input is not.", "Name a .jsonl file.")
 

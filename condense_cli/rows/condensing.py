@@ -1,4 +1,7 @@
-"""Work on rows one by one: condense them, split them, survey them, and write their file."""
+"""Work on rows one by one: condense, split or survey them, and write their file.
+
+A row may hold several conversations, as sets of preferences do (prompt, chosen, rejected); each is worked on.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +35,13 @@ from .facts import TOLD, Tally
 from .reading import ArrayRows, Row, RowKind, RowLines, batches, is_array, is_parquet, opened, partners_of, read_row
 
 New = bytes | Sequence[bytes] | None
-"""The bytes of a conversation in place of one, or of several that each take a row; None where it stays."""
+"""Bytes that replace a conversation, or several that each become a row; None to keep it."""
 
 
 def with_conversations(row: bytes, kind: RowKind, place: str, do: Callable[[Transcript], New]) -> bytes:
-    """The row after something was done to its conversation, and to those beside it. Several rows are lines.
+    """Apply `do` to each conversation of a row; several rows are returned as lines.
 
-    Raises CondenseError, for a row without a conversation too.
+    Raises CondenseError, also for a row without a conversation.
     """
     found = read_row(row, kind, place)
     row = _exchanged(row, found, do)
@@ -47,7 +50,7 @@ def with_conversations(row: bytes, kind: RowKind, place: str, do: Callable[[Tran
             continue
         try:
             beside = read_row(row, replace(kind, column=column, is_named=True), place)
-        except UnknownFormatError:  # The other column is no conversation.
+        except UnknownFormatError:  # The other column holds no conversation.
             continue
         row = _exchanged(row, beside, do)
     return row
@@ -64,7 +67,7 @@ _BLANK: Final = b" \t\r\n"
 
 
 class Counters:
-    """A counter for every encoding. What they remember is forgotten between batches, or it would grow for ever."""
+    """A counter per encoding. `forget` between batches, or they grow for ever."""
 
     def __init__(self, counter: CounterName = BUILT_IN) -> None:
         self._counter: CounterName = counter
@@ -82,11 +85,11 @@ class Counters:
 def for_each_row(
     batch: RowLines, name: str, kind: RowKind, tally: Tally, do: Callable[[Transcript, int], New]
 ) -> list[bytes]:
-    """The lines of a batch after something was done to the conversation of each row.
+    """Apply `do` to the conversation of each row in a batch, and return the lines.
 
-    `do` gets the number of the line as well; it gives the bytes of the new conversation, those of several, which make
-    lines of their own, or None to leave the row. A row that cannot be read, or for which it raises, is passed through
-    and counted as bad; no other suffers from it.
+    `do` also gets the line's number. It returns the bytes of the new conversation, or of several that become lines
+    of their own, or None to keep the row. A row that cannot be read, or for which it raises, is passed through and
+    counted as bad.
     """
     lines = []
     for number, line in enumerate(batch.lines, batch.first):
@@ -120,7 +123,7 @@ def _given(do: Callable[[Transcript, int], New], number: int, transcript: Transc
 
 
 def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
-    """Count what became of a row's conversation. Gives its new bytes, None where it stays. Raises CondenseError."""
+    """Count a condensed row, and return its new bytes, or None if it stays. Raises CondenseError."""
     data = api.dump(result) if result.transcript.is_changed else None
     if result.error is not None:
         tally.refuse(line, str(result.error))
@@ -133,7 +136,7 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
 
 
 def add_conversation(result: Condensation, tally: Tally) -> None:
-    """Add the figures of a conversation, whether it is a row or a file."""
+    """Add the figures of a conversation, from a row or a file."""
     transcript, factor = result.before, result.factor
     tally.weigh(transcript, factor, result.tokens_before)
     tally.shrink(transcript, factor, result.tokens_after, len(result.transcript.messages))
@@ -149,17 +152,18 @@ _Result = TypeVar("_Result")
 Write = Callable[[list[bytes]], None]
 
 _FEW: Final = 4
-"""Batches that are done sooner than other processes are started."""
+"""Batches that are done sooner than other processes start."""
 
 
 @contextmanager
 def flow(
     file: str, kind: RowKind, output: Path | IO[bytes] | None
 ) -> Iterator[tuple[RowKind, Iterator[RowLines], Write]]:
-    """The rows of a file in batches, and what takes their lines back in the same order.
+    """Open a file of rows: yield its kind, its rows in batches, and a function that takes their lines in the same
+    order.
 
-    With an `output` they are written to that file, whole or not at all, or to that stream as they come. The kind that
-    comes along is the more exact one. Raises UnreadableError, OutputError, UsageError.
+    The lines are written to the `output` file, whole or not at all, or to that stream as they come. The kind is
+    more exact than the one given. Raises UnreadableError, OutputError, UsageError.
     """
     name = "standard input" if file == STDIO else file
     if is_parquet(file):
@@ -199,13 +203,13 @@ def _nowhere(lines: list[bytes]) -> None:
 
 
 def results(work: Callable[[_Task], _Result], tasks: Iterator[_Task], jobs: int) -> Iterator[_Result]:
-    """What `work` makes of each batch, in order; other processes are started for more than a few."""
+    """Apply `work` to each batch, in order, with other processes for more than a few."""
     few = list(islice(tasks, _FEW))
     return in_order(work, chain(few, tasks), jobs if len(few) == _FEW else 1)
 
 
 ROOM: Final = 0.6
-"""The part of a row that the condensed conversation before it may take."""
+"""Part of a row that the condensed conversation before it may take."""
 
 
 class RowPart(Struct, frozen=True):
@@ -223,8 +227,12 @@ def split(
     count: Counter,
     factor: Factor,
 ) -> list[RowPart]:
-    """Rows of at most so many of the model's tokens, where turns leave it at that. `condense` brings the beginning of
-    the conversation to `ROOM` of it. Raises CondenseError."""
+    """Split a trajectory into rows of at most `most` of the model's tokens, as far as turns allow.
+
+    Each row goes on where the one before it ended. It begins with the conversation so far, condensed, which the
+    model is given; what follows is unchanged, which it is trained to say. `condense` brings the beginning to `ROOM`
+    of a row. Raises CondenseError.
+    """
     messages = transcript.messages
     sizes = [count.message(message) for message in messages]
     parts: list[RowPart] = []
@@ -232,7 +240,7 @@ def split(
     begin = end = 0
 
     def part(stop: int) -> RowPart:
-        """What stands before, and the messages from `begin` on."""
+        """Join the condensed beginning and messages[begin:stop]."""
         data = b",".join(filter(None, (before.data, _raw(transcript, messages[begin:stop]))))
         return RowPart(data, before.messages + stop - begin, before.tokens + sum(sizes[begin:stop]))
 
@@ -248,7 +256,7 @@ def split(
 def tallied_parts(
     transcript: Transcript, parts: Sequence[RowPart], most: int, tally: Tally, bare: int, factor: Factor
 ) -> list[bytes] | None:
-    """Count what became of a row of so many bare tokens. Gives the rows in its place, None where it stays."""
+    """Count a split row of `bare` tokens; return the rows that replace it, or None if it stays."""
     tally.weigh(transcript, factor, bare)
     tally.shrink(transcript, factor, sum(part.tokens for part in parts), sum(part.messages for part in parts))
     tally.missed += any(factor.shown(part.tokens) > most for part in parts)
@@ -260,7 +268,7 @@ def tallied_parts(
 
 
 def _answers(messages: Sequence[Message]) -> Iterator[int]:
-    """Where the assistant answers, and no call before that waits for its result."""
+    """Yield positions of the assistant's answers before which no call waits for its result."""
     for position, message in enumerate(messages):
         if message.role is Role.ASSISTANT and cut_before(messages, position) == position:
             yield position
@@ -289,7 +297,7 @@ _LARGEST: Final = 100
 _Found = TypeVar("_Found", bound=Tally)
 
 Look = Callable[[Transcript, int], bytes | None]
-"""What is done to the conversation in a line: its new bytes, or None to leave the row."""
+"""Look at a conversation in a line; return its new bytes, or None to leave the row."""
 
 
 def survey(
@@ -300,10 +308,10 @@ def survey(
     looking: Callable[[_Found], Look],
     output: Path | IO[bytes] | None = None,
 ) -> _Found:
-    """Look at every row, in several processes, and add up what is found. Raises CondenseError.
+    """Look at every row, in several processes, and add up the findings. Raises CondenseError.
 
-    `nothing` makes what is found before the first row; `looking` gives what looks at the rows of a batch and notes
-    what it finds. The rows are written to the `output`; the `name` of the file is for messages.
+    `nothing` makes the findings before the first row; `looking` makes the function that looks at the rows of a
+    batch and notes findings. The rows are written to `output`; `name` is the file, for messages.
     """
     found = nothing()
     with flow(file, kind, output) as (kind, lines, write):
@@ -322,14 +330,14 @@ def _survey_batch(
     is_written: bool,
     batch: RowLines,
 ) -> tuple[list[bytes], _Found]:
-    """The lines of a batch, where they are written, and what was found in them."""
+    """Return the lines of a batch, if they are written, and the findings."""
     found = nothing()
     lines = for_each_row(batch, name, kind, found, looking(found))
     return lines if is_written else [], found
 
 
 class Restored(Tally):
-    """What restoring rows came to; the words are those of `api.Restoration`."""
+    """Sums of restored rows, named as in `api.Restoration`."""
 
     resolved: int = 0
     unresolved: int = 0
@@ -339,7 +347,7 @@ class Restored(Tally):
 
 
 def restoring(found: Restored) -> Look:
-    """Undoes the references of rows."""
+    """Make a function that undoes the references of rows."""
 
     def restore(transcript: Transcript, line: int) -> bytes | None:
         result = api.restore(transcript)
@@ -355,7 +363,7 @@ def restoring(found: Restored) -> Look:
 
 
 class RowFault(Struct, frozen=True):
-    """A broken rule of an API: the row, as its line from 1, and the message in it."""
+    """A broken API rule: the row's line, from 1, and the message in it."""
 
     line: int
     message: int | None
@@ -364,7 +372,7 @@ class RowFault(Struct, frozen=True):
 
 
 class CheckedRows(Tally):
-    """`faulty` rows break a rule; `rules` counts how often which one. Not every fault is in the list."""
+    """Rows that break rules: `faulty` counts rows, `rules` the faults by rule. The list of faults is cut off."""
 
     faulty: int = 0
     faults: int = 0
@@ -373,7 +381,7 @@ class CheckedRows(Tally):
 
 
 def checking(found: CheckedRows) -> Look:
-    """Notes what is wrong with rows."""
+    """Make a function that notes the faults of rows."""
 
     def check_row(transcript: Transcript, line: int) -> None:
         result = check(transcript, source="")
@@ -394,7 +402,7 @@ class LargeRow(Struct, frozen=True, order=True):
 
 
 class Contents(Tally):
-    """Tokens of many rows by content type and by tool; the largest rows, the largest first."""
+    """Tokens of many rows by content type and by tool, and the largest rows, largest first."""
 
     constants: int = 0
     content_types: collections.Counter[str] = field(default_factory=collections.Counter)
@@ -411,7 +419,8 @@ class Contents(Tally):
 
 
 def weighing(model: str | None, counter: CounterName, how: CountName, found: Contents) -> Look:
-    """Notes what fills rows, in the tokens that `how` names; `model` is the one that will continue them all."""
+    """Make a function that sums up the contents of rows, in the tokens that `how` names; `model` will continue them
+    all."""
     counter_of = Counters(counter)
 
     def weigh(transcript: Transcript, line: int) -> None:

@@ -1,4 +1,4 @@
-"""Figures of a run over many rows or files: tallies that add up, and the report made of them."""
+"""Figures of a run over many rows or files: tallies that add up, and the report made from them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..report.text.labels import change_text, percent
 from ..storage.files import suffix_of
 
 TOLD: Final = 100
-"""Problems that are told one by one; of the others only the number is."""
+"""Problems that are listed; the others are only counted."""
 
 
 class Problem(Struct, frozen=True):
-    """A row that was passed through as it was: its line, from 1, and why; of many files, also which one it is in."""
+    """A row that was passed through: its line, from 1, the reason, and for many files also which one."""
 
     line: int
     why: str
@@ -37,11 +37,11 @@ class Problem(Struct, frozen=True):
 
 
 SHOWN: Final = 10
-"""Rows that lost the most."""
+"""Rows listed that lost the most."""
 
 
 class Shrunk(Struct, frozen=True, order=True):
-    """A row that became smaller, by so many of its model's tokens: the line, and the tokens before and after."""
+    """A row that shrank: tokens saved (its model's), its line, and its tokens before and after."""
 
     saved: int
     line: int
@@ -50,13 +50,13 @@ class Shrunk(Struct, frozen=True, order=True):
 
 
 class Tally(Struct, omit_defaults=True):
-    """`rows` are lines that are not blank, `added` those that others were split into, `bad` those whose conversation
-    could not be read, condensed or written.
+    """Sums over rows. `rows` are lines that are not blank, `added` those from splitting others, `bad` those whose
+    conversation could not be read, condensed or written.
 
-    Tokens are those of the messages of all others, as their models count: together, and by model (the key is empty
-    where a row names none). `bare_before` and `bare_after` are the same as we count. `estimated` is the part of
-    `tokens_before` that cannot be counted. `missed` are rows over the target, `fallen_back` those of which the sliding
-    window dropped exchanges.
+    Tokens are those of the messages of all other rows, in their models' count: together, and by model (key "" if a
+    row names none). `bare_before` and `bare_after` are our counts. `estimated` is the part of `tokens_before` that
+    cannot be counted. `missed` rows are over the target; in `fallen_back` rows the sliding window dropped
+    exchanges.
     """
 
     rows: int = 0
@@ -83,7 +83,7 @@ class Tally(Struct, omit_defaults=True):
     shrunk: list[Shrunk] = field(default_factory=list)
 
     def add(self, other: Self) -> None:
-        """Add what came of other rows, figure by figure."""
+        """Add the sums of other rows."""
         shrunk = nlargest(SHOWN, (*self.shrunk, *other.shrunk))
         for name in self.__struct_fields__:
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -96,7 +96,7 @@ class Tally(Struct, omit_defaults=True):
         self.shrunk = shrunk
 
     def weigh(self, transcript: Transcript, factor: Factor, bare: int) -> None:
-        """Count a conversation of so many bare tokens as it was."""
+        """Count a conversation of `bare` tokens as it was."""
         self.formats[transcript.format] += 1
         self.messages_before += len(transcript.messages)
         self.bare_before += bare
@@ -104,14 +104,14 @@ class Tally(Struct, omit_defaults=True):
         self.tokens_before_of[transcript.model or ""] += factor.shown(bare)
 
     def shrink(self, transcript: Transcript, factor: Factor, bare: int, messages: int) -> None:
-        """Count what is left of it."""
+        """Count the rest of a conversation, `bare` tokens in `messages`."""
         self.messages_after += messages
         self.bare_after += bare
         self.tokens_after += factor.shown(bare)
         self.tokens_after_of[transcript.model or ""] += factor.shown(bare)
 
     def note(self, line: int, before: int, after: int) -> None:
-        """Remember a row if it is one of those that lost the most."""
+        """Remember a row if it is among those that lost the most."""
         if before > after and (len(self.shrunk) < SHOWN or before - after > self.shrunk[-1].saved):
             self.shrunk = nlargest(SHOWN, (*self.shrunk, Shrunk(before - after, line, before, after)))
 
@@ -124,11 +124,11 @@ class Tally(Struct, omit_defaults=True):
 class FileStatus(StrEnum):
     DONE = "done"
     UNCHANGED = "unchanged"
-    """It was written as it was: the configuration finds nothing to do."""
+    """Written as it was: the configuration finds nothing to do."""
     UP_TO_DATE = "up to date"
     """An earlier run wrote it from the same input, with the same configuration and version."""
     PASSED_OVER = "passed over"
-    """A file in a folder that is no transcript, or one of a format that is only read."""
+    """A file in a folder that is not a transcript, or of a read-only format."""
     FAILED = "failed"
 
 
@@ -136,7 +136,7 @@ WORKED: Final = frozenset({FileStatus.DONE, FileStatus.UNCHANGED, FileStatus.UP_
 
 
 class FileTokens(Struct, frozen=True):
-    """The model's tokens of messages; the words are those of the report of one run."""
+    """The model's tokens of messages, named as in the report of one run."""
 
     before: int
     after: int
@@ -150,10 +150,10 @@ class FileTokens(Struct, frozen=True):
 
 
 class FileResult(Struct, frozen=True):
-    """What came of one file. `rows` is 0 for a single conversation; `exit_status` what a run on it alone ends with.
+    """Result of one file. `rows` is 0 for a single conversation; `exit_status` is that of a run on it alone.
 
-    `why` is a sentence about a file that failed, was passed over or was written with shortcomings; `warnings` are those
-    of the run that wrote it.
+    `why` is a sentence about a file that failed, was skipped, or was written with shortcomings; `warnings` are
+    those of the run that wrote it.
     """
 
     input: str
@@ -181,13 +181,13 @@ class FileCounts(Struct, frozen=True):
 
 
 def exit_status(results: Sequence[FileResult]) -> int:
-    """0 when every file is done; of several statuses the gravest: 1, then 3, 5 and 4."""
+    """Return 0 if every file is done, else the gravest status: 1, then 3, 5 and 4."""
     found = {result.exit_status for result in results}
     return next((status for status in (1, 3, 5, 4, *sorted(found - {0})) if status in found), 0)
 
 
 class RowCounts(Struct, frozen=True):
-    """`bad` rows were passed through as they were; `missed` are over the target; `added` came of splitting others."""
+    """`bad` rows were passed through; `missed` rows are over the target; `added` rows come from splitting others."""
 
     total: int
     changed: int
@@ -197,11 +197,8 @@ class RowCounts(Struct, frozen=True):
 
 
 class RowTokens(FileTokens, frozen=True, rename=IN_JSON):
-    """The models' tokens of all messages together.
-
-    `bare` are the tokens as they are counted, before the factors of the models. `count` says in whose tokens the others
-    are.
-    """
+    """The models' tokens of all messages together; `bare` are those before the models' factors. `count` says whose
+    tokens the others are."""
 
     lossless_saved: int
     encoding: str
@@ -213,7 +210,7 @@ class RowTokens(FileTokens, frozen=True, rename=IN_JSON):
 
 
 class ReadingCost(Struct, frozen=True):
-    """What a model is paid for reading all rows that name it once, nothing cached: digits, null where unknown."""
+    """Dollars that a model charges for reading all rows that name it once, nothing cached; null if unknown."""
 
     model: str | None
     tokens_before: int
@@ -223,7 +220,7 @@ class ReadingCost(Struct, frozen=True):
 
 
 class SetReport(Struct, frozen=True, kw_only=True):
-    """On the rows of a file; with `files` and `results` on many files, of which some may hold `rows`."""
+    """Report on the rows of a file; with `files` and `results` on many files, some of which may hold `rows`."""
 
     version: int
     condense: str
@@ -332,7 +329,7 @@ def _shortcomings(tally: Tally, piece: str) -> list[str]:
 
 
 def headline(report: SetReport) -> str:
-    """Rows, or files, and tokens in a line."""
+    """Return rows, or files, and tokens in a line."""
     tokens = report.tokens
     known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
     references = f", {tokens.lossless_saved:,} by references" if tokens.lossless_saved > 0 else ""
@@ -354,7 +351,7 @@ def _counts(report: SetReport) -> str:
 
 
 def money(report: SetReport) -> list[str]:
-    """What it costs to read everything once, a line per model whose price is known."""
+    """Yield a line per model with a known price: what it costs to read everything once."""
     reading = "Reading every {} once with {}" if len(report.reading) == 1 else "Reading the {}s of {} once"
     return [
         f"{reading.format(report.piece, entry.model)}: {dollars(entry.before)} → {dollars(entry.after)}"
@@ -364,7 +361,7 @@ def money(report: SetReport) -> list[str]:
 
 
 def prices_of(report: SetReport) -> list[str]:
-    """What the money was computed from, and what none could be known for."""
+    """Yield lines on the prices used, and on models without one."""
     found = [] if report.prices is None else [f"Prices: {report.prices}"]
     missing = "Not in these costs" if found else "Cost of reading unknown"
     for entry in report.reading:
@@ -379,14 +376,14 @@ def prices_of(report: SetReport) -> list[str]:
 
 
 def details(report: SetReport, tally: Tally, seconds: float) -> list[str]:
-    """The time it took, and the rows that lost the most."""
+    """Yield lines on the time it took and the rows that lost the most."""
     pieces = report.rows.total if report.files is UNSET else report.files.total
     found = [f"{seconds:,.1f} s, {pieces / seconds:,.0f} {report.piece}s a second"] if seconds else []
     return found + [f"line {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
 
 
 def paid(report: SetReport) -> tuple[str | None, str | None]:
-    """What reading all rows once costs before and after, as far as the prices are known."""
+    """Return the cost of reading all rows once, before and after, as far as prices are known."""
     known = [(Decimal(entry.before), Decimal(entry.after or 0)) for entry in report.reading if entry.before is not None]
     if not known:
         return None, None
@@ -395,7 +392,8 @@ def paid(report: SetReport) -> tuple[str | None, str | None]:
 
 
 def sizes(report: SetReport) -> str:
-    """The sizes of everything; those of compressed or Parquet files are not their sizes on disk, and are called so."""
+    """Return the sizes of everything. Those of compressed or Parquet files are not sizes on disk, and are labelled
+    so."""
     names = (report.input, report.output or "", *(each.input for each in report.results or ()))
     unit = "unpacked bytes" if any(suffix_of(name) or name.endswith(".parquet") for name in names) else "bytes"
     after = "" if report.bytes.after is None else f" → {report.bytes.after:,}"

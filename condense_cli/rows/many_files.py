@@ -1,4 +1,4 @@
-"""A run over many files: which inputs it has, and the record by which a later run goes on."""
+"""Inputs of a run over many files, and the record by which a later run skips what is done."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..storage.files import STDIO, SUFFIXES, input_errors, output_errors
 from .facts import Tally
 
 TRANSCRIPTS: Final = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".traj"})
-"""How the names of files in a folder end that may be transcripts that can be written. What they hold decides."""
+"""Endings of files in a folder that may be writable transcripts; their content decides."""
 
 
 class Input(Struct, frozen=True):
-    """One file, and its path below the folder that all of them have in common. A `named` one is no guess."""
+    """One file, and its path below the folder that all inputs share. `named`: the user named it, so it is no guess."""
 
     path: Path
     below: Path
@@ -34,10 +34,10 @@ class Input(Struct, frozen=True):
 
 
 def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
-    """Every file once, in the order of the arguments, those of a folder by name; hidden ones are left out.
+    """List every file once, in the order of the arguments, those of a folder by name; hidden ones are left out.
 
-    Files below `output` are results of earlier runs and are left out of folders. Raises UsageError where standard
-    input is among the arguments or a file would be written over itself.
+    Folders leave out what is below `output`: results of earlier runs. Raises UsageError for standard input among
+    the arguments, or if a file would be overwritten by its own result.
     """
     if STDIO in arguments:
         raise UsageError("- reads one transcript, but several are given.", "Write it to a file first.")
@@ -51,7 +51,7 @@ def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
             found[_place(file)] = (first, is_named or not path.is_dir())
     try:
         base = Path(os.path.commonpath(bases))
-    except ValueError:  # Of Windows, where no folder holds two drives.
+    except ValueError:  # On Windows no folder holds two drives.
         raise UsageError("The files are on several drives.", "Condense each drive separately.") from None
     inputs = [Input(file, file.relative_to(base), named) for file, named in found.values()]
     for each in inputs:
@@ -63,7 +63,7 @@ def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
 
 
 def files_in(folder: Path, output: Path | None = None) -> Iterator[Path]:
-    """The files in a folder, and in those below it, that may be transcripts; without hidden ones and the results."""
+    """Yield possible transcripts in a folder and those below, without hidden files and earlier results."""
     results = _place(output) if output is not None else None
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(
@@ -75,7 +75,7 @@ def files_in(folder: Path, output: Path | None = None) -> Iterator[Path]:
 
 
 def _place(path: Path) -> str:
-    """The one name of a place, however it is spelled."""
+    """Return one name for a place, however it is spelled."""
     return os.path.normcase(os.path.realpath(path))
 
 
@@ -86,16 +86,16 @@ def _may_be_transcript(name: str) -> bool:
 
 NAME: Final = ".condense-run.jsonl"
 RECORD: Final = 3
-"""Goes up when an earlier run with the same flags may have written something else: then all is done again."""
+"""Raise it when an earlier run with the same flags may have written something else: then everything is done again."""
 
 _PIECE: Final = 1 << 20
 
 
 class FileRecord(Struct, frozen=True):
-    """One file that was written: its path in the folder, what it was made from and how, its hash, and what came of it.
+    """A written file: its path in the folder, what it was made from and how, its hash, and its figures.
 
-    `made_from` is the hash of the input's bytes and of everything that decides what becomes of them. Records of 0.1.0
-    have no tally: what they tell of was made otherwise, and is done again.
+    `made_from` is the hash of the input's bytes and of everything that decides the output. Records of 0.1.0 have no
+    tally; their files were made differently and are done again.
     """
 
     output: str
@@ -105,7 +105,7 @@ class FileRecord(Struct, frozen=True):
 
 
 def read_record(folder: Path) -> dict[str, FileRecord]:
-    """The entries of a folder by their output; the last one counts, and lines that are not whole are passed over."""
+    """Read the entries of a folder, keyed by output; the last one counts, and incomplete lines are skipped."""
     entries: dict[str, FileRecord] = {}
     try:
         lines = (folder / NAME).read_bytes().splitlines()
@@ -121,7 +121,7 @@ def read_record(folder: Path) -> dict[str, FileRecord]:
 
 
 def add_entry(folder: Path, entry: FileRecord) -> None:
-    """Note a file that stands whole in the folder. Raises OutputError."""
+    """Note a complete file in the folder. Raises OutputError."""
     path = folder / NAME
     line = json.dumps(msgspec.to_builtins(entry), separators=(",", ":"))  # A name need not be UTF-8.
     with output_errors(path), path.open("ab") as file:
@@ -129,7 +129,7 @@ def add_entry(folder: Path, entry: FileRecord) -> None:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes. Raises UnreadableError."""
+    """Return the SHA-256 of a file's bytes. Raises UnreadableError."""
     digest = hashlib.sha256()
     with input_errors(path), path.open("rb") as file:
         while piece := file.read(_PIECE):
@@ -138,7 +138,7 @@ def file_hash(path: Path) -> str:
 
 
 def is_up_to_date(entry: FileRecord | None, made_from: str, output: Path) -> bool:
-    """Whether the output was made from the same by the same, and is still what was written."""
+    """Check that the output was made from the same input and settings, and is unchanged."""
     if entry is None or entry.made_from != made_from:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Files spread over the workers of Ray (the extra `ray`): on this machine, or on the cluster that is there."""
+"""Spread files over the workers of Ray (the extra `ray`), on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 _TRIES: Final = 3
-"""So often a task begins again whose worker died; the next reason to die is most likely its own."""
+"""Retries of a task whose worker died; after these, the task itself is most likely the cause."""
 _AHEAD: Final = 2
-"""Tasks for each processor that wait at Ray: it knows of few, however many there are."""
+"""Tasks per processor that wait at Ray, so that it never holds many."""
 
 
 def as_done(
@@ -24,10 +24,10 @@ def as_done(
     failed: Callable[[_Task, str], _Result],
     jobs: int | None = None,
 ) -> Iterator[_Result]:
-    """What `work` makes of each task, as they are done, and what `failed` makes of one whose workers died.
+    """Yield the result of `work` for each task as it is done, or that of `failed` for one whose workers died.
 
-    `work` raises nothing. So many `jobs` wait or run at a time. Ray that is started here is stopped in the end. Raises
-    CondenseError where there is no Ray.
+    `work` raises nothing. At most `jobs` tasks wait or run at a time. Ray is stopped at the end if it was started
+    here. Raises CondenseError if Ray is not installed.
     """
     with _running() as ray:
         remote = ray.remote(num_cpus=1, max_retries=_TRIES, scheduling_strategy="SPREAD")(work_on)
@@ -53,14 +53,14 @@ def as_done(
 
 
 def work_on(work: Callable[[_Task], _Result], task: _Task) -> _Result:
-    """One task, in a worker."""
+    """Work on one task, in a worker."""
     return work(task)
 
 
 @contextmanager
 def _running() -> Iterator[Any]:
-    """Ray: the one that this process is connected to, the cluster of RAY_ADDRESS or of this machine, or a new one."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # It would tell its makers.
+    """Connect to Ray: the one in use, the cluster of RAY_ADDRESS or of this machine, or a new one."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report its use to its makers.
     try:
         import ray
     except ImportError:

@@ -1,4 +1,10 @@
-"""Read sets of rows: recognise them, open archives and arrays, and find the conversation in each row."""
+"""Read sets of rows: recognise them, and find the conversation in each row.
+
+A row is a JSON object with a whole conversation in one of its columns, or the conversation alone. The conversation is
+an array of messages in any format that knows such arrays; column and format are found in the row itself. All other
+bytes of a row stay. Rows are lines, or elements of a JSON array; an array is read whole, because JSON has no other way
+to its end.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +34,14 @@ _ARCHIVE: Final = b"PK\x03\x04"
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
-"""At so many lines, or bytes, the beginning of a file has shown what it holds."""
+"""Lines, and bytes, of a file's beginning that show what it holds."""
 
 _BATCH_BYTES: Final = 1 << 20
-"""Bytes of rows that go to a process at once: enough to keep it busy for a while, little enough to hold several."""
+"""Bytes of rows that go to a process at once: enough to keep it busy, few enough to hold several."""
 
 
 class RowLines(Struct, frozen=True):
-    """Lines of a file that follow one another, each with its line break; `first` is the number of the first, from 1."""
+    """Consecutive lines of a file with their line breaks; `first` is the number of the first, from 1."""
 
     first: int
     lines: list[bytes]
@@ -43,7 +49,7 @@ class RowLines(Struct, frozen=True):
 
 @contextmanager
 def opened(file: str) -> Iterator[BinaryIO]:
-    """A file, or standard input, as a stream of decompressed bytes. Raises UnreadableError."""
+    """Open a file, or standard input, as a stream of decompressed bytes. Raises UnreadableError."""
     if file == STDIO:
         start = sys.stdin.buffer.read(len(ZSTD))
         put_back(start)
@@ -67,19 +73,14 @@ def opened(file: str) -> Iterator[BinaryIO]:
 
 
 def is_readable_twice(file: str) -> bool:
-    """Whether a file is there as often as one reads it: no pipe, which gives its beginning once. Or is missing.
-
-    A session in a database is no file.
-    """
+    """Check that a file can be read again: a pipe gives its beginning once, and a database session is no file. True
+    if it is missing."""
     path = Path(file)
     return path.is_file() or not (path.exists() or is_in_database(path))
 
 
 def beginning(file: str) -> list[bytes]:
-    """The first lines of a file: enough to see what it holds. Standard input can be read from the start afterwards.
-
-    Raises UnreadableError.
-    """
+    """Read the first lines of a file. Standard input can be read from its start afterwards. Raises UnreadableError."""
     if file != STDIO:
         with opened(file) as stream:
             return _first_lines(stream)
@@ -97,9 +98,9 @@ def beginning(file: str) -> list[bytes]:
 
 
 def begins_as_array(lines: list[bytes]) -> bool:
-    """Whether a file whose first lines these are is an array of rows, if it holds rows.
+    """Check if a file of rows with these first lines is an array of them.
 
-    Where the first line is a whole array and the next begins as one, each line is a row.
+    If the first line is a whole array and the second begins as one, each line is a row.
     """
     first, second = [*filter(None, (line.removeprefix(BOM).strip() for line in lines)), b"", b""][:2]
     return first.startswith(b"[") and not (second.startswith(b"[") and is_json(first))
@@ -108,7 +109,7 @@ def begins_as_array(lines: list[bytes]) -> bool:
 def _first_lines(stream: BinaryIO) -> list[bytes]:
     lines: list[bytes] = []
     size = 0
-    with suppress(EOFError):  # Of a compressed stream only the beginning may be there.
+    with suppress(EOFError):  # Of a compressed stream only the beginning may have been read.
         while len(lines) < _HEAD_LINES and (size < _HEAD_BYTES or len(lines) < 2):
             line = stream.readline(LARGEST_STREAM)
             if not line:
@@ -116,21 +117,21 @@ def _first_lines(stream: BinaryIO) -> list[bytes]:
             lines.append(line)
             size += len(line)
             if len(line) == LARGEST_STREAM:
-                break  # It may have no end: whoever reads it all says so.
+                break  # It may have no end; reading all of it raises the error.
     return lines
 
 
 def put_back(start: bytes) -> None:
-    """Let standard input begin with these bytes again."""
+    """Make standard input begin with these bytes again."""
     sys.stdin = io.TextIOWrapper(io.BufferedReader(_Again(start, sys.stdin)))
 
 
 class _Again(io.RawIOBase):
-    """What was read from standard input already, and then the rest of it."""
+    """Bytes already read from standard input, then the rest of it."""
 
     def __init__(self, start: bytes, rest: TextIO) -> None:
         self._start = io.BytesIO(start)
-        self._rest = rest  # Not its buffer alone: that is closed with it.
+        self._rest = rest  # Held, because its buffer is closed with it.
 
     def readable(self) -> bool:
         return True
@@ -142,7 +143,7 @@ class _Again(io.RawIOBase):
 
 
 def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[RowLines]:
-    """All lines in batches of about `size` bytes. Only \\n ends a line: U+2028 does not. Raises UnreadableError."""
+    """Yield all lines in batches of about `size` bytes. Only \\n ends a line, not U+2028. Raises UnreadableError."""
     first, lines, held = 1, list[bytes](), 0
     while line := _line(stream, name):
         if len(line) == LARGEST_STREAM:
@@ -163,37 +164,37 @@ def _line(stream: BinaryIO, name: str) -> bytes:
     try:
         return stream.readline(LARGEST_STREAM)
     except EOFError:
-        raise  # A compressed file that is cut off: whoever opened it says so.
+        raise  # A compressed file that is cut off; `opened` reports it.
     except OSError as error:
         if type(error) is not OSError and error.errno is None:
-            raise  # A compressed file that is broken.
+            raise  # A broken compressed file.
         raise UnreadableError(f"Cannot read {name}: {error.strerror or error}.") from None
 
 
 FORMAT: Final = "rows"
-"""What a set of rows is called where a format is named; `rows:KEY` names the column as well, `rows:a.b` one inside."""
+"""Name of a set of rows as a format; `rows:KEY` also names the column, `rows:a.b` one inside another."""
 
 Column = tuple[str, ...]
 """Keys that lead to the list of messages."""
 
 _USUAL: Final = ("messages", "conversations", "conversation")
-"""Columns that are asked first; after them come the others as they stand in the row."""
+"""Columns to try first; the others follow in the row's order."""
 
 
 class RowKind(Struct, frozen=True):
-    """What the rows of a set are likely to be: tried first in every row, which may be different all the same."""
+    """Likely column and format of a set's rows: tried first in every row, although each may differ."""
 
     column: Column = ()
-    """Empty also where rows are lists of messages."""
+    """Empty also if rows are lists of messages."""
     format: str | None = None
     is_named: bool = False
-    """The user named the column: no other is taken."""
+    """The user named the column: no other is tried."""
     partners: tuple[Column, ...] = ()
-    """The columns of other conversations beside a named one."""
+    """Columns of other conversations beside a named one."""
 
 
 class Row(Struct, frozen=True):
-    """The conversation of one row, and the bytes of the row around it. Without messages there is no transcript."""
+    """Conversation of one row, and the bytes around it. `transcript` is None without messages."""
 
     transcript: Transcript | None
     before: bytes = b""
@@ -201,7 +202,7 @@ class Row(Struct, frozen=True):
     column: Column = ()
 
     def holding(self, messages: bytes) -> bytes:
-        """The row with these bytes in place of its conversation; what is not ASCII in them as the row spells it."""
+        """Put other messages into the row, escaping non-ASCII characters if the row does."""
         was_ascii = self.transcript is not None and self.transcript.source.data.isascii()
         if was_ascii and not messages.isascii() and json_text.Style.of(self.before + self.after).escapes_non_ascii:
             messages = json_text.in_ascii(messages)
@@ -209,7 +210,7 @@ class Row(Struct, frozen=True):
 
 
 def named_kind(format_name: str | None) -> RowKind | None:
-    """What `--format rows` or `--format rows:KEY` says; None for any other format."""
+    """Parse `--format rows` or `--format rows:KEY`; None for other formats."""
     name, _, column = (format_name or "").partition(":")
     if name != FORMAT:
         return None
@@ -217,7 +218,7 @@ def named_kind(format_name: str | None) -> RowKind | None:
 
 
 def read_row(line: bytes, kind: RowKind, name: str) -> Row:
-    """The row in a line. `name` is the file with the number of the line, for errors.
+    """Read the row in a line. `name` is the file with the line's number, for errors.
 
     Raises NotJsonError, and UnknownFormatError for an object without a conversation.
     """
@@ -230,9 +231,9 @@ def read_row(line: bytes, kind: RowKind, name: str) -> Row:
 
 
 def _located(line: bytes, kind: RowKind, name: str) -> tuple[int, int, str, str | None, Column] | None:
-    """Where the messages stand in a line, their format, the model that the row names, and the column; None without any.
+    """Find the span of the messages in a line, their format, the row's model and the column; None without messages.
 
-    A function of its own: what it makes of the line is gone when the messages are read, and a row may be large.
+    A function of its own, so that the parsed line is freed before the messages are read: a row may be large.
     """
     value = parse_row(line, name)
     found = find(value, kind)
@@ -251,7 +252,7 @@ def _located(line: bytes, kind: RowKind, name: str) -> tuple[int, int, str, str 
 
 
 def parse_row(line: bytes, name: str) -> Any:
-    """The value of a line. Raises NotJsonError."""
+    """Parse a line. Raises NotJsonError."""
     try:
         return json_text.parse(line)
     except json.JSONDecodeError as error:
@@ -263,9 +264,9 @@ def parse_row(line: bytes, name: str) -> Any:
 
 
 def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
-    """The column of a row's conversation and its format, which is None for a list without messages.
+    """Find the column of a row's conversation and its format (None for an empty list).
 
-    None when there is no conversation in the row.
+    None if the row has no conversation.
     """
     if not isinstance(value, dict | list):
         return None
@@ -285,7 +286,7 @@ def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
 
 
 def format_of(messages: list[Any], likely: str | None) -> str | None:
-    """The format of a list of messages: the likely one if all of them may be its records, or else what they prove."""
+    """Return the format of a list of messages: the likely one if all may be its records, else what they prove."""
     if not all(isinstance(message, dict) for message in messages):
         return None
     proved = default = None
@@ -304,14 +305,14 @@ def format_of(messages: list[Any], likely: str | None) -> str | None:
 
 
 def _columns(value: Mapping[str, Any] | list[Any], kind: RowKind) -> Iterator[Column]:
-    if isinstance(value, list):  # The conversation itself.
+    if isinstance(value, list):  # The row is the conversation.
         yield ()
         return
     if kind.column:
         yield kind.column
     yield from ((key,) for key in _USUAL if key in value)
     yield from ((key,) for key in value if key not in _USUAL)
-    for key, inner in value.items():  # As in {"input": {"messages": […]}}, which exported traces have.
+    for key, inner in value.items():  # Exported traces have {"input": {"messages": […]}}.
         if isinstance(inner, dict):
             yield from ((key, name) for name in _USUAL if name in inner)
 
@@ -323,7 +324,7 @@ def _at(value: Any, column: Column) -> Any:
 
 
 def _model(value: Mapping[str, Any] | list[Any]) -> str | None:
-    """The model that a row names, as exported traces and many data sets do."""
+    """Return the model that a row names, as exported traces and many data sets do."""
     if isinstance(value, list):
         return None
     places = (value, *(inner for inner in value.values() if isinstance(inner, dict)))
@@ -340,15 +341,12 @@ def _no_conversation(value: Any, kind: RowKind, name: str) -> UnknownFormatError
 
 
 _HEAD: Final = 8 << 20
-"""Bytes in which the first elements of an array have to end."""
+"""Bytes within which the first elements of an array have to end."""
 _FEW: Final = 8
 
 
 def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
-    """Elements at the beginning of a file that is an array, whose first lines these are.
-
-    Raises UnreadableError.
-    """
+    """Return the first elements of a file that is an array and begins with `lines`. Raises UnreadableError."""
     start = b"".join(lines).removeprefix(BOM).lstrip()
     if file != STDIO:
         with opened(file) as stream:
@@ -362,19 +360,20 @@ def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
             if len(found) == _FEW:
                 break
     except (ValueError, RecursionError):
-        pass  # The beginning ends in the middle of an element, or is broken: whoever reads it all says so.
+        pass  # The beginning is cut inside an element, or broken; reading all of it raises the error.
     return found
 
 
 def is_array(file: str) -> bool:
-    """Whether a file begins as an array does; a pipe begins only once, and holds lines. Raises UnreadableError."""
+    """Check if a file begins as an array. A pipe holds lines, because it can be read only once. Raises
+    UnreadableError."""
     if file != STDIO and not is_readable_twice(file):
         return False
     return begins_as_array(beginning(file))
 
 
 class ArrayRows:
-    """The rows of an array, and what writes them back with all that stands around them."""
+    """Rows of an array, written back with everything around them."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._data = stream.read(LARGEST_STREAM)
@@ -383,7 +382,7 @@ class ArrayRows:
         self._spans = open_document(self._data, name).source.spans
 
     def batches(self, size: int = 1 << 20) -> Iterator[RowLines]:
-        """All elements in batches of about `size` bytes; they are numbered from 1."""
+        """Yield all elements in batches of about `size` bytes, numbered from 1."""
         first, lines, held = 1, list[bytes](), 0
         for start, end in self._spans:
             lines.append(self._data[start:end])
@@ -396,7 +395,7 @@ class ArrayRows:
 
     @contextmanager
     def writer(self, write: Callable[[list[bytes]], Any]) -> Iterator[Callable[[list[bytes]], None]]:
-        """What takes the elements in order, and writes what stands before each of them first."""
+        """Return a function that takes the elements in order and writes each after the bytes before it."""
         position = number = 0
 
         def take(lines: list[bytes]) -> None:
@@ -411,7 +410,7 @@ class ArrayRows:
 
 
 def is_whole_conversation(element: bytes) -> bool:
-    """Whether an array of this element alone is one conversation in a form of its own, as ShareGPT's are."""
+    """Check if an array of this element alone is one conversation in a form of its own, such as ShareGPT's."""
     try:
         value = json_text.parse(element)
     except (json.JSONDecodeError, ValueError, RecursionError):
@@ -423,9 +422,9 @@ _PARQUET: Final = b"PAR1"
 
 
 def rows_in(file: str, format_name: str | None) -> RowKind | None:
-    """What the rows of a file are like; None when it is no set of rows. Raises UnreadableError.
+    """Return the kind of a file's rows; None if it is no set of rows. Raises UnreadableError.
 
-    `format` is the name that the user gave, if any.
+    `format_name` is the user's, if any.
     """
     named = None
     if format_name is not None:
@@ -442,24 +441,24 @@ def rows_in(file: str, format_name: str | None) -> RowKind | None:
     if begins_as_array(lines):
         elements = first_elements(file, lines)
         if len(elements) == 1 and not is_whole_conversation(elements[0]):
-            elements *= 2  # One is as good as several.
+            elements *= 2  # `kind_of` wants more than one line.
         lines = elements or lines
     return kind_of(lines) or named
 
 
 def is_parquet(file: str) -> bool:
-    """Whether a file is Parquet. Raises UnreadableError."""
+    """Check if a file is Parquet. Raises UnreadableError."""
     if file == STDIO or not is_readable_twice(file):
-        return False  # Its index is at the end: nothing that a pipe can give.
+        return False  # Its index is at the end, so a pipe cannot be Parquet.
     with input_errors(file), Path(file).open("rb") as stream:
         return stream.read(len(_PARQUET)) == _PARQUET
 
 
 def kind_of(lines: list[bytes]) -> RowKind | None:
-    """What the rows are like whose first lines these are; None when they are no rows.
+    """Return the kind of rows that begin with these lines; None if they are no rows.
 
-    A file of one line is one conversation. A line that can only be a record of a known format is no row. Of the lines
-    that are JSON at least half must be rows: logs have other lines between them, and a set may begin with a broken one.
+    A file of one line is one conversation. A line that can only be a record of a known format is no row. At least
+    half of the JSON lines must be rows: logs have other lines in between, and a set may begin with a broken row.
     """
     lines = [line for line in lines if line.strip()]
     if len(lines) < 2:
@@ -489,7 +488,7 @@ _BESIDE: Final = ("prompt", "chosen", "rejected")
 
 
 def partners_of(column: Column) -> tuple[Column, ...]:
-    """The columns of the other conversations, where there may be some."""
+    """Return the columns in which other conversations of the row may be."""
     if not column or column[-1] not in _BESIDE:
         return ()
     return tuple((*column[:-1], name) for name in _BESIDE if name != column[-1])
