@@ -1,4 +1,4 @@
-"""The Python API: the functions that the command line itself uses."""
+"""The Python API. The command line uses the same functions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ overrides_from = with_arguments(
     keep_recent=kinds.COUNT, only_tools=kinds.TEXTS, except_tools=kinds.TEXTS, range=kinds.TEXT, pins=kinds.TEXTS,
     target_tokens=kinds.COUNT, target_percent=kinds.PERCENT, keep=kinds.TEXTS, cut=kinds.TEXTS,
 )(flags.overrides_from)  # fmt: skip
-"""`config.overrides.overrides_from`, which takes counts and shares as texts here: `60k`, `50%`."""
+"""`config.overrides.overrides_from`, which here also takes counts and shares as texts: `60k`, `50%`."""
 
 _FLAGS = {name: f"Give overrides=overrides_from({name}={{}})." for name in flags.overrides_from.__kwdefaults__ or ()}
 
@@ -70,33 +70,34 @@ __all__ = [
 
 @with_arguments(path=kinds.PATH, format=kinds.TEXT)
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Transcript in a file, which may be compressed (gzip, Zstandard); the format is recognised from its content.
+    """Read a transcript from a file, which may be compressed (gzip, Zstandard); its content shows its format.
 
-    Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
-    are kept as they are.
+    Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON are kept as
+    they are.
     """
     return _parsed(read_bytes(path), str(path), format, lenient=lenient)
 
 
 @with_arguments(format=kinds.TEXT)
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Transcript in the bytes of a file, compressed or not, in its text, or in a list of messages as an API takes them.
+    """Read a transcript from the bytes of a file, compressed or not, from its text, or from a list of messages of
+    an API.
 
-    Messages and blocks in a list may be the objects that the SDKs answer with. Raises as `load` does, and
-    UsageError where a list holds what is no JSON.
+    Messages and blocks in a list may be objects of the SDKs. Raises as `load` does, and UsageError for a list with
+    values that are not JSON.
     """
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     elif not isinstance(data, bytes | bytearray):
         try:
             data = msgspec.json.encode(data, enc_hook=kinds.as_json)
-        except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
+        except UnicodeEncodeError:  # A lone surrogate, which JSON can spell.
             data = json.dumps(data, default=kinds.as_json).encode()
     return _parsed(bytes(data), "input", format, lenient=lenient)
 
 
 def _parsed(data: bytes, name: str, format: str | None, *, lenient: bool) -> Transcript:
-    """The transcript in the bytes of a file, of a format of the table or of an installed package."""
+    """Parse bytes, in a built-in format or one of an installed package."""
     return formats.parse(unpacked(data, name), name=name, format=format, lenient=lenient, others=Installed().formats)
 
 
@@ -148,26 +149,28 @@ def condense(
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
-    A configuration may be given as the keys and values of its file.
-    With `target_tokens` the passes work only until the target is reached; like all numbers of a configuration they are
-    the model's tokens, and `factor` says how many those are for one of ours, where the transcript and the table of
-    models are not to say it (`condense_cli.core.factor`). `counter` goes before that of the configuration: `tiktoken`
-    counts with OpenAI's own tokenizer. `model` is the model that will continue the conversation, where that is not the
-    recorded one. `slim` leaves out of the file, on top,
-    what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
-    receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are, of which the
-    active one runs where the configuration names none.
-    With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
-    too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
-    the place of both. A result that would not read back is an error, unless nothing `proves` it: then `dump` raises.
-    Unless it `settles`, lines that others made worthless stay; it takes half the time, at times.
-    Summaries are those of a `summarizer`, else of the model of a `profile`, or with `allow_calls` of the profiles that
-    the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, in all runs at most
-    `max_cost_per_conversation` and `max_cost_per_day`, and read and write at most `max_summary_tokens`; `redact` masks
-    secrets. Where these say nothing, the user's own configuration does. `selectors` are functions of a message and a
-    block, by the names that the configuration selects with; `on_pass` is told the name of each pass when it begins.
-    Raises ConfigurationError, UsageError for what cannot be, or where the window would decide and is not known, and
-    BrokenOutputError; an error inside a provider is the result's `error`.
+    A configuration may also be given as the keys and values of its file. With `target_tokens` the passes stop once
+    the target is reached. Like all numbers of a configuration these are the model's tokens; `factor` converts ours
+    to them, and by default comes from the transcript or the table of models (`condense_cli.core.factor`). `counter`
+    overrides the configuration's: `tiktoken` counts with OpenAI's own tokenizer. `model` is the model that will
+    continue the conversation, if it is not the recorded one. `slim` also removes from the file what only a client
+    shows; the conversation stays the same. `clock` times the receipts (in seconds), `overrides` are the flags of a
+    run (`overrides_from`), and `registry` lists the providers; its active one runs if the configuration names none.
+
+    With `if_needed` a conversation is returned unchanged until it reaches the threshold of the configuration, or
+    leaves too little room in the model's window (`context_window` tokens, by default the listed size). `sizing`
+    replaces both. A result that does not read back is an error; without `proves`, `dump` raises it. Without
+    `settles`, lines that other cuts made worthless stay, which can halve the time.
+
+    Summaries come from a `summarizer`, else from the model of a `profile`, or with `allow_calls` from the profiles
+    that the configuration names, else from the offline summarizer. Calls cost at most `max_cost` dollars, over all
+    runs at most `max_cost_per_conversation` and `max_cost_per_day`, and read and write at most `max_summary_tokens`
+    tokens; `redact` masks secrets. The user's own configuration gives the defaults. `selectors` are functions of a
+    message and a block, keyed by the names that the configuration selects with; `on_pass` is called with the name
+    of each pass as it begins.
+
+    Raises ConfigurationError; UsageError for invalid arguments, or if an unknown window would decide; and
+    BrokenOutputError. An error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
     installed = Installed()
@@ -175,7 +178,7 @@ def condense(
     configuration = configuration_from(configuration, preset, registry)
     dollars = (max_cost, max_cost_per_conversation, max_cost_per_day)
     calls = calls_of(profile, allow_calls, *dollars, max_summary_tokens, redact, summarizer)
-    assert not isinstance(target_tokens, str)  # Of 60k the decorator makes a number.
+    assert not isinstance(target_tokens, str)  # The decorator turns 60k into a number.
     if target_tokens is not None:
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
@@ -213,7 +216,7 @@ def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
 def configuration_from(
     given: Configuration | Mapping[str, Any] | None, preset: str | None, registry: Registry | None = None
 ) -> Configuration:
-    """The configuration that was given, or that of a preset, or the defaults of the registry's active provider.
+    """Return the configuration given, else that of a preset, else the defaults of the registry's active provider.
 
     Raises ConfigurationError, UsageError.
     """
@@ -233,7 +236,7 @@ def configuration_from(
         raise UsageError(f"A configuration is needed, not the name or path {name}.", f"Give it as preset={name}.")
     try:
         text = json.dumps(given)
-    except (TypeError, ValueError, RecursionError) as error:  # RecursionError: it holds itself, far down.
+    except (TypeError, ValueError, RecursionError) as error:  # RecursionError: the value contains itself.
         raise UsageError(
             f"The configuration is not JSON ({error}).", "Give dicts, lists, strings and numbers."
         ) from None
@@ -249,7 +252,7 @@ def _sizing(
     *,
     if_needed: bool,
 ) -> Sizing:
-    """How the functions here decide: from the transcript and what is given, whoever the user is."""
+    """Decide from the transcript and the arguments alone, not from the user's settings."""
     asked = WindowFlags(window=context_window)
     return Sizing(
         lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
@@ -259,11 +262,11 @@ def _sizing(
 
 
 class Restoration(Struct, frozen=True):
-    """A transcript without the references that could be resolved.
+    """A transcript whose references are resolved as far as possible.
 
-    `unresolved` references stay as they are, and so do `look_alikes`: lines that look like references and are text.
-    `gaps` are lossy markers, whose content is gone from the file.
-    `elsewhere` are references in parts of the file that are not in this conversation, such as other branches.
+    `unresolved` references stay, and so do `look_alikes`: lines that look like references and are text. `gaps`
+    counts lossy markers, whose content is gone from the file. `elsewhere` counts references in parts of the file
+    outside this conversation, such as other branches.
     """
 
     before: Transcript
@@ -287,10 +290,10 @@ def restore(transcript: Transcript) -> Restoration:
 
 @with_arguments()
 def dump(result: Condensation | Restoration | Transcript) -> bytes:
-    """Bytes of the new transcript in the format of the input, read back and checked before they are returned.
+    """Return the new transcript in the format of the input, read back and checked.
 
-    Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input of a
-    condensation kept, or say anything but the result; that is a defect of this program, and nothing is lost by it.
+    Raises UsageError if that format is only read. Raises BrokenOutputError if the bytes break a rule that the input
+    of a condensation kept, or do not say the result: a defect of this program, by which nothing is lost.
     """
     if isinstance(result, Condensation):
         return checked(result)
@@ -306,11 +309,11 @@ def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcrip
 
 @with_arguments(to=kinds.TEXT)
 def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
-    """The conversation as messages of an API, whatever format it was read from.
+    """Return the conversation as messages of an API, whatever format it was read from.
 
-    `to` is `anthropic`, `openai-chat` or `openai-responses`. `notes` of the conversion tell what could not be carried
-    over. The bytes are read back, and checked by the rules of that API, before they are returned. Raises UsageError
-    for any other format and where there is no conversation, BrokenOutputError for a defect.
+    `to` is `anthropic`, `openai-chat` or `openai-responses`. `notes` of the conversion say what could not be
+    carried over. The bytes are read back and checked by the API's rules. Raises UsageError for another format or
+    without a conversation, BrokenOutputError for a defect.
     """
     from ..formats.convert import convert as converted
 
@@ -325,7 +328,8 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
 
 @with_arguments()
 def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
-    """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
+    """Return the messages of the new transcript as a list, if the input was one. Raises as `dump` does, and
+    UsageError."""
     transcript = _transcript_of(result)
     data = dump(result)
     if transcript.source.container is Container.ARRAY and transcript.format in _MESSAGE_LISTS:
@@ -340,7 +344,7 @@ def diff(
     counter: Counter | CounterName = BUILT_IN,
     factor: Factor | None = None,
 ) -> Diff:
-    """What differs between two transcripts, message by message and block by block, in the model's tokens."""
+    """Compare two transcripts, message by message and block by block, in the model's tokens."""
     from ..report.difference.facts import compare
 
     count = _counter(counter, a_transcript(before))

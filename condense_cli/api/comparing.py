@@ -1,4 +1,4 @@
-"""Running ways to condense whose summaries models write, side by side: each with what it used, and what stopped it."""
+"""Compare ways to condense whose summaries models write, each with its use and what stopped it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from .evaluating import Plan, Unread, check_witnesses, configured, evaluate_in_t
 
 _STOPPING: Final = HOPELESS | {Cause.UNKNOWN_PROFILE}
 _GIVE_UP_AFTER: Final = 3
-"""Runs one after the other in which no call came through, after which a way is not tried any more."""
+"""Consecutive runs without a successful call after which a way is given up."""
 
 
 class SummaryWriter(Summarizer, Protocol):
-    """A summarizer of one run; `made` keeps what was used, and is None as long as no summary was asked for."""
+    """A summarizer of one run; `made` keeps what was used, None until a summary is asked for."""
 
     @property
     def made(self) -> Summaries | None: ...
@@ -52,10 +52,8 @@ class SummaryWriter(Summarizer, Protocol):
 
 
 class Contender:
-    """A configuration, with who writes its summaries and by which prompt, where that is not the usual one.
-
-    `opening` opens a writer for one run.
-    """
+    """A configuration, with the writer of its summaries and a prompt unless they are the usual ones. `opening`
+    opens a writer for one run."""
 
     def __init__(
         self,
@@ -78,11 +76,11 @@ class Contender:
 
     @contextmanager
     def _writing(self, case: Case) -> Iterator[Summarizer]:
-        """A summarizer for one case. Raises at its end where the run is no condensation that can be measured."""
+        """Open a summarizer for one case. Raises at its end if the run cannot be measured."""
         if self.stopped:
             raise StoppedError(self.stopped)
         with self._opening(case.count) as writer:
-            writer.begin(case.before, case.count)  # A limit for each conversation has to know which it is.
+            writer.begin(case.before, case.count)  # A limit per conversation needs to know the conversation.
             try:
                 yield writer if self._prompt is None else _Prompted(writer, self._prompt)
             finally:
@@ -93,9 +91,9 @@ class Contender:
             self._judge(writer.made)
 
     def _judge(self, made: Summaries) -> None:
-        """Raises StoppedError where no further call is made, CallFailedError where no summary was written.
+        """Raise StoppedError if no further call is made, CallFailedError if no summary was written.
 
-        What was to be summarized then stays as it was, and would be taken for what the model kept.
+        The content stays then, and would count as kept by the model.
         """
         if made.is_interrupted:
             raise KeyboardInterrupt
@@ -115,7 +113,7 @@ class Contender:
 
 
 class _Prompted:
-    """A summarizer that asks with another prompt."""
+    """A summarizer with another prompt."""
 
     def __init__(self, writer: SummaryWriter, prompt: str) -> None:
         self._writer, self._prompt = writer, prompt
@@ -133,11 +131,13 @@ def compare_files(
     contenders: Sequence[Contender],
     done: Callable[[float], None] = lambda files: None,
 ) -> list[Evaluated | Unread]:
-    """Measure files, cut by cut with all contenders in turn, so that a budget that ends leaves pairs; then the plan's
-    own ways. Seconds are those that pass, calls included. `done` is told how many files are finished.
+    """Measure files, cut by cut with all contenders in turn, so that a spent budget leaves pairs; then the plan's
+    own ways.
+
+    Seconds are wall time, calls included. `done` is called with the number of finished files.
     """
     for client in ("anthropic_client", "openai_client"):
-        with suppress(ModuleNotFoundError):  # Imported at its first call, it would count as time of the first way.
+        with suppress(ModuleNotFoundError):  # Imported later, it would count as time of the first way.
             import_module(f"..llm.{client}", __package__)
     ways = [*(contender.way for contender in contenders), *plan.ways]
     return evaluate_in_turn(names, plan, done, ways=ways, clock=time.perf_counter)
@@ -162,11 +162,12 @@ def compare(
     smallest: int = SMALLEST,
     witnesses: Sequence[str] = (),
 ) -> list[Compared]:
-    """How far every way is from the first one at the same cuts of transcripts, and whether that is more than chance.
+    """Compare every way with the first one at the same cuts of transcripts, and test if the difference is more than
+    chance.
 
-    `ways` are configurations by the name to show; `summarizers` write the summaries of some of them, by the same names,
-    those of all others are written offline. The rest is as for `evaluate`, and docs/comparing.md says how to read it.
-    Raises UsageError for an argument that cannot be.
+    `ways` are configurations by the name to show. `summarizers` write the summaries for some of them, keyed by the
+    same names; the others are written offline. The rest is as for `evaluate`; docs/comparing.md explains the
+    result. Raises UsageError for invalid arguments.
     """
     check_witnesses(witnesses)
     if not ways:

@@ -1,4 +1,4 @@
-"""What ways to condense would save, cost and keep of a transcript, side by side."""
+"""Estimate side by side what ways to condense save, cost and keep of a transcript."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ..report.run.facts import Summarized
 from ..report.run.summaries import summarized
 
 Told = tuple[Sequence[Summarized], Sequence[str]]
-"""Who would write the summaries of a run, and what else is to be said of it."""
+"""Who would write the summaries of a run, and remarks on that."""
 
 _SEVERAL = {
     "preset": "Give presets=[{}].",
@@ -77,19 +77,21 @@ def estimate(
     allow_calls: bool = False,
     registry: Registry | None = None,
 ) -> facts.Estimate:
-    """What ways to condense would save, cost and keep; docs/json-report.md explains every figure.
+    """Estimate what ways to condense save, cost and keep; docs/json-report.md explains every figure.
 
-    They are presets (names, or paths of files), configurations by the name to show, and providers with their defaults;
-    all presets, where nothing is named. The one that leaves the least comes first. With `target_tokens`, or
-    `target_percent` of the tokens, they work only until that is reached. How much they keep of what later work needs
-    is expected of this transcript, or with `quality` measured on it.
-    Summaries are those of the offline summarizer; with a `profile`, or `allow_calls` for the profiles that are named,
-    those of a model are priced, and nothing is called. `model` is the model that will continue the conversation,
-    `overhead_tokens` what its system prompt and tools take besides; `counter` counts for all of them, whatever a
-    preset says. `registry` are the providers there are. Raises ConfigurationError, and UsageError for what cannot be.
+    Ways are presets (names, or paths of files), configurations by the name to show, and providers with their
+    defaults; by default all presets. The one that leaves the least comes first. With `target_tokens`, or
+    `target_percent` of the tokens, they stop once that is reached. How much they keep of what later work needs is
+    predicted, or with `quality` measured on the transcript. Summaries are those of the offline summarizer; with a
+    `profile`, or `allow_calls` for the profiles that configurations name, those of a model are priced without
+    calling it.
+
+    `model` is the model that will continue the conversation, `overhead_tokens` the size of its system prompt and
+    tools. `counter` counts for all ways, whatever a preset says. `registry` lists the providers. Raises
+    ConfigurationError, and UsageError for invalid arguments.
     """
     transcript = a_transcript(transcript)
-    assert not isinstance(target_tokens, str)  # Of 60k and 50% the decorator makes numbers.
+    assert not isinstance(target_tokens, str)  # The decorator turns 60k and 50% into numbers.
     assert not isinstance(target_percent, str)
     if target_tokens is not None and target_percent is not None:
         raise UsageError("target_tokens and target_percent cannot be used together.", "Use only one.")
@@ -139,9 +141,9 @@ def estimated(
     source: str = "",
     told: Callable[[Condensation, OnDemand | None], Told] = _told,
 ) -> facts.Estimate:
-    """The estimate of configurations by the name to show. `source` is what the input is called.
+    """Estimate configurations by the name to show. `source` names the input.
 
-    The calls are planned ones; without any the offline summarizer writes. Raises CondenseError.
+    The calls are planned, not made; without any the offline summarizer writes. Raises CondenseError.
     """
     before = factor.shown(count.transcript(transcript))
     target = target_tokens
@@ -166,7 +168,7 @@ def estimated(
         warnings |= dict.fromkeys(said)
     kept = None
     if quality:
-        from .evaluating import kept_here  # It takes a tenth of a second to import.
+        from .evaluating import kept_here  # Importing it takes a tenth of a second.
 
         configured = [(name, registry.configured(configuration)) for name, configuration in configurations]
         share = None if target is None else target / max(1, before)

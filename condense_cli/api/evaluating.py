@@ -1,4 +1,4 @@
-"""Evaluate configurations on transcripts, and judge recorded compactions."""
+"""Evaluate configurations on transcripts, and judge the compactions that clients recorded."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ from ..report.evaluation.recorded import RecordedFile, recorded_file
 from ..storage.processes import in_order
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
-"""The ways that need no configuration, by the names that the command line and `evaluate` take."""
+"""Ways without a configuration, by the names that the command line and `evaluate` take."""
 
 
 class Plan(Struct, frozen=True):
-    """What is measured: configurations by the name to show, ways to compare with, shares of tokens and of messages."""
+    """Settings of a measurement: configurations by the name to show, ways to compare with, shares of tokens and of
+    messages."""
 
     configurations: tuple[tuple[str, Configuration], ...]
     against: tuple[str, ...] = tuple(BASELINES)
@@ -63,7 +64,7 @@ class Plan(Struct, frozen=True):
 
 
 class Unread(Struct, frozen=True):
-    """A file that could not be read, and why."""
+    """A file that could not be read, and the reason."""
 
     name: str
     reason: str
@@ -75,7 +76,8 @@ def configured(
     writing: Callable[[Case], AbstractContextManager[Summarizer | None]] = lambda case: nullcontext(),
     registry: Registry | None = None,
 ) -> Way:
-    """A configuration as a way to condense. `writing` opens what writes the summaries of one case; none: offline."""
+    """Make a way to condense from a configuration. `writing` opens the summarizer of one case; the default is
+    offline."""
 
     def condensed(case: Case, target: int | None, factor: Factor | None) -> Sequence[Message]:
         with writing(case) as summarizer:
@@ -122,11 +124,11 @@ def evaluate(
     witnesses: Sequence[str] = (),
     counter: CounterName = BUILT_IN,
 ) -> Measured:
-    """Measure how much of what a transcript later needed still stands after condensing what came before.
+    """Measure how much of what a transcript later needed is still present after condensing what came before.
 
-    Presets (all, where nothing is named) and configurations, by the name to show, run as they are and to each budget, a
+    Presets (by default all) and configurations, by the name to show, run as they are and down to each budget, a
     share of the tokens before a cut; cuts are shares of the messages. `against` names ways to compare with
-    (`KNOWN_WAYS`), `witnesses` measures on top of the three recalls (`WITNESSES`). A transcript of fewer than
+    (`KNOWN_WAYS`), `witnesses` measures beside the three recalls (`WITNESSES`). A transcript of fewer than
     `smallest` tokens is left out. docs/quality.md has the definitions, docs/json-report.md every figure. `counter`
     counts, whatever a configuration says. Raises ConfigurationError, and UsageError for an unknown name.
     """
@@ -145,7 +147,7 @@ def evaluate(
 
 
 def check_witnesses(names: Sequence[str]) -> None:
-    """Raises UsageError for a measure that there is not."""
+    """Raise UsageError for an unknown measure."""
     for name in names:
         if name not in WITNESSES:
             raise UsageError(f"There is no measure named {name!r}.", f"There are {', '.join(WITNESSES)}.")
@@ -159,9 +161,9 @@ def kept_here(
     target: float | None = None,
     registry: Registry | None = None,
 ) -> tuple[KeptFigures | None, str]:
-    """How much configurations keep of what later work needs, on this transcript; or None, and why not.
+    """Measure how much configurations keep on this transcript; or return None and the reason.
 
-    They run as they are, or down to a target, which is a share of the tokens: of those before each cut.
+    They run as they are, or down to a target as a share of the tokens before each cut.
     """
     count = count or Counter.of(transcript)
     ways = [configured(name, configuration, registry=registry) for name, configuration in configurations]
@@ -182,14 +184,14 @@ def kept_here(
 def evaluate_files(
     names: Sequence[str], plan: Plan, *, jobs: int = 1, done: Callable[[float], None] = lambda files: None
 ) -> list[Evaluated | Unread]:
-    """Measure files, in several processes where `jobs` says so; in the order of the names.
+    """Measure files in `jobs` processes; results are in the order of the names.
 
-    `done` is told how many files are finished, with a part of one as a fraction.
+    `done` is called with the number of finished files, a part of one as a fraction.
     """
     if jobs <= 1 or len(names) <= 1:
         return evaluate_in_turn(names, plan, done)
     found: list[Evaluated | Unread] = []
-    # Files differ in length: as long as one is measured, the other processes go on to all the others.
+    # Files differ in length: one at a time, so that no process waits for a long one.
     for result in in_order(partial(_of_plan, plan), names, min(jobs, len(names)), ahead=len(names)):
         found.append(result)
         done(len(found))
@@ -208,9 +210,10 @@ def evaluate_in_turn(
     ways: Sequence[Way] | None = None,
     clock: Callable[[], float] = time.process_time,
 ) -> list[Evaluated | Unread]:
-    """Measure files one after the other, here; with other ways than the plan's and another clock where they are given.
+    """Measure files one after the other in this process, with other ways than the plan's, or another clock, if
+    given.
 
-    `done` is told as by `evaluate_files`.
+    `done` is called as by `evaluate_files`.
     """
     found = []
     for number, name in enumerate(names):
@@ -262,7 +265,7 @@ def _measured(
 
 
 BESIDE: Final = ("balanced",)
-"""Presets that stand beside the client where nothing is named."""
+"""Presets that are compared with the client by default."""
 
 
 @with_arguments(presets=TEXTS, configurations=CONFIGURATIONS, counter=COUNTER)
@@ -273,11 +276,11 @@ def judge_recorded(
     configurations: Mapping[str, Configuration] | None = None,
     counter: CounterName = BUILT_IN,
 ) -> RecordedFile:
-    """Judge the compactions that a client made: what each kept of what later work needed, and what it cost.
+    """Judge the compactions that a client made: what each kept of what later work needed, and its cost.
 
-    Beside each stands what presets (`balanced`, where nothing is named) and configurations leave of the same
-    conversation at the same size, without a model. docs/quality.md has the definitions, docs/json-report.md every
-    figure. Raises ConfigurationError.
+    Each is compared with what presets (by default `balanced`) and configurations leave of the same conversation at
+    the same size, without a model. docs/quality.md has the definitions, docs/json-report.md every figure. Raises
+    ConfigurationError.
     """
     if not presets and configurations is None:
         presets = BESIDE
@@ -288,9 +291,9 @@ def judge_recorded(
 def judge_files(
     names: Sequence[str], plan: Plan, *, jobs: int = 1, done: Callable[[float], None] = lambda files: None
 ) -> list[RecordedFile | Unread]:
-    """Judge what files record, in several processes where `jobs` says so; in the order of the names.
+    """Judge the compactions in files, in `jobs` processes; results are in the order of the names.
 
-    `done` is told how many files are finished.
+    `done` is called with the number of finished files.
     """
     found: list[RecordedFile | Unread] = []
     for result in in_order(partial(_judge_file, plan), names, min(jobs, len(names))):

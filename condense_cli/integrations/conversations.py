@@ -1,4 +1,8 @@
-"""Conversations of agent frameworks: messages turned into ours and back, one Live for each conversation."""
+"""Fit conversations of agent frameworks, one Live for each.
+
+A framework's messages become messages of the Messages API and come back. Each block carries its place under a key that
+condensing leaves alone; an unchanged message comes back as the object that went in.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from ..live.requests import CACHE_MARK
 from ..live.state import StateFile
 
 MOST: Final = 256
-"""Conversations that are held, the newest: a `Live` holds digests of its messages and what is frozen."""
+"""Newest conversations that are held: a `Live` holds digests of its messages and what is frozen."""
 
 _log = logging.getLogger("condense_cli")
 
@@ -35,11 +39,11 @@ class _Held(Struct):
 
 
 class FittedConversations:
-    """Fits the messages of any conversation, told apart by a key. From any thread.
+    """Fit the messages of any conversation, told apart by a key. Thread-safe.
 
-    `options` are those of `Live`. `on_decision` is called with what came of each fit that decided or tried something;
-    what it raises is logged (`condense_cli`, ERROR) and stops nothing, as a request waits for its messages. Raises
-    ConfigurationError and UsageError for options that cannot be.
+    `options` are those of `Live`. `on_decision` is called after each fit that decided or tried something. What it
+    raises is logged (`condense_cli`, ERROR) and stops nothing, because a request waits for its messages. Raises
+    ConfigurationError and UsageError for invalid options.
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
@@ -54,7 +58,7 @@ class FittedConversations:
         self._first: Live | None = Live(**options)
 
     def fit(self, key: Hashable, messages: Sequence[Any], *, usage: Any = None, **request: Any) -> Fitted:
-        """What to send; `usage` is of the conversation's request before, None for what was `reported`."""
+        """Return what to send. `usage` is that of the request before; None takes the one `reported`."""
         held = self._of(key)
         with held.lock:
             fitted = held.live.fit(messages, usage=held.usage if usage is None else usage, **request)
@@ -82,35 +86,35 @@ class FittedConversations:
 
 
 def _can_be_called(value: Any) -> bool:
-    """Whether it is a function that runs when it is called."""
+    """Check for a function that runs when it is called."""
     return callable(value) and not any(map(inspect.iscoroutinefunction, (value, value.__call__)))
 
 
 Block = dict[str, Any]
 Part = int
-"""The place of a block in its message, as the dialect counts."""
+"""Number of a block in its message, as the dialect counts."""
 
 FORMAT: Final = "anthropic"
-"""The format of what is told."""
+"""Format of the converted messages."""
 
 _AT: Final = "at"
 M = TypeVar("M")
 
 Told = Mapping[str, Mapping[Part, Block]]
-"""A message of a framework: by who says it (`user`, `assistant`, `system`) the blocks by part."""
+"""A framework's message: blocks by part, keyed by role (`user`, `assistant`, `system`)."""
 
 
 class Dialect(Protocol[M]):
-    """How one framework says what the Messages API says."""
+    """Conversion between one framework's messages and blocks of the Messages API."""
 
     def told(self, message: M) -> Told:
-        """The message, with at least one block; parts that no model reads are left out."""
+        """Convert a message, to at least one block; parts that no model reads are left out."""
 
     def changed(self, message: M, blocks: Mapping[Part, Block], gone: Set[Part]) -> M:
-        """A copy in which parts say what their blocks say now, and others are gone."""
+        """Copy a message with the content of `blocks`, without the parts that are `gone`."""
 
     def summary(self, text: str) -> M:
-        """A message of the user's that stands for others."""
+        """Make a user message that replaces others."""
 
 
 def text(words: str) -> Block:
@@ -135,12 +139,12 @@ def result(call_id: str, content: str | list[Block], *, is_error: bool = False) 
 
 
 def other(value: Any) -> Block:
-    """A block of what is carried past: a picture, a file, a call that the provider runs."""
+    """Make a block for content that is carried along: an image, a file, a call that the provider runs."""
     return {"type": "carried", "digest": blake2b(repr(value).encode(), digest_size=8).hexdigest()}
 
 
 class Carried(Struct, Generic[M], frozen=True):
-    """The messages of one request, told; `back` gives what is sent of them."""
+    """Messages of one request, converted; `back` converts what is sent of them."""
 
     messages: Sequence[M]
     told: Sequence[Told]
@@ -148,13 +152,13 @@ class Carried(Struct, Generic[M], frozen=True):
     """As messages of the Messages API."""
 
     def before(self, end: int) -> int:
-        """How many of the told messages stand for the first `end` of the framework's."""
+        """Count the converted messages that stand for the first `end` of the framework's."""
         return sum(message["content"][-1][_AT][0] < end for message in self.sent)
 
     def back(self, dialect: Dialect[M], sent: Sequence[Block], *, marks: bool = False, frozen: int = 0) -> list[M]:
-        """The framework's messages for those that are sent, with cache marks where its provider takes `marks`.
+        """Return the framework's messages for those sent, with cache marks if its provider takes `marks`.
 
-        Then the `frozen` ones are all written anew: a message looks the same when its mark is gone.
+        Then all `frozen` ones are written anew: otherwise a message whose mark is gone would look unchanged.
         """
         found: list[M] = []
         blocks = [block for message in sent for block in _blocks(message)]
@@ -177,7 +181,7 @@ class Carried(Struct, Generic[M], frozen=True):
 
 
 def carried(messages: Sequence[M], dialect: Dialect[M]) -> Carried[M]:
-    """Tell messages; results that follow each other are told in one message, as the API wants them."""
+    """Convert messages. Consecutive results go into one message, as the API requires."""
     told = [dialect.told(message) for message in messages]
     sent: list[Block] = []
     for position, each in enumerate(told):
@@ -196,10 +200,10 @@ def fitted(
     conversations: FittedConversations, key: Any, messages: Sequence[M], dialect: Dialect[M], *,
     marks: int | None = None, tools: Iterable[Any] = (), **request: Any,
 ) -> list[M]:  # fmt: skip
-    """What to send of a framework's messages: those as they are where anything goes wrong.
+    """Return what to send of a framework's messages: on any error the messages as they are.
 
-    `marks` is how many cache marks stand beside the messages, None for a provider that takes none. `key` tells the
-    conversation; None is told from its first message.
+    `marks` is the number of cache marks beside the messages; None for a provider that takes none. `key` identifies
+    the conversation; None takes its first messages.
     """
     try:
         told = carried(messages, dialect)
@@ -213,7 +217,7 @@ def fitted(
 
 
 def beginning(sent: Sequence[Mapping[str, Any]]) -> bytes:
-    """The digest of all up to the first message of the user's, which stays as the conversation goes on."""
+    """Return the digest of everything up to the first user message, which stays as the conversation goes on."""
     first = next((at for at, message in enumerate(sent) if message.get("role") == "user"), 0)
     return blake2b(repr(sent[: first + 1]).encode(), digest_size=16).digest()
 
@@ -232,6 +236,6 @@ def _are_results(blocks: Sequence[Block]) -> bool:
 
 
 def texts_of(block: Block) -> list[str]:
-    """The texts of a result."""
+    """List the texts of a result."""
     content = block["content"]
     return [content] if isinstance(content, str) else [part["text"] for part in content if part.get("type") == "text"]

@@ -1,7 +1,7 @@
-"""Inspect AI: a compaction strategy whose frozen part stays from one compaction to the next (the extra `inspect`).
+"""Inspect AI: a compaction strategy whose frozen part stays from one compaction to the next (extra `inspect`).
 
-Inspect hands a strategy its own earlier output with what came since, and not the originals. What is frozen says so in
-the metadata of its messages, so one strategy serves many samples at once, and a resumed one.
+Inspect hands a strategy its own earlier output with what came since, not the originals. Frozen messages are marked in
+their metadata, so one strategy serves many samples at once, also resumed ones.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ with needs("Inspect AI", "inspect"):
 
 _MARK: Final = "condense"
 _CALLS: Final = 1_000
-"""From this part on a message's calls are counted, before it the blocks of its content."""
+"""Parts from this number on are calls; smaller ones are blocks of the content."""
 _ENOUGH: Final = 0.9
 _ROOMS: Final = (0.6, 0.3)
-"""Parts of the limit: above the first number the whole is brought to the next ones, in turn."""
+"""Parts of the limit to bring the whole to, in turn, if it stays above _ENOUGH."""
 _WINDOW: Final = 128_000
-"""What Inspect takes for a window that is not known."""
+"""Inspect's default for an unknown window."""
 
 
 class CondenseCompaction(CompactionStrategy):
-    """`react(..., compaction=CondenseCompaction(threshold=100_000))`; the other options are as for `condense_cli.Live`.
+    """`react(..., compaction=CondenseCompaction(threshold=100_000))`; other options are as for `condense_cli.Live`.
 
-    Where condensing does not get below the threshold, Inspect's own trimming does, as the sample would end otherwise.
+    If condensing stays above the threshold, Inspect's own trimming follows, because the sample would end otherwise.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class CondenseCompaction(CompactionStrategy):
 
 
 def _condensed(messages: list[ChatMessage], means: Means, model: str, target: int | None) -> list[ChatMessage] | None:
-    """The messages with what came since the last compaction condensed, or with all of them brought to a target."""
+    """Condense the messages since the last compaction, or all of them down to a target."""
     dialect = _Messages()
     given = carried(messages, dialect)
     since = 0 if target else next((at for at in range(len(messages), 0, -1) if _is_frozen(messages[at - 1])), 0)
@@ -127,7 +127,7 @@ def _as_frozen(message: ChatMessage) -> ChatMessage:
 
 
 class _Messages:
-    """Inspect's messages."""
+    """Dialect of Inspect."""
 
     def told(self, message: ChatMessage) -> Told:
         content = [message.content] if isinstance(message.content, str) else message.content
@@ -181,7 +181,7 @@ def _said(content: Any, block: Block | None) -> Any:
 
 
 def _result(content: Any, now: str | list[Block]) -> Any:
-    """The content of a result, a string where it was one."""
+    """Return the content of a result, as a string if it was one."""
     parts = [text(now)] if isinstance(now, str) else now
     if isinstance(content, str):
         return "".join(part["text"] for part in parts)

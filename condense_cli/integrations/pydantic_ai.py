@@ -55,7 +55,7 @@ class Condense(AbstractCapability[Any]):
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
-        return None  # A configuration may be a value of ours.
+        return None  # A configuration may be one of our structs.
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -84,7 +84,7 @@ def _marks(settings: Any) -> int:
 
 
 class _Messages:
-    """Pydantic AI's messages: a request of several parts may be of the system and of the user."""
+    """Dialect of Pydantic AI: a request of several parts may come from the system and the user."""
 
     def told(self, message: ModelMessage) -> Told:
         if isinstance(message, ModelResponse):
@@ -137,7 +137,7 @@ def _asked(part: Any) -> Block:
 
 
 def _changed(part: Any, block: Block) -> Any:
-    """The part as its block says now; one that has a cache mark alone stays."""
+    """Update a part from its block; a cache mark alone is no change."""
     if isinstance(part, ToolCallPart):
         arguments = block["input"]
         return replace(part, args=json.dumps(arguments) if isinstance(part.args, str) else arguments)

@@ -24,14 +24,14 @@ from .widgets import Rows
 
 
 class SessionsScreen(Screen[None]):
-    """Sessions, the newest first. `find` lists them, in a thread."""
+    """Sessions, newest first. `find` lists them, in a thread."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "app.quit", "Quit", key_display="q"),
     ]
 
     class Opened(Message):
-        """A session is to be opened."""
+        """The user opened a session."""
 
         def __init__(self, path: str) -> None:
             super().__init__()
@@ -80,7 +80,7 @@ class SessionsScreen(Screen[None]):
 
 
 class CondenseApp(App[None]):
-    """Sessions, one of them, and the editor of configurations."""
+    """The list of sessions, one session, and the editor of configurations."""
 
     CSS = """
     Screen { layout: vertical; }
@@ -113,7 +113,7 @@ class CondenseApp(App[None]):
         session: OpenSession | None = None,
         editor: EditorScreen | None = None,
     ) -> None:
-        """With an `editor`, that is all there is; with a `session`, it begins with that."""
+        """Show the `editor` alone if it is given; else begin with the `session`, or with the list."""
         super().__init__()
         self._desk, self._first, self._list = desk, start, find
         self._opened, self._editor = session, editor

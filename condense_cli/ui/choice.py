@@ -1,4 +1,4 @@
-"""What the user chose: a configuration, a target, selectors to keep or cut, and every step back."""
+"""Choices of the user: a configuration, a target, selectors to keep or cut, and their history."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _PERCENT: Final = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
 
 
 class UserChoice(Struct, frozen=True):
-    """A configuration, a target and what is kept or cut besides.
+    """A configuration, a target, and selectors to keep or cut.
 
-    `name` is a preset, or what a configuration is called whose `text` is given. Tokens are the model's.
+    `name` is a preset, or the name of the configuration in `text`. Tokens are the model's.
     """
 
     name: str
@@ -41,13 +41,13 @@ class UserChoice(Struct, frozen=True):
 
     @property
     def target(self) -> str:
-        """The target as a person types it; empty where there is none."""
+        """The target as the user types it; empty without one."""
         if self.target_tokens is not None:
             return f"{self.target_tokens:,}"
         return "" if self.target_percent is None else f"{self.target_percent:g}%"
 
     def with_target(self, typed: str) -> UserChoice:
-        """The choice with a target: `60000`, `60k`, `40%`, or nothing for none. Raises UsageError."""
+        """Set the target: `60000`, `60k`, `40%`, or nothing for none. Raises UsageError."""
         typed = typed.strip()
         percent = _PERCENT.fullmatch(typed)
         if not typed or percent:
@@ -61,15 +61,15 @@ class UserChoice(Struct, frozen=True):
         return replace(self, target_tokens=tokens, target_percent=None)
 
     def keeping(self, selector: str) -> UserChoice:
-        """The choice with a selector among what is kept, and not among what is cut; without it if it was there."""
+        """Add a selector to what is kept and drop it from what is cut, or remove it if it was kept."""
         return self._toggled(selector, "keep", "cut")
 
     def cutting(self, selector: str) -> UserChoice:
-        """The same the other way round."""
+        """Add a selector to what is cut and drop it from what is kept, or remove it if it was cut."""
         return self._toggled(selector, "cut", "keep")
 
     def cycled(self, selector: str) -> UserChoice:
-        """Nothing said of a selector, then kept, then cut, then nothing again."""
+        """Turn a selector from unset to kept, to cut, and back."""
         if selector in self.keep:
             return self.cutting(selector)
         return self.cutting(selector) if selector in self.cut else self.keeping(selector)
@@ -82,7 +82,7 @@ class UserChoice(Struct, frozen=True):
 
 
 class TakenStep(Struct, frozen=True):
-    """A choice and what led to it. `take_back` undoes what was written besides, and says so; it may raise."""
+    """A choice and the step to it. `take_back` undoes what was written and returns a sentence; it may raise."""
 
     choice: UserChoice
     said: str = ""
@@ -90,7 +90,7 @@ class TakenStep(Struct, frozen=True):
 
 
 class ChoiceHistory:
-    """The steps that were taken, up to the present one, and those that were taken back."""
+    """Steps up to the current one, and those that were undone."""
 
     def __init__(self, choice: UserChoice) -> None:
         self._steps = [TakenStep(choice)]
@@ -102,11 +102,11 @@ class ChoiceHistory:
 
     @property
     def is_unwritten(self) -> bool:
-        """Whether something was chosen that nothing was written of."""
+        """True if the current choice was not written."""
         return len(self._steps) > 1 and self._steps[-1].take_back is None
 
     def do(self, choice: UserChoice, said: str) -> bool:
-        """Take a step; whether it changes anything."""
+        """Take a step; return False if it changes nothing."""
         if choice == self.choice:
             return False
         self._steps.append(TakenStep(choice, said))
@@ -114,23 +114,23 @@ class ChoiceHistory:
         return True
 
     def wrote(self, said: str, take_back: Callable[[], str]) -> None:
-        """Note that something was written, which is a step as well."""
+        """Note that something was written, as a step of its own."""
         self._steps.append(TakenStep(self.choice, said, take_back))
         self._undone.clear()
 
     def undo(self) -> str:
-        """Take the last step back, and say what that was; empty where there is none. Raises what taking back does."""
+        """Undo the last step and describe it; empty if there is none. Raises what its `take_back` does."""
         if len(self._steps) == 1:
             return ""
         last = self._steps[-1]
         said = last.take_back() if last.take_back else f"Undone: {last.said}"
         self._steps.pop()
-        if last.take_back is None:  # What was written is not written again by itself.
+        if last.take_back is None:  # Redo never writes again.
             self._undone.append(last)
         return said
 
     def redo(self) -> str:
-        """Take the step again that was undone last, and say what it is; empty where there is none."""
+        """Redo the step that was undone last and describe it; empty if there is none."""
         if not self._undone:
             return ""
         self._steps.append(self._undone.pop())
@@ -138,14 +138,14 @@ class ChoiceHistory:
 
 
 class Configurations:
-    """Presets of some folders, and what their files say; the names that a configuration may mention."""
+    """Presets of some folders with the text of their files, and the names that a configuration may mention."""
 
     def __init__(self, presets: Presets, providers: Sequence[str] = (), profiles: Sequence[str] = ()) -> None:
         self._presets = presets
         self._providers, self._profiles = tuple(providers), tuple(profiles)
 
     def known(self, key: str) -> tuple[str, ...]:
-        """The names that the value of a key may be; none where it is any text."""
+        """List the allowed names for a key's value; empty if any text is allowed."""
         match key:
             case "preset":
                 return tuple(self.names())
@@ -157,7 +157,7 @@ class Configurations:
                 return ()
 
     def start(self, preset: str | None, usual: str = DEFAULT_PRESET) -> UserChoice:
-        """The choice to begin with: a preset by its name, or the configuration in a file. Raises ConfigurationError."""
+        """Return the first choice: a preset by name, or the configuration in a file. Raises ConfigurationError."""
         name = preset or usual
         if name in self.names():
             return UserChoice(name)
@@ -170,31 +170,29 @@ class Configurations:
         return self._presets.names()
 
     def of(self, choice: UserChoice) -> Configuration:
-        """The configuration that a choice names or spells out. Raises ConfigurationError."""
+        """Load the configuration of a choice. Raises ConfigurationError."""
         return self.of_text(choice.text, choice.name) if choice.text else self._presets.load(choice.name)
 
     def of_text(self, text: str, name: str) -> Configuration:
-        """The configuration in a text; the path of a preset that it names counts from the folder we are in.
-
-        Raises ConfigurationError.
-        """
+        """Parse a configuration; a path to its preset is relative to the current folder. Raises
+        ConfigurationError."""
         return self.loaded(text, name).configuration
 
     def loaded(self, text: str, name: str) -> Loaded:
-        """The same with where its values are from. Raises ConfigurationError."""
+        """Parse a configuration, with the origins of its values. Raises ConfigurationError."""
         return parse_with_positions(text, name, Path(), self._presets)
 
     def text_of(self, choice: UserChoice) -> str:
-        """The text of a choice's configuration, to edit. Raises ConfigurationError."""
+        """Return the text of a choice's configuration, to edit. Raises ConfigurationError."""
         return choice.text or read_text(self._presets.find(choice.name))
 
     def description_of(self, name: str) -> str:
-        """What a preset says of itself. Raises ConfigurationError."""
+        """Return the description in a preset. Raises ConfigurationError."""
         return self._presets.load(name).description
 
 
 def configuration_text(configurations: Configurations, choice: UserChoice) -> str:
-    """The text of a configuration that does what was chosen. Raises ConfigurationError."""
+    """Write a choice as a configuration. Raises ConfigurationError."""
     is_preset = not choice.text and choice.name in configurations.names()
     document = ConfigurationDocument(f"preset: {choice.name}\n" if is_preset else configurations.text_of(choice))
     for key, selectors in (("keep", choice.keep), ("cut", choice.cut)):
@@ -216,7 +214,7 @@ _WILD: Final = re.compile(r"[*?[]")
 
 
 class Meant(Struct, frozen=True):
-    """One way to name what is at a place: the key to press, the selector, and what it means."""
+    """A way to select what is at a place: its key, its selector, and a label."""
 
     key: str
     selector: str
@@ -224,8 +222,6 @@ class Meant(Struct, frozen=True):
 
 
 class Places:
-    """The places of one conversation."""
-
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
 
@@ -238,14 +234,14 @@ class Places:
         return calls_by_id(self._messages)
 
     def own(self, index: int, number: int | None) -> str:
-        """The selector of a message, or of one of its blocks; empty where the conversation has none there."""
+        """Return the selector of a message or block; empty if the conversation does not have it."""
         message = self._by_index.get(index)
         if message is None or (number is not None and number >= len(message.blocks)):
             return ""
         return str(index) if number is None else f"{index}.{number}"
 
     def meanings(self, index: int, number: int | None) -> list[Meant]:
-        """What may be meant at a message, or at one of its blocks: itself first."""
+        """List the ways to select at a message or block, itself first."""
         own = self.own(index, number)
         if not own:
             return []
@@ -266,7 +262,7 @@ class Places:
         return found
 
     def marks(self, selectors: Sequence[str]) -> frozenset[Address]:
-        """The blocks that any of the selectors means."""
+        """Return the blocks that any of the selectors matches."""
         return meant(selectors, self._messages)
 
     def _call(self, block: Block) -> Block | None:
@@ -277,5 +273,5 @@ class Places:
 
 
 def _literal(name: str) -> str:
-    """A glob that matches this name alone."""
+    """Return a glob that matches this name alone."""
     return _WILD.sub(lambda match: f"[{match.group()}]", name)

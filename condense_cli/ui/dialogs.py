@@ -1,4 +1,4 @@
-"""Dialogs: pick, ask for a text, and edit a field or a pass."""
+"""Dialogs: pick one of several, type a line, read a text; and the questions of the editor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLOSES: list[BindingType] = [Binding("escape", "close", "Close")]
 
 
 class Offer(Struct, frozen=True):
-    """One of several things to pick: the key that picks it, if any, what it is, and what to tell of it."""
+    """An item to pick: its key, if any, its name, and a description."""
 
     key: str
     value: str
@@ -34,7 +34,7 @@ class Offer(Struct, frozen=True):
 
 
 class Pick(ModalScreen[str | None]):
-    """Pick one by Enter or by its key; Escape picks none."""
+    """Pick one item by Enter or its key; Escape picks none."""
 
     BINDINGS: ClassVar[list[BindingType]] = _CLOSES
 
@@ -72,7 +72,7 @@ class Pick(ModalScreen[str | None]):
 
 
 class Ask(ModalScreen[str | None]):
-    """Type a line. `check` raises CondenseError for one that will not do; what it says is shown, and one goes on."""
+    """Type a line. If `check` raises CondenseError, its message is shown and the user goes on typing."""
 
     BINDINGS: ClassVar[list[BindingType]] = _CLOSES
 
@@ -103,7 +103,7 @@ class Ask(ModalScreen[str | None]):
 
 
 class TextDialog(ModalScreen[None]):
-    """Something to read; any of Escape, Enter and q closes it."""
+    """Read a text; Escape, Enter and q close it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*_CLOSES, Binding("enter,q", "close", show=False)]
 
@@ -119,7 +119,7 @@ class TextDialog(ModalScreen[None]):
 
     def on_mount(self) -> None:
         rows = self.query_one(Rows)
-        width = int(self.app.size.width * 0.96) - 6  # That of the window, less its frame and the bar.
+        width = int(self.app.size.width * 0.96) - 6  # The width of the window without frame and scroll bar.
         lines = [part for line in self._lines for part in wrapped("", line.text, width, line.style)]
         rows.styles.height = min(len(lines), max(3, self.app.size.height - 6))
         rows.show(lines)
@@ -138,7 +138,7 @@ _MODES: Final = {
 
 
 class OfEditor(Protocol):
-    """The editor, as far as its questions need it. `saved` are the bytes of the file at `home`, as far as known."""
+    """The editor as its questions see it. `saved` holds the bytes of the file at `home`, if known."""
 
     history: ChoiceHistory
     edited: Edited
@@ -150,19 +150,19 @@ class OfEditor(Protocol):
 
     @property
     def part(self) -> EditedPart:
-        """What is under the cursor."""
+        """The part under the cursor."""
 
     def do(self, edited: Edited, said: str) -> None:
-        """Take a step: the configuration as it was edited."""
+        """Take a step to an edited configuration."""
 
     def say(self, text: str) -> None: ...
 
     def leave(self, *, drops: bool = False) -> None:
-        """Close the editor; with `drops` what was edited is lost."""
+        """Close the editor; `drops` discards the edits."""
 
 
 def ask_field(editor: OfEditor, field: Field) -> None:
-    """Change a setting: what is on or off at once, one of several by picking, others by typing."""
+    """Change a setting: toggle a switch, pick a choice, type anything else."""
     edited = editor.edited
 
     def put(value: str | None) -> None:
@@ -186,7 +186,7 @@ def ask_field(editor: OfEditor, field: Field) -> None:
 
 
 def ask_pass(editor: OfEditor) -> None:
-    """Add a pass of a mode below the one under the cursor, or in front of all."""
+    """Ask for a mode and add a pass, below the cursor or before all others."""
     index = editor.part.index
     at = 0 if index is None else index + 1
 
@@ -199,7 +199,7 @@ def ask_pass(editor: OfEditor) -> None:
 
 
 def ask_save(editor: OfEditor) -> None:
-    """Ask where to save, and save there, if the configuration is valid."""
+    """Ask where to save, and save a valid configuration there."""
     if editor.edited.fault is not None:
         editor.say(f"Not saved, because it is not valid: {editor.edited.fault.said}")
         return
@@ -227,7 +227,7 @@ def ask_save(editor: OfEditor) -> None:
 
 
 def _save(editor: OfEditor, file: Path) -> None:
-    """Write the text, and make that a step which can be taken back. Raises OutputError."""
+    """Write the text, as a step that can be undone. Raises OutputError."""
     is_own = file == editor.home
     if is_own and file.exists() and read_bytes(file) != editor.saved:
         raise OutputError(f"{file} changed since it was read.", "Save it under another name.")
@@ -246,7 +246,7 @@ def _save(editor: OfEditor, file: Path) -> None:
 
 
 def ask_leave(editor: OfEditor) -> None:
-    """Leave, or ask first where what is edited is not valid and would be lost."""
+    """Leave; ask first if invalid edits would be lost."""
     if editor.edited.fault is None:
         editor.leave()
         return

@@ -1,4 +1,4 @@
-"""The editor of a configuration: its parts, a form for each, and what comes of it on the open session."""
+"""The editor of a configuration: its parts, a form for each, and its effect on the open session."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .widgets import Rows, SteppingScreen
 
 
 class EditorScreen(SteppingScreen[UserChoice | None]):
-    """Edits the configuration of a choice, and gives the choice with another text, or None where nothing changed.
+    """Edit the configuration of a choice; return the choice with another text, or None if nothing changed.
 
-    Without a session there is no effect to show. `home` is the file to save to where nobody names another.
+    Without a session no effect is shown. `home` is the file to save to by default.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,7 +46,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
     def __init__(
         self, choice: UserChoice, configurations: Configurations, session: OpenSession | None, home: Path | None = None
     ) -> None:
-        """Raises ConfigurationError where there is no text that could be edited."""
+        """Raises ConfigurationError if the text cannot be edited."""
         super().__init__()
         self.configurations, self.session, self.home = configurations, session, home
         text = configurations.text_of(choice)
@@ -88,11 +88,11 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether what is shown is what was edited, as far as that is valid."""
+        """True if the effect shown is that of the edited configuration, as far as it is valid."""
         return self._background is None or self.edited.fault is not None or self._shown == self.history.choice
 
     def do(self, edited: Edited, said: str) -> None:
-        """Take a step: the configuration as it was edited."""
+        """Take a step to an edited configuration."""
         self.step(replace(self.history.choice, text=edited.text), said)
 
     def renew(self) -> None:
@@ -119,7 +119,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         totals.remove_class("old")
         self._show_parts()
 
-    # What is shown.
+    # Views.
 
     @property
     def part(self) -> EditedPart:
@@ -152,7 +152,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         return ShownLine(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
 
     def _effect(self, field_id: str) -> str:
-        """What a pass does to the open session."""
+        """Describe the effect of a pass on the open session."""
         receipt = self._receipts.get(field_id)
         if receipt is None or self.session is None:
             return ""
@@ -221,7 +221,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         self._of_pass(shift)
 
     def action_switch(self) -> None:
-        """Switch the pass off or on; in the form, a setting that is one of the two."""
+        """Switch the pass off or on; in the form, toggle a switch."""
         field = self.field
         if self.focused is not None and self.focused.id == "form" and field is not None and field.kind == "switch":
             ask_field(self, field)
@@ -236,7 +236,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
             then(index)
 
     def action_unset(self) -> None:
-        """Leave the setting under the cursor to its default."""
+        """Reset the setting under the cursor to its default."""
         field = self.field
         if field is not None and field.is_set:
             self.do(self.edited.without(field.path), f"{field.name} by default")
@@ -251,6 +251,6 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         ask_leave(self)
 
     def leave(self, *, drops: bool = False) -> None:
-        """Close the editor, with the configuration as it is edited unless that is dropped."""
+        """Close the editor with the edited configuration, or without it if `drops`."""
         is_changed = self.edited.text != self.configurations.text_of(self._first)
         self.dismiss(self.history.choice if is_changed and not drops else None)

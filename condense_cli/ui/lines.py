@@ -25,21 +25,21 @@ _FOLDED: Final = "▸"
 
 
 class ShownLine(Struct, frozen=True):
-    """A line with its style, which tells nothing that the text does not: there may be no colours."""
+    """A line with its style. The style adds nothing to the text: there may be no colours."""
 
     text: str
     style: str = ""
 
 
 class ShownPlace(Struct, frozen=True):
-    """What a line of the list is: a message by its position in the view, or a block of it."""
+    """Place of a line in the list: a message by its position in the view, or a block of it."""
 
     position: int
     number: int | None = None
 
 
 def place_lines(view: View, expanded: Collection[int]) -> list[tuple[ShownPlace, ShownLine]]:
-    """The list of messages, with the blocks of those that are expanded (their positions)."""
+    """List the messages, with the blocks of expanded ones (their positions)."""
     found = []
     for position, message in enumerate(view.conversation.messages):
         is_open = position in expanded
@@ -67,7 +67,8 @@ def _block_line(message: PageMessage, number: int, view: View) -> ShownLine:
 
 
 def _mark(addresses: Sequence[Address], tokens: tuple[int, int], blocks: Sequence[PageBlock], view: View) -> str:
-    """K and X for what a person keeps and cuts, then what happens: - gone, ~ cut in part or in a summary."""
+    """Return two marks: K or X if the user keeps or cuts it, then - if it is gone, or ~ if it is cut in part or
+    summarized."""
     if addresses and view.kept.issuperset(addresses):
         return "K"
     if addresses and view.cut.issuperset(addresses):
@@ -91,7 +92,7 @@ def _sizes(tokens: tuple[int, int]) -> str:
 
 
 def short_number(number: int) -> str:
-    """A number in at most five characters: 950, 3.1k, 120k, 1.2M."""
+    """Write a number in at most five characters: 950, 3.1k, 120k, 1.2M."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
             value = number / size
@@ -100,17 +101,17 @@ def short_number(number: int) -> str:
 
 
 def _label(blocks: Sequence[PageBlock]) -> str:
-    """What tells a person which message it is: the first call, or how a text begins."""
+    """Label a message by its first call, or the beginning of its text."""
     named = next((block for block in blocks if block.label), None)
     if named is not None:
         tool, _, rest = named.label.partition(" ")
-        # Paths begin alike, and the list is narrow; the whole is beside it.
+        # Paths begin alike and the list is narrow; the whole path is beside it.
         return f"{tool} {rest.rpartition('/')[2] or rest}" if rest.startswith("/") else named.label
     return next((" ".join(block.text[:200].split()) for block in blocks if block.text.strip()), "")
 
 
 def message_lines(view: View, place: ShownPlace, width: int) -> list[ShownLine]:
-    """The text of a message, or of one of its blocks, as the choice makes it, wrapped to a width."""
+    """Return the text of a message or block after condensing, wrapped to a width."""
     message = view.conversation.messages[place.position]
     numbers = range(len(message.blocks)) if place.number is None else [place.number]
     found: list[ShownLine] = []
@@ -146,7 +147,7 @@ def _why(numbers: Sequence[int], reasons: Sequence[CutReason], width: int) -> It
 
 
 def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
-    """The lines of a block with what becomes of each: " " stays, "-" goes, "+" is new; "└" is why, below those."""
+    """Mark each line of a block: " " stays, "-" goes, "+" is new; "└" gives the reason, below those."""
     lines = block.text.split("\n")
     if not block.edits:
         sign = "+" if block.tokens[0] == 0 and block.outcome != UNCHANGED else " "
@@ -164,7 +165,7 @@ def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
 
 
 def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[ShownLine]:
-    """A line in as many as it takes, broken between words where that is possible; each begins with the lead."""
+    """Wrap a line, between words if possible; each part begins with the lead."""
     room = max(8, width - cell_len(lead))
     text = text.replace("\t", "    ")
     if cell_len(text) <= room:
@@ -176,19 +177,19 @@ def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[ShownLine]
 
 
 def fitted(text: str, width: int) -> str:
-    """A text in exactly so many cells, shortened with an ellipsis."""
+    """Fit a text into exactly `width` cells, shortened with an ellipsis."""
     if cell_len(text) > width:
         return set_cell_size(text, max(0, width - 1)) + "…"
     return set_cell_size(text, width)
 
 
 KEPT: Final = " ▁▂▃▄▅▆▇█"
-"""A cell by how many eighths of it are kept."""
+"""Cells by the number of eighths that are kept."""
 CUT, PARTLY, CURSOR = "░", "▒", "▲"
 
 
 class Column(Struct, frozen=True):
-    """A column of the strip: tokens before and after of its messages, and whether the cursor is on one of them."""
+    """A column of the strip: tokens before and after of its messages, and if the cursor is on one of them."""
 
     before: int
     after: int
@@ -196,7 +197,7 @@ class Column(Struct, frozen=True):
 
 
 def columns(sizes: Sequence[tuple[int, int]], width: int, current: int) -> list[Column]:
-    """The messages, given by their tokens before and after, in at most so many columns, which share them evenly."""
+    """Spread messages, given by their tokens before and after, evenly over at most `width` columns."""
     number = min(len(sizes), max(1, width))
     edges = [len(sizes) * place // number for place in range(number + 1)] if number else []
     found = []
@@ -207,7 +208,7 @@ def columns(sizes: Sequence[tuple[int, int]], width: int, current: int) -> list[
 
 
 def strip_lines(found: Sequence[Column], height: int) -> list[str]:
-    """Lines of `height` rows and one for the cursor: what stays is solid, what goes is shaded."""
+    """Draw `height` rows and one for the cursor: kept tokens are solid, cut ones shaded."""
     largest = max((max(column.before, column.after) for column in found), default=0) or 1
     share = largest / height
     lines = ["".join(_cell(column, row * share, share) for column in found) for row in reversed(range(height))]
@@ -215,7 +216,7 @@ def strip_lines(found: Sequence[Column], height: int) -> list[str]:
 
 
 def _cell(column: Column, least: float, share: float) -> str:
-    """The cell of a column from so many tokens on, for a share of them. In the lowest row anything shows."""
+    """Draw the cell of a column for `share` tokens from `least` on. The lowest row shows any number."""
     kept, before = (_eighths(tokens - least, share) for tokens in (column.after, column.before))
     if not least:
         kept, before = max(kept, int(column.after > 0)), max(before, int(column.before > 0))
@@ -263,5 +264,5 @@ MARKS: Final = (
 
 
 def help_lines(keys: tuple[tuple[str, str], ...]) -> list[str]:
-    """The keys in two columns."""
+    """Return the keys in two columns."""
     return [f"{key:<18} {what}" for key, what in keys]

@@ -1,4 +1,4 @@
-"""An open session: condensed for each choice beside the keys, summed up, and written."""
+"""An open session: condensed for each choice in a thread beside the keys, summed up, and written."""
 
 from __future__ import annotations
 
@@ -48,15 +48,14 @@ Clock = Callable[[], float]
 
 
 class Overtaken(BaseException):
-    """Something else was asked for meanwhile. No `Exception`: providers take those for errors of theirs."""
+    """A newer request came in. Not an `Exception`, which providers would take for an error of theirs."""
 
 
 class Background(Generic[Asked, Found]):
-    """Does `work` for what is asked for and tells `done`, in its thread, unless something newer was asked for.
+    """A thread that does `work` for the newest request and reports to `done`.
 
-    `work` may find something first and more of it later: each is told.
-    The clock that `work` gets raises Overtaken as soon as its result is no longer wanted; whoever asks it often is
-    stopped soon.
+    `work` may yield several results; each is reported. The clock that it gets raises Overtaken once its result is
+    no longer wanted, so it should be read often.
     """
 
     def __init__(
@@ -71,14 +70,14 @@ class Background(Generic[Asked, Found]):
         self._thread.start()
 
     def ask(self, asked: Asked) -> None:
-        """Do this next, and drop what is being done."""
+        """Do this next, and drop the current work."""
         with self._changed:
             self._number += 1
             self._asked = asked
             self._changed.notify()
 
     def close(self) -> None:
-        """Drop what is being done, and end the thread."""
+        """Drop the current work and end the thread."""
         with self._changed:
             self._number += 1
             self._is_open = False
@@ -109,14 +108,15 @@ class Background(Generic[Asked, Found]):
             self._done(asked, error)
         except Overtaken:
             return
-        except Exception as error:  # A defect; the thread has to go on.
+        except Exception as error:  # A defect must not end the thread.
             self._done(asked, CondenseError(f"Internal error ({type(error).__name__}: {error}).", "Please report it."))
 
 
 class ShownTotals(Struct, frozen=True):
-    """What a choice comes to: tokens are the model's; `used` those of the next request, None where no window is known.
+    """Figures of a choice, in the model's tokens. `used_before` is the size of the next request; `window` is None
+    if unknown.
 
-    `by_references` of what is saved can be restored.
+    `by_references` is the part of the saving that can be restored.
     """
 
     before: int
@@ -134,7 +134,7 @@ class ShownTotals(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """A session as a choice makes it: all that is shown of it. `kept` and `cut` are the blocks that a person named."""
+    """A session condensed by a choice, as it is shown. `kept` and `cut` are the blocks that the user selected."""
 
     choice: UserChoice
     result: Condensation
@@ -146,7 +146,7 @@ class View(Struct, frozen=True):
 
 
 class Desk(Struct, frozen=True):
-    """What holds for every session of one user."""
+    """Settings for every session of one user."""
 
     configurations: Configurations
     user: UserConfiguration
@@ -154,7 +154,7 @@ class Desk(Struct, frozen=True):
 
 
 class OpenSession:
-    """A transcript with all that does not depend on a choice. One thread at a time may ask it."""
+    """A transcript with everything that does not depend on a choice. For one thread at a time."""
 
     def __init__(self, path: str, transcript: Transcript, seen: Stamp, desk: Desk) -> None:
         self.path, self.transcript, self.seen = path, transcript, seen
@@ -168,23 +168,22 @@ class OpenSession:
 
     @classmethod
     def read(cls, path: str, desk: Desk) -> OpenSession:
-        """The session in a file. Raises UsageError, TranscriptError."""
+        """Read the session in a file. Raises UsageError, TranscriptError."""
         seen = stamp(Path(path))
         return cls(path, api.load(path), seen, desk)
 
     @cached_property
     def window(self) -> int | None:
-        """Tokens of the model's context window, where that is known."""
+        """Tokens of the model's context window, if known."""
         return window_of(self.transcript.model, Configuration(), self._user, signs=signs_of(self.transcript)).tokens
 
     @cached_property
     def contents(self) -> inspection.Inspection:
-        """What fills the session."""
         encoding = encoding_for(self.transcript.model)
         return inspection.inspect(self.transcript, self.count, self.factor, encoding, source=self.path)
 
     def condensed(self, choice: UserChoice, clock: Clock, *, proves: bool = False) -> Condensation:
-        """The session as a choice condenses it, without a model. Raises CondenseError, and what `clock` does."""
+        """Condense the session by a choice, without a model. Raises CondenseError, and what `clock` does."""
         percent = choice.target_percent
         return api.condense(
             self.transcript,
@@ -199,7 +198,7 @@ class OpenSession:
         )
 
     def view(self, choice: UserChoice, clock: Clock) -> View:
-        """What is shown of a choice, but for why lines went. Raises CondenseError, and what `clock` does."""
+        """Show a choice, without the reasons for lines. Raises CondenseError, and what `clock` does."""
         result = self.condensed(choice, clock)
         clock()
         conversation = conversation_of(result, self.count)
@@ -208,7 +207,7 @@ class OpenSession:
         return View(choice, result, conversation, self._totals(result), kept, cut, tuple(warnings_of(result)))
 
     def views(self, choice: UserChoice, clock: Clock) -> Iterator[View]:
-        """The same, and then with why lines went or stayed, which takes as long again."""
+        """Show a choice, then again with the reasons for lines, which takes as long again."""
         view = self.view(choice, clock)
         yield view
         clock()
@@ -240,7 +239,7 @@ class OpenSession:
 
 
 def totals_text(totals: ShownTotals) -> str:
-    """Tokens, window and money, in that order."""
+    """Return tokens, window and money in a line."""
     return " · ".join(_totals(totals))
 
 
@@ -260,27 +259,27 @@ def _totals(totals: ShownTotals) -> Iterator[str]:
 
 
 def choice_text(choice: UserChoice) -> str:
-    """What is chosen, in a line."""
+    """Describe a choice in a line."""
     parts = [choice.name + (" (edited)" if choice.text else ""), f"target {choice.target or 'none'}"]
     parts += [f"{name} {', '.join(found)}" for name in ("keep", "cut") if (found := getattr(choice, name))]
     return " · ".join(parts)
 
 
 def contents_text(found: Inspection) -> str:
-    """What fills a session, the largest first, in a line."""
+    """Return what fills a session in a line, largest first."""
     largest = sorted(found.content_types, key=lambda share: -share.tokens)
     return " · ".join(f"{share.name} {share.percent:.0f}%" for share in largest if share.percent >= 1)
 
 
 class SavedResult(Struct, frozen=True):
-    """What was written, told in sentences; what takes it back, None where nothing was written."""
+    """Sentences about what was written, and how to undo it; None if nothing was written."""
 
     said: tuple[str, ...]
     take_back: Callable[[], str] | None
 
 
 def check_new_file(source: str, path: str) -> None:
-    """Raises UsageError, OutputError where no new file can be written there."""
+    """Raise UsageError or OutputError if no new file can be written there."""
     if not path.strip():
         raise UsageError("A file needs a name.")
     file = Path(path).expanduser()
@@ -305,21 +304,21 @@ def write(session: OpenSession, choice: UserChoice, where: Where, file: str | No
 
 
 def _created(delivery: Delivery) -> Path | None:
-    """The file that is there because of this; None where it was there before."""
+    """Return the file that was created; None if it existed before."""
     if delivery.output is None or (delivery.new_session is not None and not delivery.new_session.is_new):
         return None
     return Path(delivery.output)
 
 
 def _restore(session: OpenSession) -> str:
-    """Bring the original back. Raises OutputError where the file went on meanwhile."""
+    """Restore the original. Raises OutputError if the file changed since."""
     undo(Path(session.path), now=datetime.now(UTC))
     session.seen = stamp(Path(session.path))
     return f"Restored {visible(session.path)}."
 
 
 def taking_away(path: Path) -> Callable[[], str]:
-    """What removes a file that was just written, unless it is something else by then (OutputError)."""
+    """Return a function that removes a file just written; it raises OutputError if the file has changed by then."""
     data = path.read_bytes()
 
     def take_away() -> str:
@@ -337,7 +336,7 @@ def _check_unchanged(path: Path, data: bytes) -> None:
 
 
 def write_text(path: str, text: str) -> SavedResult:
-    """Write a configuration; taking that back brings what was there before. Raises OutputError."""
+    """Write a configuration; undoing that restores the old content. Raises OutputError."""
     file = Path(path).expanduser()
     before = read_bytes(file) if file.exists() else None
     make_folder(file.parent)

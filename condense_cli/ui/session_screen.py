@@ -1,4 +1,4 @@
-"""The screen of one session: what a choice cuts, block by block, and the questions that it asks."""
+"""The screen of one session: what a choice cuts, block by block, and its questions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _TO: Final = (
 
 
 class OfSession(Protocol):
-    """The screen of a session, as far as its questions need it."""
+    """The screen as its questions see it."""
 
     session: OpenSession
     history: ChoiceHistory
@@ -71,22 +71,22 @@ class OfSession(Protocol):
 
     @property
     def place(self) -> ShownPlace | None:
-        """What is under the cursor."""
+        """The message and block under the cursor."""
 
     def selector(self) -> str:
-        """What names that."""
+        """The selector of the place under the cursor."""
 
     def do(self, choice: UserChoice, said: str) -> None:
-        """Choose something else."""
+        """Make another choice."""
 
     def say(self, text: str) -> None: ...
 
     def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
-        """Do something that takes its time, and pass on what was found."""
+        """Do slow work, and pass on the result."""
 
 
 def ask_what(screen: OfSession, *, keeps: bool) -> None:
-    """Ask what of the place under the cursor is kept or cut."""
+    """Ask what to keep or cut at the cursor."""
     place, view = screen.place, screen.view
     if view is None or place is None or not screen.selector():
         return
@@ -109,7 +109,6 @@ def ask_what(screen: OfSession, *, keeps: bool) -> None:
 
 
 def ask_preset(screen: OfSession) -> None:
-    """Ask for another preset."""
     configurations, choice = screen.session.configurations, screen.history.choice
     names = configurations.names()
     offers = [Offer("", name, f"{name:<10} {configurations.description_of(name)}") for name in names]
@@ -123,7 +122,6 @@ def ask_preset(screen: OfSession) -> None:
 
 
 def ask_target(screen: OfSession) -> None:
-    """Ask for a target."""
     choice = screen.history.choice
 
     def typed(value: str | None) -> None:
@@ -183,7 +181,7 @@ def _told(screen: OfSession, written: SavedResult) -> None:
 
 
 def edit(screen: OfSession) -> None:
-    """Open the editor of configurations on what is chosen."""
+    """Open the editor on the chosen configuration."""
 
     def edited(choice: UserChoice | None) -> None:
         if choice is not None:
@@ -194,7 +192,7 @@ def edit(screen: OfSession) -> None:
 
 
 def tell_contents(screen: OfSession) -> None:
-    """Show what fills the session, as `condense inspect` tells it."""
+    """Show what fills the session, as in `condense inspect`."""
     width = max(40, screen.app.size.width - 8)
     console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
     with console.capture() as capture:
@@ -206,18 +204,18 @@ def tell_contents(screen: OfSession) -> None:
 
 
 def tell_help(screen: OfSession) -> None:
-    """Show the keys, and what the marks mean."""
+    """Show the keys and the meaning of marks."""
     lines = [*help_lines(SESSION_KEYS), "", *help_lines(MARKS)]
     screen.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in lines]))
 
 
 _SHORTEST_PATH: Final = 20
 _STRIP: Final = 3
-"""Rows of the strip, besides the one for the cursor."""
+"""Rows of the strip, without the one for the cursor."""
 
 
 class SessionScreen(SteppingScreen[None]):
-    """A session that is open. What it shows is the `view`; the `history` says what was chosen."""
+    """An open session. `view` is what is shown, `history` what was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "keep", "Keep"),
@@ -275,19 +273,19 @@ class SessionScreen(SteppingScreen[None]):
     def on_unmount(self) -> None:
         self._background.close()
 
-    # What is chosen, and what comes of it.
+    # Choices and their results.
 
     @property
     def is_settled(self) -> bool:
-        """Whether what is shown is what was chosen."""
+        """True if the view is that of the current choice."""
         return bool(self._fault) or (self.view is not None and self.view.choice == self.history.choice)
 
     def do(self, choice: UserChoice, said: str) -> None:
-        """Choose something else."""
+        """Make another choice."""
         self.step(choice, said)
 
     def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
-        """Do something that takes its time; an error is said, and what was found is passed on."""
+        """Do slow work; show an error, or pass on the result."""
 
         def done() -> None:
             try:
@@ -323,7 +321,7 @@ class SessionScreen(SteppingScreen[None]):
         self._show_messages(at)
 
     def _renew(self, view: View) -> ShownPlace | None:
-        """Take another view; the place in it of what the cursor was on. Summaries come and go in between."""
+        """Take another view and return the cursor's place in it; summaries come and go between views."""
         place, known = self.place, self.view.conversation.messages if self.view else []
         now = {message.id: position for position, message in enumerate(view.conversation.messages)}
         self._expanded = {now[known[position].id] for position in self._expanded if known[position].id in now}
@@ -331,11 +329,11 @@ class SessionScreen(SteppingScreen[None]):
         position = now.get(known[place.position].id) if place and known else None
         return None if place is None or position is None else ShownPlace(position, place.number)
 
-    # What is shown.
+    # Views.
 
     @property
     def place(self) -> ShownPlace | None:
-        """Where the cursor is."""
+        """The message and block under the cursor."""
         current = self.query_one("#messages", Rows).current
         return self._places[current] if current < len(self._places) else None
 
@@ -374,7 +372,7 @@ class SessionScreen(SteppingScreen[None]):
     # Keys.
 
     def action_expand(self, is_open: bool) -> None:
-        """Show the blocks of the message, or hide them."""
+        """Show or hide the blocks of the message."""
         place = self.place
         if self.view is None or place is None:
             return
@@ -382,7 +380,7 @@ class SessionScreen(SteppingScreen[None]):
         self._show_messages(place if is_open else ShownPlace(place.position))
 
     def action_next_cut(self, by: int) -> None:
-        """Go to the next message of which something is cut, or to the last before."""
+        """Go to the next message that is cut, or back to the previous one."""
         place = self.place
         if self.view is None or place is None:
             return
@@ -395,7 +393,7 @@ class SessionScreen(SteppingScreen[None]):
         self.say("No further cut." if by > 0 else "No earlier cut.")
 
     def action_cycle(self) -> None:
-        """What is under the cursor: keep it, cut it, or leave it to the passes."""
+        """Keep what is under the cursor, then cut it, then leave it to the passes."""
         selector = self.selector()
         if selector:
             choice = self.history.choice.cycled(selector)
@@ -403,7 +401,7 @@ class SessionScreen(SteppingScreen[None]):
             self.do(choice, f"{'Keep' if kept else 'Cut' if cut else 'Leave'} {selector}")
 
     def selector(self) -> str:
-        """What names the place under the cursor; empty, and said so, where nothing does."""
+        """Return the selector of the place under the cursor; if there is none, say so and return an empty text."""
         place = self.place
         if self.view is None or place is None:
             return ""

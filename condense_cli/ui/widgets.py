@@ -24,7 +24,7 @@ from .opened import View
 
 
 class Rows(ScrollView, can_focus=True):
-    """Lines; where it `has_cursor`, one of them is current, and Enter chooses it."""
+    """A list that draws only the lines on screen. With `has_cursor`, one line is current and Enter chooses it."""
 
     DEFAULT_CSS = """
     Rows { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; }
@@ -42,7 +42,7 @@ class Rows(ScrollView, can_focus=True):
     current: reactive[int] = reactive(0, init=False)
 
     class Moved(Message):
-        """The cursor is on another line."""
+        """The cursor moved to another line."""
 
         def __init__(self, rows: Rows, index: int) -> None:
             super().__init__()
@@ -53,7 +53,7 @@ class Rows(ScrollView, can_focus=True):
             return self.rows
 
     class Chosen(Moved):
-        """Somebody pressed Enter on a line, or clicked it."""
+        """The user pressed Enter on a line, or clicked it."""
 
     def __init__(self, *, has_cursor: bool = True, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -61,7 +61,7 @@ class Rows(ScrollView, can_focus=True):
         self.lines: Sequence[ShownLine] = ()
 
     def show(self, lines: Sequence[ShownLine], current: int | None = None) -> None:
-        """Show these lines instead, with the cursor on that one, or where it was."""
+        """Show other lines, with the cursor on `current`, or where it was."""
         self.lines = lines
         self.virtual_size = Size(self.size.width, len(lines))
         last = max(0, len(lines) - 1)
@@ -117,7 +117,7 @@ class Rows(ScrollView, can_focus=True):
         style = base + Style.parse(line.style)
         if self.has_cursor and number == self.current:
             style += Style(reverse=True, bold=self.has_focus)
-        mark = ">" if self.has_focus else "·"  # Which list the keys go to shows without colours, too.
+        mark = ">" if self.has_focus else "·"  # Shows without colours, too, which list has the focus.
         lead = "" if not self.has_cursor else f"{mark} " if number == self.current else "  "
         return Strip([Segment(fitted(lead + line.text, width), style)], width)
 
@@ -126,23 +126,23 @@ Answer = TypeVar("Answer")
 
 
 class SteppingScreen(Screen[Answer]):
-    """A screen with the steps in its `history`, and a line of it, `#said`, for messages."""
+    """A screen with a `history` of steps, and a line `#said` for messages."""
 
     history: ChoiceHistory
 
     class Computed(Message):
-        """What became of a choice on the open session."""
+        """Result of a choice on the open session."""
 
         def __init__(self, choice: UserChoice, found: View | CondenseError) -> None:
             super().__init__()
             self.choice, self.found = choice, found
 
     def renew(self) -> None:
-        """Show what is chosen now, and have worked out what comes of it."""
+        """Show the current choice, and start computing its result."""
         raise NotImplementedError
 
     def step(self, choice: UserChoice, said: str) -> None:
-        """Choose something else, unless that is chosen already."""
+        """Make another choice, unless it is the current one."""
         if self.history.do(choice, said):
             self.say(said)
             self.renew()
