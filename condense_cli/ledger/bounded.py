@@ -18,20 +18,20 @@ from . import written
 from .entries import FileEntry, Ledger, LeftOutEntries, UserRequest
 
 _LONG: Final = 400
-"""Requests of more characters go before others that say as much: a rule is short."""
+"""Requests of more characters go before equally useful ones: rules are short."""
 _OF_LONG: Final = 0.5
 
 _MARKER: Final = 10
 _OPENING: Final = Opening(2)
-"""Tokens of a marker with its line break, and of what stands before a request."""
+"""Tokens of a marker with its line break, and of the prefix of a request."""
 
 
 def quoted(
     requests: Sequence[UserRequest], budget: int, count: Counter, measure: Callable[[Sequence[str]], int]
 ) -> list[str]:
-    """What is left of each request where all may have `budget` tokens; empty where nothing is.
+    """Shorten requests to `budget` tokens in all; a request that goes is empty.
 
-    `measure` tells the tokens of what is left. Where a request stays in part, markers tell what is missing.
+    `measure` counts the tokens of what is left. Markers tell what is missing from a request.
     """
     units = [split(request.text, by_sentence=True) for request in requests]
     tokens, values = array(UNSIGNED), array("d")
@@ -62,12 +62,12 @@ _Entry = tuple[_Section, int]
 
 
 def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str] = ()) -> Ledger:
-    """The ledger with so many entries that its text has at most `max_tokens`; the very same where it fits.
+    """Drop entries until the ledger's text has at most `max_tokens`; return the same object if it fits.
 
-    Files that were only read go first, then commands that ended well, todos that are done, other commands, changed
-    files, open todos, in each of these the oldest first; and last the requests of the user, sentence by sentence. What
-    is `wanted`, by the path of a file or the text of another entry, goes after all but the requests. Where not even the
-    number of entries left out fits, the ledger is empty.
+    Files only read go first, then commands that ended well, finished todos, other commands, changed files, open
+    todos, in each of these the oldest first; last the user's requests, sentence by sentence. `wanted` entries
+    (paths of files, or texts) go after all but the requests. If not even the number of dropped entries fits, the
+    ledger is empty.
     """
     fitted = _fitted(ledger, max_tokens, count, wanted)
     if len(fitted.requests) == len(ledger.requests):
@@ -151,6 +151,6 @@ def _without(ledger: Ledger, dropped: list[_Entry]) -> Ledger:
     }
     amounts = {section: len(getattr(ledger, section)) - len(entries) for section, entries in sections.items()}
     left_out = ledger.left_out.plus(LeftOutEntries(**amounts))
-    # Of a list that went as a whole nothing is to be said but that; an empty list would say that all is done.
+    # A dropped list is only reported as dropped; an empty one would say that all is done.
     is_whole_list = ledger.is_whole_list and (bool(sections["todos"]) or not amounts["todos"])
     return replace(ledger, left_out=left_out, is_whole_list=is_whole_list, **sections)

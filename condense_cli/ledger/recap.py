@@ -35,7 +35,7 @@ from .written import command_text, parse, render
 
 WORDS: Final = "words"
 RECORD: Final = "record"
-"""What is inside: the user's words, or data."""
+"""Names of the two fences: around the user's words, and around data."""
 
 _DIGITS: Final = 6
 _FRAMES: Final = re.compile(
@@ -44,15 +44,15 @@ _FRAMES: Final = re.compile(
     rf"|(?:{WORDS}|{RECORD})-[0-9a-f]{{{_DIGITS}}})\b)",
     re.IGNORECASE,
 )
-"""How tags begin in which clients put what is theirs, such as a recap that a hook hands them; and those that look like
-a fence of another recap."""
+"""Beginnings of tags in which clients put their own text, such as a recap that a hook hands them, and of other recaps'
+fences."""
 
 
 _OPENING: Final = re.compile(rf"<{RECORD}-([0-9a-f]{{{_DIGITS}}})>")
 
 
 def key_for(texts: Sequence[str]) -> str:
-    """Digits that stand in none of the texts: they name the fence around these. The same for the same texts."""
+    """Return digits that occur in none of the texts, to name the fence around them; the same for the same texts."""
     digest = sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
@@ -64,17 +64,17 @@ def key_for(texts: Sequence[str]) -> str:
 
 
 def fenced(name: str, key: str, lines: Iterable[str]) -> str:
-    """Lines between two tags that the key makes unique."""
+    """Put lines between two tags that the key makes unique."""
     return "\n".join([f"<{name}-{key}>", *lines, f"</{name}-{key}>"])
 
 
 def harmless(text: str) -> str:
-    """Quoted data in which no tag of a client's own begins."""
+    """Disarm tags of clients in quoted data."""
     return _FRAMES.sub("‹", text)
 
 
 def fenced_data(lines: Sequence[str]) -> Iterator[int]:
-    """Numbers of the lines that are data between two fences of a recap: somebody went on with it, and it is data still.
+    """Yield the numbers of lines that an earlier recap fenced off as data: they stay data.
 
     A fence that nothing closes encloses nothing.
     """
@@ -89,7 +89,7 @@ def fenced_data(lines: Sequence[str]) -> Iterator[int]:
 
 
 def holds_recap(text: str) -> bool:
-    """Whether a recap is in a text: what that tells is told from where it was."""
+    """Check if a text contains a recap, whose content is taken from its source instead."""
     return any(True for _ in fenced_data(text.split("\n"))) if f"</{RECORD}-" in text else False
 
 
@@ -112,7 +112,7 @@ def recap_text(
     *,
     is_lost: bool = False,
 ) -> str:
-    """The recap of so many messages; of what a compaction lost of them, where it `is_lost`."""
+    """Write the recap of `messages` messages, or with `is_lost` of what a compaction lost of them."""
     data = [harmless(part) for part in _data(unsolved, ledger, lines)]
     key = key_for([*(request.text for request in words), *data])
     parts = [_opening(messages, is_lost)]
@@ -145,9 +145,9 @@ def _data(unsolved: Sequence[CommandEntry], ledger: Ledger, lines: str) -> Itera
 
 
 def words_of(messages: Sequence[Message]) -> tuple[UserRequest, ...]:
-    """What the user wrote, oldest first, and how often. Pasted is what `own_units` says; a marker is in its place.
+    """List what the user wrote, oldest first, and how often; markers replace pasted text (see `own_units`).
 
-    Words of earlier messages count where a summary of ours quotes them. What a model wrote as a summary quotes nobody.
+    Words of earlier messages count if a summary of ours quotes them. Summaries that a model wrote quote nobody.
     """
     own = own_units(messages)
     said: list[Ledger] = [*_quoted(messages)]
@@ -172,7 +172,7 @@ def _quoted(messages: Sequence[Message]) -> Iterator[Ledger]:
 
 
 def _without_pasted(text: str, own: Sequence[int] | None) -> str:
-    """What of a text is the user's own, None being all of it; the data of a recap that it holds is pasted as well."""
+    """Return the user's own part of a text; None means all of it. Data of a recap inside it counts as pasted."""
     if holds_recap(text):
         lines = text.split("\n")
         data = {*fenced_data(lines)}
@@ -189,7 +189,7 @@ def _without_pasted(text: str, own: Sequence[int] | None) -> str:
 
 
 def words_not_said(words: Sequence[UserRequest], since: Sequence[Message]) -> tuple[UserRequest, ...]:
-    """The user's words of which a line is not in any text since."""
+    """List the user's words of which a line is missing in all texts since."""
     said = _said(since)
     return tuple(
         request
@@ -199,7 +199,7 @@ def words_not_said(words: Sequence[UserRequest], since: Sequence[Message]) -> tu
 
 
 def without_named(ledger: Ledger, since: Sequence[Message]) -> Ledger:
-    """The ledger without the entries that a text since names."""
+    """Drop the entries that a text since names."""
     said = _said(since)
     return replace(
         ledger,
@@ -219,7 +219,7 @@ MOST: Final = 5
 _LEADING: Final = re.compile(r"\s*+(?:cd [^&;\n]{1,300}(?:&&|;)\s*+|[A-Za-z_]\w*=\S*+\s++|(?:sudo|time|timeout \S+) )*")
 _PROGRAM: Final = re.compile(r"(\S++)((?: ++\S++){0,8})")
 _OPTION: Final = re.compile(r"(?<! ) ++-\S++(?: ++[/.~]\S++)?")
-"""An option, with the folder that some of them name."""
+"""An option, with the folder that some of them take."""
 
 _NAMES: Final = (
     "git gh npm pnpm yarn npx bun cargo go docker kubectl helm terraform make just uv pip poetry python python3 node "
@@ -227,13 +227,14 @@ _NAMES: Final = (
 )
 _WITH_SUBCOMMANDS: Final = frozenset(_NAMES.split())
 _RUNNING: Final = frozenset({"run", "exec", "compose"})
-"""Subcommands behind which the name of what runs comes."""
+"""Subcommands that are followed by the name of what runs."""
 
 
 def unsolved(commands: Sequence[CommandEntry]) -> tuple[CommandEntry, ...]:
-    """The newest commands that failed, oldest first, where no later run of the same program, and subcommand, went well.
+    """List the newest failed commands, oldest first, unless a later run of the same program and subcommand
+    succeeded.
 
-    Commands are in the order in which each ran last.
+    Commands are in the order of their last run.
     """
     found: list[CommandEntry] = []
     went_well: set[str] = set()
@@ -242,13 +243,13 @@ def unsolved(commands: Sequence[CommandEntry]) -> tuple[CommandEntry, ...]:
         if command.outcome == OK:
             went_well.add(what)
         elif command.outcome not in (ENDED, DENIED) and what not in went_well:
-            went_well.add(what)  # An older failure of the same is the same trouble.
+            went_well.add(what)  # An older failure of the same command is the same problem.
             found.append(command)
     return tuple(reversed(found[:MOST]))
 
 
 def _what_runs(text: str) -> str:
-    """Program and subcommand of a command line, by which runs of the same thing are known."""
+    """Return program and subcommand of a command line, which identify runs of the same thing."""
     rest = text[match.end() :] if (match := _LEADING.match(text)) else text
     named = _PROGRAM.match(rest)
     if named is None:
@@ -261,26 +262,26 @@ def _what_runs(text: str) -> str:
 
 
 LEAST: Final = 300
-"""Tokens below which there is hardly room for anything but the frame."""
+"""Tokens that leave hardly any room beside the frame."""
 
 _WORDS: Final = 0.5
 _UNSOLVED: Final = 0.1
 _LEDGER: Final = 0.2
-"""Shares of the budget that the user's words, errors, and what was done may take at most. Lines have the rest."""
+"""Largest shares of the budget for the user's words, errors, and what was done. Lines get the rest."""
 
 _COMMANDS: Final = 8
-"""The last commands are told; of all others the files that they changed."""
+"""Last commands that are listed; the others show in the files that they changed."""
 
 _ROUNDS: Final = 4
 _SLACK: Final = 8
-"""Joined texts have a few tokens more or less than their parts."""
+"""Tokens by which joined texts may differ from the sum of their parts."""
 
 
 class Recap(Struct, frozen=True):
-    """What is told of so many `messages`. `tokens` are those of `text`, which says all of it.
+    """Recap of `messages` messages. `tokens` is the size of `text`, which says all of it.
 
-    `words` are the user's; `unsolved` are commands that failed last; `ledger` has everything else that was done, open
-    todos alone among its todos; `lines` are as they stood, under headings.
+    `words` are the user's; `unsolved` are commands that failed last; `ledger` is what else was done, with open
+    todos alone; `lines` are quoted, under headings.
     """
 
     messages: int
@@ -296,9 +297,9 @@ class Recap(Struct, frozen=True):
 def build_recap(
     messages: Sequence[Message], budget: int, count: Counter, since: Sequence[Message] | None = None
 ) -> Recap:
-    """The recap of a conversation within a budget of tokens, as far as its frame fits.
+    """Recap a conversation within `budget` tokens, as far as the frame fits.
 
-    With `since`, what the model was given after a compaction, only what that does not say any more is told.
+    With `since`, what the model was given after a compaction, only what that no longer says is told.
     """
     words = words_of(messages)
     ledger = replace(SummarizedStretch.of(messages, count).ledger, requests=())
@@ -326,7 +327,7 @@ def build_recap(
 
 
 def _lines(survey: Survey, stop: int, budget: int, size: Callable[[str], int]) -> str:
-    """Lines of the messages before `stop`, as many as fit: `size` tells the tokens of the recap with them."""
+    """Choose lines from messages before `stop` so that `size(lines)` stays within `budget`."""
     room = budget - size("") - _SLACK
     for _ in range(_ROUNDS):
         found = summarize(survey, 0, stop, room) if room > 0 else ""
@@ -338,8 +339,8 @@ def _lines(survey: Survey, stop: int, budget: int, size: Callable[[str], int]) -
 
 
 def _to_pick_from(message: Message, given: Set[str]) -> Message:
-    """A message without what is told elsewhere: marks and ledgers of summaries, the user's words in results, earlier
-    recaps, and whole texts that are given all the same."""
+    """Remove from a message what is told elsewhere: marks and ledgers of summaries, the user's words in results,
+    earlier recaps, and texts that are given anyway."""
     if message.is_summary:
         return said_by_summary(message)
     gone = [
@@ -354,7 +355,7 @@ def _to_pick_from(message: Message, given: Set[str]) -> Message:
 
 
 def _frame(messages: int, count: Counter) -> int:
-    """Tokens of a recap that has every part, beside what is in them."""
+    """Count the tokens of a recap with every part, all of them empty."""
     return count(recap_text(messages, [UserRequest("")], [CommandEntry("")], Ledger(), "."))
 
 
@@ -369,7 +370,7 @@ def _newest_within(commands: Sequence[CommandEntry], budget: int, count: Counter
 
 
 def _within(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[UserRequest, ...]:
-    """As much of the words as fits, sentence by sentence where not all of them do, rules and decisions last."""
+    """Cut the words to `budget` tokens, sentence by sentence; rules and decisions go last."""
 
     def measure(texts: Sequence[str]) -> int:
         return sum(count(text) + 3 for text in texts if text)
@@ -381,18 +382,18 @@ def _within(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[
 
 
 _MOST: Final = 8
-"""Compactions that are gone behind. Each takes one more reading of the file; what was before is in their summaries."""
+"""Compactions that are looked behind. Each takes one more reading of the file; summaries hold what came before."""
 
 
 class Lost(Struct, frozen=True):
-    """What stood before the last compaction, and what the model was given since: what was left of that, and new."""
+    """Messages before the last compaction, and what the model was given since: what it left, and new ones."""
 
     before: Sequence[Message]
     since: Sequence[Message]
 
 
 def whole(transcript: Transcript) -> Sequence[Message]:
-    """All that was said in a file, in order, without the summaries of its client, references resolved."""
+    """Return every message, oldest first, without client summaries and with references resolved."""
     found = compactions(transcript.source, transcript.format) or []
     messages: list[Message] = []
     for number, stretch in enumerate(stretches(transcript, found[-_MOST:])):
@@ -403,7 +404,7 @@ def whole(transcript: Transcript) -> Sequence[Message]:
 
 
 def lost_of(transcript: Transcript) -> Lost | None:
-    """The two sides of the last compaction that left less; None where the file records none that can be looked into."""
+    """Return both sides of the last compaction that left less; None if the file records none that can be read."""
     found = [
         one for one in compactions(transcript.source, transcript.format) or [] if one.kind is not CompactionKind.CLEARED
     ]
@@ -414,7 +415,7 @@ def lost_of(transcript: Transcript) -> Lost | None:
 
 
 def ends_in_compaction(transcript: Transcript) -> bool:
-    """Whether the newest a file holds is a compaction, with nothing said since."""
+    """Check if a file ends in a compaction, with nothing said since."""
     found = compactions(transcript.source, transcript.format) or []
     return any(
         one.compacted.kind is not CompactionKind.CLEARED
@@ -426,14 +427,14 @@ def ends_in_compaction(transcript: Transcript) -> bool:
 
 
 TOKENS: Final = 4_000
-"""What a recap may have where nobody says how much."""
+"""Default size of a recap."""
 
 ENOUGH: Final = 1_200
-"""As few as any model can do with, whatever its tokens are."""
+"""Smallest useful size in any model's tokens."""
 
 
 class Told(Struct, frozen=True):
-    """A recap with the `budget` it was given, both in the model's tokens, and how those are known."""
+    """A recap with its `budget` and size in the model's tokens, and the factor of those."""
 
     recap: Recap
     budget: int
@@ -445,12 +446,13 @@ class Told(Struct, frozen=True):
 def recap(
     transcript: Transcript, tokens: int | str = TOKENS, *, lost: bool = False, counter: CounterName = BUILT_IN
 ) -> Told:
-    """What someone who goes on needs of all that a file holds; with `lost`, what the last compaction lost of it.
+    """Recap all that a file holds, or with `lost` what the last compaction lost of it.
 
-    The user's words come as instructions, all else as data behind a fence that no text can close. Raises UsageError
-    for a budget that has no room for anything, and CondenseError where `lost` and the file records no compaction.
+    The user's words come as instructions, everything else as data behind a fence that no text can close. Raises
+    UsageError for a budget that has no room for anything, and CondenseError if the file records no compaction to
+    compare.
     """
-    assert not isinstance(tokens, str)  # Of 4k the decorator makes a number.
+    assert not isinstance(tokens, str)  # The decorator turns 4k into a number.
     count = Counter.of(a_transcript(transcript), counter)
     factor = factor_of(transcript, count)
     if factor.bare(tokens) < LEAST:

@@ -1,4 +1,4 @@
-"""What one summary stands for: a stretch of messages, what was said of earlier ones, and the ledger of all of it."""
+"""The source of one summary: a stretch of messages, the words of earlier summaries, and the ledger of all of it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .written import parse as parse_ledger
 _LONGEST_LEDGER: Final = 3_000
 _LEDGER_SHARE: Final = 10
 _ROOM_SHARE: Final = 3
-"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed. What the
-user said may be more, and leaves half of these to the rest; of a target's room the rest takes at most a third."""
+"""Limits of a ledger, in tokens: the first number, a tenth of what is summarized, half of what is allowed. The user's
+words may exceed that, and leave half of it to the rest. Of a target's room the rest takes at most a third."""
 
 FRAME: Final = 36
-"""Tokens of the mark, and of what stands between summary and ledger."""
+"""Tokens of the mark, and of the text between summary and ledger."""
 
 
 class SummaryLimits(Struct, frozen=True):
-    """How many tokens a summary may have: `most` by the configuration, and what `room` a target leaves.
+    """Tokens that a summary may have: `most` by the configuration, and the `room` that a target leaves.
 
-    There may be more for what the user said, unless it `gives_up_words`.
+    The user's words may exceed that, unless it `gives_up_words`.
     """
 
     most: int | None = None
@@ -39,16 +39,16 @@ class SummaryLimits(Struct, frozen=True):
     gives_up_words: bool = False
 
     def share(self, part: int, whole: int) -> SummaryLimits:
-        """Those of one of several summaries, which stands for such a part of all that is summarized."""
+        """Return the limits of one summary among several, by its part of all that is summarized."""
         most, room = (None if limit is None else limit * part // whole for limit in (self.most, self.room))
         return SummaryLimits(most, room, self.gives_up_words)
 
 
 class SummarizedStretch(Struct, frozen=True):
-    """Messages that cost so many tokens, those of them that are `new`, which no summary stands for yet.
+    """Messages and their tokens; `new` are those that no summary covers yet.
 
-    `said_before` are the words of earlier summaries, and `listed_before` is their ledger; the `ledger` is that of
-    everything up to now. `positions` are those of the messages, where anybody asks for them.
+    `said_before` are the words of earlier summaries, `listed_before` is their ledger; `ledger` covers everything up
+    to now. `positions` are those of the messages, if needed.
     """
 
     messages: Sequence[Message]
@@ -68,10 +68,10 @@ class SummarizedStretch(Struct, frozen=True):
         return cls(messages, new, earlier.body, earlier.ledger, ledger, costs, positions)
 
     def listed(self, limits: SummaryLimits, count: Counter, wanted: Collection[str] = ()) -> str:
-        """The ledger as text, short enough that the summary stays the larger part.
+        """Write the ledger, short enough that the summary stays the larger part.
 
-        What the user said is all in it, unless it is given up where there is no room; what is `wanted` goes after other
-        entries. What earlier ledgers listed has as much room as it had there.
+        It holds all of the user's words, unless they are given up for lack of room; `wanted` entries go after
+        others. Entries of earlier ledgers have as much room as they had there.
         """
         ledger = self.ledger
         longest = _LONGEST_LEDGER if limits.most is None else min(_LONGEST_LEDGER, limits.most // 2)
@@ -80,14 +80,14 @@ class SummarizedStretch(Struct, frozen=True):
         room = self.costs if limits.room is None else max(0, limits.room - FRAME)
         before = count(render(replace(self.listed_before, requests=())))
         others = min(longest, before + max(allowed - (said - quoted), allowed // 2))
-        # Where no target asks for it, nothing that was listed goes for what is new.
+        # Without a target, no earlier entry makes room for new ones.
         others = min(others, max(0, room - said) // _ROOM_SHARE + (before if limits.room is None else 0))
         fitted = replace(fit(replace(ledger, requests=()), others, count, wanted), requests=ledger.requests)
         return render(fit(fitted, room, count) if limits.gives_up_words else fitted)
 
 
 class _Earlier(Struct, frozen=True):
-    """What earlier summaries say in words, and what their ledgers list."""
+    """Words of earlier summaries, and the entries of their ledgers."""
 
     body: str
     ledger: Ledger
@@ -105,11 +105,11 @@ def _earlier(messages: Sequence[Message]) -> _Earlier:
 
 
 def said_by_summaries(messages: Sequence[Message]) -> str:
-    """What earlier summaries say in words."""
+    """Return the words of earlier summaries, without their ledgers."""
     return _earlier(messages).body
 
 
 def said_by_summary(message: Message) -> Message:
-    """What an earlier summary says in words, as a message of the assistant."""
+    """Return the words of an earlier summary as an assistant message."""
     block = replace(message.blocks[0].with_text(said_by_summaries([message])), summarizes=True)
     return replace(message, role=Role.ASSISTANT, blocks=(block,))

@@ -68,18 +68,18 @@ _NOUNS: Final = {
     "images": ("image", "images"),
     "documents": ("document", "documents"),
 }
-"""How one of what is left out is called, and several."""
+"""Singular and plural of what is left out."""
 
 _AMOUNT: Final = lazy_pattern(r"(\d{1,15}) ([a-z ]+)", re.ASCII)
 
 
 def render(ledger: Ledger) -> str:
-    """The ledger as text; empty when nothing is in it."""
+    """Write the ledger as text; empty for an empty ledger."""
     return "\n".join(_lines(ledger)) if ledger else ""
 
 
 def parse(text: str) -> Ledger | None:
-    """The last ledger that stands in a text, or None."""
+    """Return the last ledger in a text, or None."""
     lines = text.split("\n")
     try:
         start = len(lines) - 1 - lines[::-1].index(OPENING)
@@ -118,7 +118,7 @@ def _sections(ledger: Ledger) -> Iterator[tuple[str, list[str]]]:
     yield _COMMANDS, [command_text(command) for command in ledger.commands]
     todos = [todo_text(todo) for todo in ledger.todos]
     if ledger.is_whole_list:
-        yield _WHOLE_LIST, todos or ["- "]  # That the list is empty is told as well.
+        yield _WHOLE_LIST, todos or ["- "]  # An empty list is written, too.
     else:
         yield _SOME_TODOS, todos
 
@@ -132,14 +132,14 @@ def _attached(mark: str, text: str) -> str:
 
 
 def common_folder(files: Sequence[FileEntry]) -> str:
-    """The folder, with its last separator, that is worth abbreviating in these paths; empty when there is none."""
+    """Return the folder, with its last separator, that is worth abbreviating in these paths; "" if none is."""
     folders: dict[str, int] = {}
     for entry in files:
         parts = entry.path.split("/")
         for depth in range(3, min(len(parts), 12)):
             folder = "/".join(parts[:depth]) + "/"
             folders[folder] = folders.get(folder, 0) + 1
-    # As many characters as each abbreviation saves, less those of naming the folder once.
+    # Characters that the abbreviations save, less those of naming the folder once.
     gains = {folder: (number - 1) * (len(folder) - 2) for folder, number in folders.items() if "\n" not in folder}
     best = max(gains, key=lambda folder: (gains[folder], folder), default="")
     return best if best and gains[best] > len(best) else ""
@@ -157,7 +157,7 @@ def file_text(entry: FileEntry, folder: str = "") -> str:
     if folder and path.startswith(folder):
         path = _ABBREVIATED + path[len(folder) :]
     elif path.startswith(('"', _ABBREVIATED)):
-        path = f'"{path}'  # What follows a quotation mark is meant as it stands.
+        path = f'"{path}'  # After a quotation mark the text is literal.
     return _item(f"{', '.join(words)}: {path}") + _attached(">", entry.moved_to)
 
 
@@ -180,7 +180,7 @@ def todo_text(todo: Todo) -> str:
 
 
 class _Entry(Struct):
-    """The parts of an entry as they are read: its text, and what is attached to it by its mark."""
+    """Parts of an entry as read: its text, and attachments by their mark."""
 
     parts: dict[str, list[str]]
     newest: str = "-"
@@ -260,7 +260,7 @@ def _command(entry: _Entry) -> CommandEntry:
 
 
 def _implied_failures(outcome: str, runs: int) -> int:
-    """How many runs failed where nothing is written of it: the last, if it did."""
+    """Return the number of failures if none is written: 1 if the last run failed."""
     return 0 if outcome in (OK, ENDED, DENIED) else min(1, runs)
 
 

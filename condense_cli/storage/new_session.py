@@ -1,6 +1,6 @@
-"""Write a condensed session beside the original, where its client finds it, and note where it is from.
+"""Write a condensed session beside the original, where its client finds it, and note its origin.
 
-The clients look for other names, and the session itself stays as its client would write it.
+The note is a file of its own whose name clients ignore, so the session stays as its client would write it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .files import create_bytes, holds
 SUFFIX: Final = ".condense-origin"
 _LARGEST: Final = 4_096
 _MOST: Final = 100
-"""Sessions that were condensed one from the other."""
+"""Longest chain of sessions condensed one from the other."""
 
 
 def write_origin(session: Path, original: Path) -> None:
-    """Note beside a session which one it was condensed from. What cannot be noted is no reason to fail."""
+    """Note beside a session which one it was condensed from. Ignores errors."""
     data = json.dumps({"version": 1, "origin": original.name}).encode()
     with contextlib.suppress(CondenseError, OSError):
         beside = _beside(session)
@@ -36,7 +36,7 @@ def write_origin(session: Path, original: Path) -> None:
 
 
 def origin_of(session: str | Path) -> Path | None:
-    """The session that this one was condensed from; None where nobody knows, or it is gone."""
+    """Return the session that this one was condensed from; None if that is unknown or gone."""
     session = Path(session)
     with contextlib.suppress(OSError, ValueError, AttributeError, TypeError, KeyError):
         with _beside(session).open("rb") as file:
@@ -48,7 +48,7 @@ def origin_of(session: str | Path) -> Path | None:
 
 
 def origins_of(session: str | Path) -> Iterator[Path]:
-    """The session that this one was condensed from, that one's own, and so on."""
+    """Yield the session that this one was condensed from, then that one's origin, and so on."""
     seen = {Path(session).name}
     found = origin_of(session)
     while found is not None and found.name not in seen and len(seen) < _MOST:
@@ -62,10 +62,10 @@ def _beside(session: Path) -> Path:
 
 
 class NewSession(Struct, frozen=True):
-    """A session that was written. `command` resumes it, from `cwd` where that is known.
+    """A session that was written. `command` resumes it, from `cwd` if that is known.
 
-    `is_new` is False when the same file was there already. `is_found` is False when the client does not look in that
-    folder, and has no command that takes a path.
+    `is_new` is False if the same file existed. `is_found` is False if the client does not look in that folder and
+    has no command that takes a path.
     """
 
     id: str
@@ -77,21 +77,21 @@ class NewSession(Struct, frozen=True):
     is_found: bool
 
     def command_line(self, here: str) -> str:
-        """What to type in a shell whose folder is `here`."""
+        """Return the command to type in a shell whose folder is `here`."""
         command = shlex.join(self.command)
         return command if self.cwd in (None, here) else f"cd {shlex.quote(str(self.cwd))} && {command}"
 
 
 def write_new_session(file: Path, format_name: str, data: bytes) -> NewSession:
-    """Write the bytes of a condensed session as a new one in the folder of the original.
+    """Write a condensed session as a new one in the folder of the original.
 
-    Raises UsageError when no client could resume it, OutputError when the file cannot be written or another one has
-    its name.
+    Raises UsageError if no client could resume it, OutputError if the file cannot be written or another one has its
+    name.
     """
     files = session_files(format_name)
     place = Path(os.path.abspath(file))
     if not (files.is_home(_folders(place)) and place.samefile(file)):
-        place = Path(os.path.realpath(file))  # A link from elsewhere to where the client keeps it.
+        place = Path(os.path.realpath(file))  # A link from elsewhere into the client's folder.
     is_home = files.is_home(_folders(place))
     session = sibling(data, format_name, place.name, place.parent.name)
     path = place.with_name(session.name)
@@ -103,5 +103,5 @@ def write_new_session(file: Path, format_name: str, data: bytes) -> NewSession:
 
 
 def _folders(path: Path) -> list[str]:
-    """Names of the folders above a file, the nearest first."""
+    """List the names of the folders above a file, nearest first."""
     return [folder.name for folder in path.parents]

@@ -1,4 +1,4 @@
-"""Other processes that hold a file open for writing."""
+"""Find processes that hold a file open for writing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LSOF_SECONDS: Final = 10
 
 
 class WritingProcess(Struct, frozen=True):
-    """A process by its number and the name of its program."""
+    """Number of a process, and name of its program."""
 
     process: int
     program: str
@@ -28,7 +28,7 @@ class WritingProcess(Struct, frozen=True):
 
 
 def writers(path: Path) -> list[WritingProcess]:
-    """Other processes that hold the file open for writing, as far as this user may see them."""
+    """List other processes that hold the file open for writing, as far as this user may see them."""
     if (_PROCESSES / "self" / "fdinfo").is_dir():
         return list(_from_proc(path))
     return list(_from_lsof(path))
@@ -52,7 +52,7 @@ def _from_proc(path: Path) -> Iterator[WritingProcess]:
     for folder in _PROCESSES.iterdir():
         if not folder.name.isdecimal() or int(folder.name) == os.getpid():
             continue
-        # A process may end, or close a file, while it is looked at; those of others may not be looked at.
+        # A process may end, or close a file, meanwhile; those of other users are not readable.
         with contextlib.suppress(OSError):
             for link in (folder / "fd").iterdir():
                 with contextlib.suppress(OSError, ValueError):
@@ -63,7 +63,7 @@ def _from_proc(path: Path) -> Iterator[WritingProcess]:
 
 
 def _is_for_writing(process: Path, descriptor: str) -> bool:
-    """`flags` are those of open(2), in octal (proc_pid_fdinfo(5))."""
+    """Read `flags`, which are those of open(2), in octal (proc_pid_fdinfo(5))."""
     for line in (process / "fdinfo" / descriptor).read_text().splitlines():
         key, _, value = line.partition(":")
         if key == "flags":
