@@ -1,8 +1,8 @@
-"""How much a condensed conversation is expected to keep of what later work needs, by the weights that choose lines.
+"""Predict how much of what later work needs a condensed conversation keeps, by the weights that choose lines.
 
 Each fact and each line that an edit may have to match is needed with some likelihood (`extractive/survey.py`). The
-share that is kept is that of all that is expected to be needed which still is there, on a line of the original. Where
-few things are needed, chance decides: hence a range, as of so many independent draws.
+share kept is that of everything expected to be needed that is still on a line of the original. If few things are
+needed, chance decides: hence a range, as of independent draws.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..lossless.decode import decode
 from .evaluation import KeptShare
 
 _EIGHT_OF_TEN: Final = 1.2816
-"""Standard deviations on each side of the mean that hold eight of ten of a normal distribution."""
+"""Standard deviations around the mean that hold eight in ten values of a normal distribution."""
 
 
 class _Needs:
-    """The facts and lines that work on a conversation is expected to need."""
+    """Facts and lines that work on a conversation is expected to need."""
 
     def __init__(self, messages: Sequence[Message], count: Counter) -> None:
         self._count = count
@@ -33,7 +33,7 @@ class _Needs:
         self.facts, self.edits = self._of(survey)
 
     def left_in(self, messages: Sequence[Message]) -> tuple[float, float]:
-        """Facts and lines of edits that are needed and still are on a line of the original."""
+        """Return the needed facts and lines of edits that are still on a line of the original."""
         return self._of(Survey(decode(messages).messages, self._count, known=self._survey.known))
 
     def _of(self, survey: Survey) -> tuple[float, float]:
@@ -51,7 +51,7 @@ def _sum(weights: Sequence[float], places: Iterator[int] | set[int]) -> float:
 def expected_of(
     before: Sequence[Message], condensed: Mapping[str, Sequence[Message]], count: Counter
 ) -> dict[str, KeptShare]:
-    """Return what each condensed conversation is expected to keep; empty where nothing is expected to be needed."""
+    """Return what each condensed conversation is expected to keep; empty if nothing is expected to be needed."""
     needs = _Needs(before, count)
     total = needs.facts + needs.edits
     if not total:

@@ -36,7 +36,7 @@ def usable_processors() -> int:
 def in_order(
     work: Callable[[_Task], _Result], tasks: Iterable[_Task], jobs: int, *, ahead: int | None = None
 ) -> Iterator[_Result]:
-    """Apply `work` to each task, in order, in `processes` processes; 1 uses this process alone.
+    """Apply `work` to each task, in order, in `jobs` processes; 1 uses this process alone.
 
     `work`, tasks and results are pickled, so `work` should be small. `ahead` tasks (by default two per process) are
     taken before the first result, and one more with each result, so only a few are in memory. Raises what `work`
