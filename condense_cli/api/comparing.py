@@ -64,7 +64,7 @@ class Contender:
     ) -> None:
         self.name = name
         self.used: dict[str, ProfileUse] = {}
-        """What each profile did so far."""
+        """Use of each profile so far."""
         self.stopped = ""
         """Why it was tried no further, as a sentence."""
         self._configuration, self._opening, self._prompt = configuration, opening, prompt

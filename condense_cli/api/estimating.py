@@ -39,7 +39,7 @@ from ..report.run.facts import Summarized
 from ..report.run.summaries import summarized
 
 Told = tuple[Sequence[Summarized], Sequence[str]]
-"""Who would write the summaries of a run, and remarks on that."""
+"""Writer of the summaries of a run, and remarks on it."""
 
 _SEVERAL = {
     "preset": "Give presets=[{}].",

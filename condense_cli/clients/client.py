@@ -125,7 +125,7 @@ class Peek(Struct, frozen=True):
 
 
 class Setup(Struct, frozen=True):
-    """How a client is made to run condense. `problems` are sentences about what keeps an installation from working.
+    """Functions that make a client run condense. `problems` are sentences about what keeps an installation from working.
 
     All raise UnreadableError for settings that cannot be read.
     """

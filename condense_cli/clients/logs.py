@@ -92,7 +92,7 @@ def _gemini_places(machine: Machine) -> Iterator[SessionPlace]:
 
 
 def _gemini_known(file: SessionFile, indexes: Indexes) -> KnownSession:
-    """Read the project, which stands in <project>/.project_root."""
+    """Read the project from <project>/.project_root."""
     root = file_bytes(Path(file.path).parents[1] / ".project_root").decode("utf-8", "replace").strip()
     return KnownSession(None, root or None)
 

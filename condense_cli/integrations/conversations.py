@@ -152,7 +152,7 @@ class Carried(Struct, Generic[M], frozen=True):
     """As messages of the Messages API."""
 
     def before(self, end: int) -> int:
-        """Count the converted messages that stand for the first `end` of the framework's."""
+        """Count the converted messages of the first `end` of the framework's."""
         return sum(message["content"][-1][_AT][0] < end for message in self.sent)
 
     def back(self, dialect: Dialect[M], sent: Sequence[Block], *, marks: bool = False, frozen: int = 0) -> list[M]:

@@ -16,7 +16,7 @@ from ..core.markers import Gap, short_hash
 from ..toolcalls.outcomes import ENDED
 
 State = Literal["", "failed", "denied", "deleted", "moved"]
-"""How the last change of a file ended, if the counts do not tell."""
+"""Outcome of the last change of a file, if the counts do not tell."""
 
 LONGEST_REQUEST: Final = (2_000, 1_000)
 """Characters kept of the beginning and end of pasted text, or of any request if there is little room."""
@@ -96,7 +96,7 @@ class Todo(Struct, frozen=True):
 
 
 class LeftOutEntries(Struct, frozen=True):
-    """Numbers of entries that were dropped, and of content that no entry stands for."""
+    """Numbers of entries that were dropped, and of content that has no entry."""
 
     requests: int = 0
     changed: int = 0

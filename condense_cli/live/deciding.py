@@ -80,7 +80,7 @@ class CacheGuess(Struct, frozen=True):
 class Fitted(Struct, frozen=True):
     """Messages to send; the first `frozen` stay the same until the next decision.
 
-    Those stand for the first `covered` messages given, which had `saved` more tokens. `tokens` is about the size of
+    Those replace the first `covered` messages given, which had `saved` more tokens. `tokens` is about the size of
     the request, with system prompt and tools as far as they are known. `warning` is a sentence, on every request,
     once the state cannot be used: frozen messages are then lost with the process. `cache` estimates what the
     provider still holds.

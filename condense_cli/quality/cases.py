@@ -53,7 +53,7 @@ class Case:
         self.tokens = count.transcript(before)
         self.whole = self.tokens if whole is None else whole
         self.remembered: dict[object, object] = {}
-        """What ways work out once and use again at another size."""
+        """Results that ways compute once and reuse at another size."""
 
     def target(self, budget: float) -> int:
         """Return the tokens of a share of the conversation."""

@@ -52,7 +52,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         text = configurations.text_of(choice)
         self._first = choice
         self.saved = home.read_bytes() if home is not None and home.exists() else None
-        """What the file at `home` holds as far as is known here."""
+        """Bytes of the file at `home`, if known."""
         self.history = ChoiceHistory(replace(choice, text=text))
         self.edited = Edited(text, configurations)
         self.parts: list[EditedPart] = []
