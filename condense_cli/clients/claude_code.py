@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from ..storage.open_files import WritingProcess, is_alive
+from ..storage.backups import WritingProcess, is_alive
 from .choices import Client
 from .client import KnownClient, Layout, Machine, Peek, SessionPlace, Setup
 from .peeking import first_request, records, records_with, texts_in, title_of

@@ -125,7 +125,7 @@ class Peek(Struct, frozen=True):
 
 
 class Setup(Struct, frozen=True):
-    """Functions that make a client run condense. `problems` are sentences about what keeps an installation from working.
+    """Functions that make a client run condense. `problems` are sentences about faults of an installation.
 
     All raise UnreadableError for settings that cannot be read.
     """

@@ -191,21 +191,21 @@ def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[st
     tables = tables_in(_home(target) / "config.toml", read_text(_home(target) / "config.toml"))
     section = tables.get("hooks")
     state = section.get("state") if isinstance(section, dict) else None
-    known = [key for key, value in state.items() if _is_trusted(value)] if isinstance(state, dict) else []
+    known = (
+        [
+            key
+            for key, value in state.items()
+            if isinstance(value, dict) and value.get("trusted_hash") and value.get("enabled") is not False
+        ]
+        if isinstance(state, dict)
+        else []
+    )
     places = {os.path.realpath(hooks), str(hooks)}
     return [
         event
         for event in events
-        if not any(key.startswith(f"{place}:{_snake(event)}:") for key in known for place in places)
+        if not any(key.startswith(f"{place}:{_CAPITAL.sub('_', event).lower()}:") for key in known for place in places)
     ]
-
-
-def _is_trusted(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value.get("trusted_hash")) and value.get("enabled") is not False
-
-
-def _snake(event: str) -> str:
-    return _CAPITAL.sub("_", event).lower()
 
 
 def said_by_codex(target: Target) -> list[dict[str, Any]] | None:

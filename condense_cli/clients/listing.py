@@ -78,7 +78,7 @@ def facts_of(file: SessionFile) -> Facts:
     title, project, updated = reader.title(data), reader.project(data), reader.last_time(data)
     if not reader.has_messages(data):
         return Facts(title, project, updated, len(data), is_empty=True)
-    is_condensed = _is_condensed(data)
+    is_condensed = any(map(_is_mark, _MARK.finditer(data)))  # Takes next to no time.
     try:
         transcript = _parsed(data, file.path)
     except CondenseError as error:
@@ -101,11 +101,6 @@ def facts_of(file: SessionFile) -> Facts:
         exact=encoding.exact and not estimated_tokens(transcript),
         signs=signs_of(transcript),
     )
-
-
-def _is_condensed(data: bytes) -> bool:
-    """Search the bytes for markers or references, which takes next to no time."""
-    return any(map(_is_mark, _MARK.finditer(data)))
 
 
 def _is_mark(found: re.Match[bytes]) -> bool:

@@ -148,10 +148,6 @@ def _exported_title(data: bytes) -> str | None:
     return first_request(text for part in asked if isinstance(text := part.get("text"), str))
 
 
-def _exported_project(data: bytes) -> str | None:
-    return str(json_text.parse(data)["info"]["directory"])
-
-
 def _stored(database: Path) -> Index:
     """Read the titles in a database. opencode names a session after its first request once a model has answered."""
     with contextlib.suppress(UnreadableError):
@@ -166,6 +162,8 @@ def _stored(database: Path) -> Index:
 
 OPENCODE: Final = KnownClient(
     _opencode_places,
-    Peek(_exported_title, _exported_project, has_messages, lambda data: None),
+    Peek(
+        _exported_title, lambda data: str(json_text.parse(data)["info"]["directory"]), has_messages, lambda data: None
+    ),
     known=lambda file, indexes: indexes.get(Path(file.path).parent, _stored).get(file.id, NOTHING_KNOWN),
 )

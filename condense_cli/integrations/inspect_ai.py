@@ -17,10 +17,10 @@ from .. import api
 from ..config.models import Configuration
 from ..core.factor import binds_thinking
 from ..live.conversation import KEEP_RECENT
-from ..live.freezing import Frozen, Means, freeze, usual_configuration
+from ..live.freezing import Means, freeze, usual_configuration
 from ..passes.summaries import Summarizer
 from . import needs
-from .conversations import FORMAT, Block, Carried, Part, Told, call, carried, other, result, text, thinking
+from .conversations import FORMAT, Block, Part, Told, call, carried, other, result, text, thinking
 
 with needs("Inspect AI", "inspect"):
     from anyio.to_thread import run_sync
@@ -100,15 +100,10 @@ def _condensed(messages: list[ChatMessage], means: Means, model: str, target: in
     start = given.before(since)
     working = given.sent if not binds_thinking(model) else [*given.sent[:start], *_thoughtless(given.sent[start:])]
     found = freeze(working, start, means, format_name=FORMAT, model=model, target=target)
-    return None if isinstance(found, str) else _put_together(given, working, start, found, dialect)
-
-
-def _put_together(
-    given: Carried[ChatMessage], working: list[Block], start: int, found: Frozen, dialect: _Messages
-) -> list[ChatMessage]:
+    if isinstance(found, str):
+        return None
     frozen = given.back(dialect, [*working[:start], *found.output])
-    rest = given.back(dialect, working[found.end :])
-    return [*map(_as_frozen, frozen), *rest]
+    return [*map(_as_frozen, frozen), *given.back(dialect, working[found.end :])]
 
 
 def _thoughtless(sent: list[Block]) -> list[Block]:

@@ -23,8 +23,8 @@ from ..core.transcript import Message
 from ..core.values import BlockKind
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from ..toolcalls.tools import arguments_of, string_values
-from .bounded import DONE
 from .entries import Ledger
+from .written import DONE
 
 T = TypeVar("T")
 

@@ -27,11 +27,9 @@ from ..extractive.units import split
 from ..formats.compacted import CompactionKind, compactions, stretches
 from ..lossless.decode import decode
 from ..toolcalls.outcomes import DENIED, ENDED, OK
-from .bounded import DONE, fit, quoted
 from .collect import merge_all
 from .entries import CommandEntry, Ledger, UserRequest
-from .stretch import SummarizedStretch, said_by_summary
-from .written import command_text, parse, render
+from .written import DONE, SummarizedStretch, command_text, fit, parse, quoted, render, said_by_summary
 
 WORDS: Final = "words"
 RECORD: Final = "record"
@@ -311,7 +309,8 @@ def build_recap(
     failed = unsolved(ledger.commands)
     others = [command for command in ledger.commands if command not in failed]
     ledger = replace(ledger, commands=tuple(others[-_COMMANDS:]))
-    room = budget - _frame(len(messages), count)
+    frame = recap_text(len(messages), [UserRequest("")], [CommandEntry("")], Ledger(), ".")
+    room = budget - count(frame)
     words = _within(words, int(room * _WORDS), count)
     failed = _newest_within(failed, int(room * _UNSOLVED), count)
     ledger = fit(ledger, int(room * _LEDGER), count)
@@ -352,11 +351,6 @@ def _to_pick_from(message: Message, given: Set[str]) -> Message:
         return message
     blocks = (block.with_text("") if is_gone else block for block, is_gone in zip(message.blocks, gone, strict=True))
     return replace(message, blocks=tuple(blocks))
-
-
-def _frame(messages: int, count: Counter) -> int:
-    """Count the tokens of a recap with every part, all of them empty."""
-    return count(recap_text(messages, [UserRequest("")], [CommandEntry("")], Ledger(), "."))
 
 
 def _newest_within(commands: Sequence[CommandEntry], budget: int, count: Counter) -> tuple[CommandEntry, ...]:

@@ -23,14 +23,26 @@ file went). So nothing inside an entry can be taken for the frame, whatever a fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, Literal, assert_never, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
+from ..core.markers import GO_ON, parse_summary
+from ..core.tokens import Counter
+from ..core.transcript import Message
+from ..core.values import Role
+from ..extractive.choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch
+from ..extractive.choice import fit as fit_choice
+from ..extractive.instructions import weight_of
+from ..extractive.units import render as render_units
+from ..extractive.units import split
 from ..toolcalls.outcomes import DENIED, ENDED, OK
-from .entries import CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest
+from .collect import collect, merge_all
+from .entries import CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest, merge
 
 OPENING: Final = "<ledger>"
 CLOSING: Final = "</ledger>"
@@ -277,3 +289,239 @@ def _todo(entry: _Entry) -> Todo:
 def _left_out(line: str) -> LeftOutEntries:
     keys = {noun: key for key, nouns in _NOUNS.items() for noun in nouns}
     return LeftOutEntries(**{keys[noun]: int(number) for number, noun in _AMOUNT.findall(line) if noun in keys})
+
+
+_LONG: Final = 400
+"""Requests of more characters go before equally useful ones: rules are short."""
+_OF_LONG: Final = 0.5
+
+_MARKER: Final = 10
+_REQUEST_OPENING: Final = Opening(2)
+"""Tokens of a marker with its line break, and of the prefix of a request."""
+
+
+def quoted(
+    requests: Sequence[UserRequest], budget: int, count: Counter, measure: Callable[[Sequence[str]], int]
+) -> list[str]:
+    """Shorten requests to `budget` tokens in all; a request that goes is empty.
+
+    `measure` counts the tokens of what is left. Markers tell what is missing from a request.
+    """
+    units = [split(request.text, by_sentence=True) for request in requests]
+    tokens, values = array(UNSIGNED), array("d")
+    stretches: list[Stretch] = []
+    for request, found in zip(requests, units, strict=True):
+        start = len(tokens)
+        share = _OF_LONG if len(request.text) > _LONG else 1.0
+        for text in found.texts:
+            tokens.append(count.anew(text))
+            values.append(share * weight_of(text) * tokens[-1])
+        stretches.append(Stretch(start, len(tokens), found.gaps, _REQUEST_OPENING))
+    size = len(tokens)
+    choice = Choice(Candidates(tokens, values, [()] * size, stretches, _MARKER), Coverage.of(()))
+
+    def texts() -> list[str]:
+        inside = (choice.kept[stretch.start : stretch.stop] for stretch in stretches)
+        return [render_units(found, kept) if any(kept) else "" for found, kept in zip(units, inside, strict=True)]
+
+    fit_choice(choice, budget, lambda: measure(texts()))
+    return texts()
+
+
+DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
+
+_Section = Literal["requests", "changed", "read", "commands", "todos"]
+_Position = tuple[_Section, int]
+"""A section and the position of an entry in it."""
+
+
+def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str] = ()) -> Ledger:
+    """Drop entries until the ledger's text has at most `max_tokens`; return the same object if it fits.
+
+    Files only read go first, then commands that ended well, finished todos, other commands, changed files, open
+    todos, in each of these the oldest first; last the user's requests, sentence by sentence. `wanted` entries
+    (paths of files, or texts) go after all but the requests. If not even the number of dropped entries fits, the
+    ledger is empty.
+    """
+    fitted = _fitted(ledger, max_tokens, count, wanted)
+    if len(fitted.requests) == len(ledger.requests):
+        return fitted
+
+    bare = _without(ledger, [entry for entry in _least_useful_first(ledger) if entry[0] != "requests"])
+
+    def with_texts(texts: Sequence[str]) -> Ledger:
+        gone: list[_Position] = [("requests", number) for number, text in enumerate(texts) if not text]
+        requests = tuple(replace(found, text=text) for found, text in zip(bare.requests, texts, strict=True))
+        return _without(replace(bare, requests=requests), gone)
+
+    def measure(texts: Sequence[str]) -> int:
+        return count(render(with_texts(texts)))
+
+    texts = quoted(bare.requests, max_tokens, count, measure)
+    return with_texts(texts) if measure(texts) <= max_tokens else Ledger()
+
+
+def _fitted(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]) -> Ledger:
+    excess = count(render(ledger)) - max_tokens
+    if excess <= 0:
+        return ledger
+    order = sorted(_least_useful_first(ledger), key=lambda entry: _is_wanted(ledger, entry, wanted))
+    text_of = _texts(ledger)
+    fitted, dropped = ledger, 0
+    while excess > 0 and dropped < len(order):
+        while excess > 0 and dropped < len(order):
+            excess -= count(text_of(order[dropped])) + 1
+            dropped += 1
+        fitted = _without(ledger, order[:dropped])
+        excess = count(render(fitted)) - max_tokens
+    return fitted if excess <= 0 else Ledger()
+
+
+def _least_useful_first(ledger: Ledger) -> Iterator[_Position]:
+    went_well = [command.outcome in (OK, ENDED) and not command.error for command in ledger.commands]
+    is_done = [todo.status in DONE for todo in ledger.todos]
+    yield from (("read", number) for number in range(len(ledger.read)))
+    yield from (("commands", number) for number, good in enumerate(went_well) if good)
+    yield from (("todos", number) for number, done in enumerate(is_done) if done)
+    yield from (("commands", number) for number, good in enumerate(went_well) if not good)
+    yield from (("changed", number) for number in range(len(ledger.changed)))
+    yield from (("todos", number) for number, done in enumerate(is_done) if not done)
+    yield from (("requests", number) for number in range(len(ledger.requests)))
+
+
+def _is_wanted(ledger: Ledger, entry: _Position, wanted: Collection[str]) -> int:
+    section, number = entry
+    if section == "requests":
+        return 2
+    name = getattr(ledger, section)[number]
+    return int((name.path if isinstance(name, FileEntry) else name.text) in wanted)
+
+
+def _texts(ledger: Ledger) -> Callable[[_Position], str]:
+    folder = {"read": common_folder(ledger.read), "changed": common_folder(ledger.changed)}
+
+    def text(entry: _Position) -> str:
+        section, number = entry
+        match section:
+            case "read" | "changed":
+                return file_text(getattr(ledger, section)[number], folder[section])
+            case "commands":
+                return command_text(ledger.commands[number])
+            case "todos":
+                return todo_text(ledger.todos[number])
+            case "requests":
+                return request_text(ledger.requests[number])
+            case other:
+                assert_never(other)
+
+    return text
+
+
+def _without(ledger: Ledger, dropped: list[_Position]) -> Ledger:
+    gone = set(dropped)
+    sections = {
+        section: tuple(entry for number, entry in enumerate(getattr(ledger, section)) if (section, number) not in gone)
+        for section in get_args(_Section)
+    }
+    amounts = {section: len(getattr(ledger, section)) - len(entries) for section, entries in sections.items()}
+    left_out = ledger.left_out.plus(LeftOutEntries(**amounts))
+    # A dropped list is only reported as dropped; an empty one would say that all is done.
+    is_whole_list = ledger.is_whole_list and (bool(sections["todos"]) or not amounts["todos"])
+    return replace(ledger, left_out=left_out, is_whole_list=is_whole_list, **sections)
+
+
+_LONGEST_LEDGER: Final = 3_000
+_LEDGER_SHARE: Final = 10
+_ROOM_SHARE: Final = 3
+"""Limits of a ledger, in tokens: the first number, a tenth of what is summarized, half of what is allowed. The user's
+words may exceed that, and leave half of it to the rest. Of a target's room the rest takes at most a third."""
+
+FRAME: Final = 36
+"""Tokens of the mark, and of the text between summary and ledger."""
+
+
+class SummaryLimits(Struct, frozen=True):
+    """Tokens that a summary may have: `most` by the configuration, and the `room` that a target leaves.
+
+    The user's words may exceed that, unless it `gives_up_words`.
+    """
+
+    most: int | None = None
+    room: int | None = None
+    gives_up_words: bool = False
+
+    def share(self, part: int, whole: int) -> SummaryLimits:
+        """Return the limits of one summary among several, by its part of all that is summarized."""
+        most, room = (None if limit is None else limit * part // whole for limit in (self.most, self.room))
+        return SummaryLimits(most, room, self.gives_up_words)
+
+
+class SummarizedStretch(Struct, frozen=True):
+    """Messages and their tokens; `new` are those that no summary covers yet.
+
+    `said_before` are the words of earlier summaries, `listed_before` is their ledger; `ledger` covers everything up
+    to now. `positions` are those of the messages, if needed.
+    """
+
+    messages: Sequence[Message]
+    new: Sequence[Message]
+    said_before: str
+    listed_before: Ledger
+    ledger: Ledger
+    costs: int
+    positions: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], count: Counter, positions: Sequence[int] = ()) -> SummarizedStretch:
+        earlier = _earlier(messages)
+        new = [message for message in messages if not message.is_summary]
+        ledger = merge(earlier.ledger, collect(new))
+        costs = sum(map(count.message, messages))
+        return cls(messages, new, earlier.body, earlier.ledger, ledger, costs, positions)
+
+    def listed(self, limits: SummaryLimits, count: Counter, wanted: Collection[str] = ()) -> str:
+        """Write the ledger, short enough that the summary stays the larger part.
+
+        It holds all of the user's words, unless they are given up for lack of room; `wanted` entries go after
+        others. Entries of earlier ledgers have as much room as they had there.
+        """
+        ledger = self.ledger
+        longest = _LONGEST_LEDGER if limits.most is None else min(_LONGEST_LEDGER, limits.most // 2)
+        allowed = min(longest, sum(map(count.message, self.new)) // _LEDGER_SHARE)
+        said, quoted = (count(render(Ledger(requests=each.requests))) for each in (ledger, self.listed_before))
+        room = self.costs if limits.room is None else max(0, limits.room - FRAME)
+        before = count(render(replace(self.listed_before, requests=())))
+        others = min(longest, before + max(allowed - (said - quoted), allowed // 2))
+        # Without a target, no earlier entry makes room for new ones.
+        others = min(others, max(0, room - said) // _ROOM_SHARE + (before if limits.room is None else 0))
+        fitted = replace(fit(replace(ledger, requests=()), others, count, wanted), requests=ledger.requests)
+        return render(fit(fitted, room, count) if limits.gives_up_words else fitted)
+
+
+class _Earlier(Struct, frozen=True):
+    """Words of earlier summaries, and the entries of their ledgers."""
+
+    body: str
+    ledger: Ledger
+
+
+def _earlier(messages: Sequence[Message]) -> _Earlier:
+    texts = [block.text for message in messages for block in message.blocks if block.summarizes and block.text != GO_ON]
+    bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
+    ledgers = [parse(body) for body in bodies]
+    said = [
+        body.rpartition(OPENING)[0].rstrip("\n") if ledger else body
+        for body, ledger in zip(bodies, ledgers, strict=True)
+    ]
+    return _Earlier("\n\n".join(said), merge_all([ledger for ledger in ledgers if ledger]))
+
+
+def said_by_summaries(messages: Sequence[Message]) -> str:
+    """Return the words of earlier summaries, without their ledgers."""
+    return _earlier(messages).body
+
+
+def said_by_summary(message: Message) -> Message:
+    """Return the words of an earlier summary as an assistant message."""
+    block = replace(message.blocks[0].with_text(said_by_summaries([message])), summarizes=True)
+    return replace(message, role=Role.ASSISTANT, blocks=(block,))

@@ -240,7 +240,7 @@ def freeze(
     if cut is None or _record(transcript.messages[cut]) <= frozen:
         return "there is nothing to condense before the newest turns"
     end = _record(transcript.messages[cut])
-    begin = sum(_last_record(message) < frozen for message in transcript.messages)
+    begin = sum(max(block.place.record for block in message.blocks) < frozen for message in transcript.messages)
     count = Counter.of(transcript, means.configuration.counter)
     factor = factor_of(transcript, count)
     try:
@@ -317,10 +317,6 @@ def _results(messages: Sequence[Message], begin: int, end: int) -> Iterator[str]
 
 def _record(message: Message) -> int:
     return min(block.place.record for block in message.blocks)
-
-
-def _last_record(message: Message) -> int:
-    return max(block.place.record for block in message.blocks)
 
 
 def _plain(transcript: Transcript, start: int, end: int) -> list[Any]:

@@ -180,7 +180,7 @@ def flow(
         _target(output) as target,
         writing(target, output if isinstance(output, Path) else "") if target else nullcontext() as stream,
     ):
-        write = stream.writelines if stream else _nowhere
+        write = stream.writelines if stream else lambda lines: None
         if is_one_array:
             array = ArrayRows(source, name)
             with array.writer(write) as write_elements:
@@ -196,10 +196,6 @@ def _target(output: Path | IO[bytes] | None) -> Iterator[IO[bytes] | None]:
             yield stream
     else:
         yield output
-
-
-def _nowhere(lines: list[bytes]) -> None:
-    pass
 
 
 def results(work: Callable[[_Task], _Result], tasks: Iterator[_Task], jobs: int) -> Iterator[_Result]:

@@ -10,7 +10,7 @@ from helpers import Records
 from condense_cli.core.markers import parse_summary
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
-from condense_cli.ledger.stretch import FRAME, SummarizedStretch, SummaryLimits
+from condense_cli.ledger.written import FRAME, SummarizedStretch, SummaryLimits
 from condense_cli.ledger.written import parse as parse_ledger
 
 ENTRY = 20

@@ -19,8 +19,7 @@ from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING
 from ...passes.summaries import OFFLINE
-from ...quality.evaluation import KeptShare
-from ...quality.expected import expected_of
+from ...quality.evaluation import KeptShare, expected_of
 from ..costs.facts import cost_figures, unknown_price
 from ..difference.facts import BlockDiff, Diff, What, of_run
 from ..text.fitted_table import shortened

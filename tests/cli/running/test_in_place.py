@@ -18,7 +18,7 @@ from replacing import GREW, appended, beside, in_place
 
 from condense_cli.clients import claude_code
 from condense_cli.errors import ExitStatus, OutputError
-from condense_cli.storage import backups, files, open_files
+from condense_cli.storage import backups, files
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 IS_ROOT = os.geteuid() == 0
@@ -219,11 +219,11 @@ def test_lsof_is_asked_where_there_is_no_proc(file: Path, tmp_path: Path, monkey
         f"#!/bin/sh\nprintf 'p{os.getpid()}\\ncpython\\nf3\\naw\\np77\\nctail\\nf3\\nar\\np78\\ncnode\\nf9\\nau\\n'"
     )
     lsof.chmod(0o755)
-    monkeypatch.setattr(open_files, "_PROCESSES", tmp_path / "nothing")
+    monkeypatch.setattr(backups, "_PROCESSES", tmp_path / "nothing")
     monkeypatch.setenv("PATH", str(lsof.parent), prepend=os.pathsep)
-    assert [str(writer) for writer in open_files.writers(file)] == ["node (process 78)"]
+    assert [str(writer) for writer in backups.writers(file)] == ["node (process 78)"]
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert open_files.writers(file) == []
+    assert backups.writers(file) == []
 
 
 # Claude Code reads a session once: whoever has it open is told to resume it.
