@@ -32,7 +32,7 @@ from condense_cli.errors import CondenseError
 from condense_cli.formats.compacted import compactions, stretches
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.recap import build_recap
-from condense_cli.ledger.written import fit, render
+from condense_cli.ledger.text import fit, render
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.quality.recall import Recall, Score

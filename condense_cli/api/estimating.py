@@ -38,7 +38,7 @@ from ..report.estimate import facts
 from ..report.run.facts import Summarized
 from ..report.run.summaries import summarized
 
-Told = tuple[Sequence[Summarized], Sequence[str]]
+PlannedSummaries = tuple[Sequence[Summarized], Sequence[str]]
 """Writer of the summaries of a run, and remarks on it."""
 
 _SEVERAL = {
@@ -120,7 +120,7 @@ def estimate(
     )
 
 
-def _told(result: Condensation, summaries: OnDemand | None) -> Told:
+def _summary_use(result: Condensation, summaries: OnDemand | None) -> PlannedSummaries:
     made = summaries.made if summaries else None
     notes = [*(made.notes if made else ()), *([str(result.error)] if result.error else ())]
     return summarized(made) if made else (), notes
@@ -139,7 +139,7 @@ def estimated(
     quality: bool,
     calls: Calls | None,
     source: str = "",
-    told: Callable[[Condensation, OnDemand | None], Told] = _told,
+    told: Callable[[Condensation, OnDemand | None], PlannedSummaries] = _summary_use,
 ) -> facts.Estimate:
     """Estimate configurations by the name to show. `source` names the input.
 

@@ -91,7 +91,7 @@ def has_messages(data: bytes) -> bool:
 SERVER: Final = "condense"
 
 
-def installed(target: Target) -> InstallPlan:
+def install_plan(target: Target) -> InstallPlan:
     """Plan the settings that make the client use condense. Raises UnreadableError."""
     path = _settings(target)
     text, before = settings_in(path)
@@ -110,7 +110,7 @@ def installed(target: Target) -> InstallPlan:
     return InstallPlan(tuple(edits), tuple(remarks))
 
 
-def removed(target: Target) -> InstallPlan:
+def removal_plan(target: Target) -> InstallPlan:
     """Plan the removal of everything that condense installed. Raises UnreadableError."""
     path = _settings(target)
     text, before = settings_in(path)
@@ -209,4 +209,6 @@ def _places(machine: Machine) -> Iterator[SessionPlace]:
         yield SessionPlace(Client.CLAUDE_CODE, Layout.PROJECTS, folder / "projects")
 
 
-CLAUDE_CODE: Final = KnownClient(_places, Peek(title, project, has_messages), setup=Setup(installed, removed, problems))
+CLAUDE_CODE: Final = KnownClient(
+    _places, Peek(title, project, has_messages), setup=Setup(install_plan, removal_plan, problems)
+)

@@ -130,8 +130,8 @@ class Setup(Struct, frozen=True):
     All raise UnreadableError for settings that cannot be read.
     """
 
-    installed: Callable[[Target], InstallPlan]
-    removed: Callable[[Target], InstallPlan]
+    install_plan: Callable[[Target], InstallPlan]
+    removal_plan: Callable[[Target], InstallPlan]
     problems: Callable[[Target], Iterator[str]]
 
 

@@ -98,7 +98,7 @@ TRUST: Final = "Codex runs hooks only once you trust them: start codex, type /ho
 _MOVED: Final = "Codex identifies hooks by position, so it may ask you to trust later ones again."
 
 
-def installed(target: Target) -> InstallPlan:
+def install_plan(target: Target) -> InstallPlan:
     """Plan the settings that make the client use condense. Raises UnreadableError."""
     path = _hooks(target)
     text, before = settings_in(path)
@@ -111,7 +111,7 @@ def installed(target: Target) -> InstallPlan:
     return InstallPlan(tuple(edits), tuple(remarks))
 
 
-def removed(target: Target) -> InstallPlan:
+def removal_plan(target: Target) -> InstallPlan:
     """Plan the removal of everything that condense installed. Raises UnreadableError."""
     path = _hooks(target)
     text, before = settings_in(path)
@@ -178,7 +178,7 @@ _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[str]:
     """List the events whose hook does not run."""
-    said = said_by_codex(target)
+    said = listed_hooks(target)
     if said is not None:
         trusted = {
             str(hook.get("eventName", "")).casefold()
@@ -208,7 +208,7 @@ def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[st
     ]
 
 
-def said_by_codex(target: Target) -> list[dict[str, Any]] | None:
+def listed_hooks(target: Target) -> list[dict[str, Any]] | None:
     """Ask Codex for its hooks, without starting a session. None if it cannot be asked."""
     codex = shutil.which("codex", path=target.environment.get("PATH"))
     if codex is None:
@@ -280,5 +280,5 @@ def _threads(path: Path) -> Index:
 
 
 CODEX: Final = KnownClient(
-    _places, Peek(title, project, has_messages), known=_known, setup=Setup(installed, removed, problems)
+    _places, Peek(title, project, has_messages), known=_known, setup=Setup(install_plan, removal_plan, problems)
 )

@@ -334,11 +334,11 @@ def measure(client: str, given: dict[str, Any]) -> str:
     if use is not None:
         with contextlib.suppress(AttributeError, OSError):  # Nobody waits for this process.
             os.nice(10)
-        measured(client, session_of(given), path, use.tokens)
+        measure_freed(client, session_of(given), path, use.tokens)
     return ""
 
 
-def measured(client: str, session: str, path: str, tokens: int) -> int:
+def measure_freed(client: str, session: str, path: str, tokens: int) -> int:
     """Return the tokens that preset `balanced` would free. Raises CondenseError."""
     from ..api import condense, load
     from ..core.factor import factor_of
@@ -401,7 +401,7 @@ def warn_when_full(client: str, given: dict[str, Any]) -> str:
 
     freed = 0
     with contextlib.suppress(Exception):  # The warning is useful without the number.
-        freed = measured(client, session, path, use.tokens)
+        freed = measure_freed(client, session, path, use.tokens)
     return message(_sentence(percent, use.tokens, window, freed, session))
 
 

@@ -217,7 +217,7 @@ _SAVED_AT_ONCE: Final = 32
 """Facts written to the cache in one go."""
 
 
-class Listed(Struct, frozen=True):
+class ListedSession(Struct, frozen=True):
     """A session with its facts."""
 
     file: SessionFile
@@ -231,7 +231,7 @@ class Listed(Struct, frozen=True):
         return self.file.mtime_ns / 1e9 if self.facts.updated is None else self.facts.updated
 
 
-def listed(
+def list_sessions(
     files: Iterable[SessionFile],
     cache_folder: Path,
     *,
@@ -239,7 +239,7 @@ def listed(
     order: Order = Order.NEWEST,
     with_empty: bool = False,
     on_read: Callable[[SessionFile], None] = lambda file: None,
-) -> list[Listed]:
+) -> list[ListedSession]:
     """Return the first `limit` sessions (None: all) of files given newest first.
 
     Empty sessions are left out unless `with_empty`. Order.LARGEST reads all of them. `on_read` is called for each
@@ -247,9 +247,9 @@ def listed(
     """
     indexes = Indexes()
 
-    def with_names(file: SessionFile, facts: Facts) -> Listed:
+    def with_names(file: SessionFile, facts: Facts) -> ListedSession:
         known = CLIENTS[file.client].known(file, indexes)
-        return Listed(file, facts, known.title or facts.title, known.project or facts.project)
+        return ListedSession(file, facts, known.title or facts.title, known.project or facts.project)
 
     # The order matters: closing the generator writes to the cache, which is closed after it.
     with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
@@ -359,7 +359,7 @@ def _shared(one: str, other: str) -> int:
     return shared
 
 
-def report(sessions: Iterable[Listed], finding: Finding, user: UserConfiguration | None = None) -> SessionList:
+def report(sessions: Iterable[ListedSession], finding: Finding, user: UserConfiguration | None = None) -> SessionList:
     """Build the JSON report of a list. A profile of the user may set the window of its model."""
     user = user or UserConfiguration()
     short = short_ids(finding.files)

@@ -100,14 +100,14 @@ FORMAT: Final = "anthropic"
 _AT: Final = "at"
 M = TypeVar("M")
 
-Told = Mapping[str, Mapping[Part, Block]]
+RoleBlocks = Mapping[str, Mapping[Part, Block]]
 """A framework's message: blocks by part, keyed by role (`user`, `assistant`, `system`)."""
 
 
 class Dialect(Protocol[M]):
     """Conversion between one framework's messages and blocks of the Messages API."""
 
-    def told(self, message: M) -> Told:
+    def told(self, message: M) -> RoleBlocks:
         """Convert a message, to at least one block; parts that no model reads are left out."""
 
     def changed(self, message: M, blocks: Mapping[Part, Block], gone: Set[Part]) -> M:
@@ -143,11 +143,11 @@ def other(value: Any) -> Block:
     return {"type": "carried", "digest": blake2b(repr(value).encode(), digest_size=8).hexdigest()}
 
 
-class Carried(Struct, Generic[M], frozen=True):
+class ConvertedMessages(Struct, Generic[M], frozen=True):
     """Messages of one request, converted; `back` converts what is sent of them."""
 
     messages: Sequence[M]
-    told: Sequence[Told]
+    told: Sequence[RoleBlocks]
     sent: list[Block]
     """As messages of the Messages API."""
 
@@ -180,7 +180,7 @@ class Carried(Struct, Generic[M], frozen=True):
         return found
 
 
-def carried(messages: Sequence[M], dialect: Dialect[M]) -> Carried[M]:
+def convert_messages(messages: Sequence[M], dialect: Dialect[M]) -> ConvertedMessages[M]:
     """Convert messages. Consecutive results go into one message, as the API requires."""
     told = [dialect.told(message) for message in messages]
     sent: list[Block] = []
@@ -193,10 +193,10 @@ def carried(messages: Sequence[M], dialect: Dialect[M]) -> Carried[M]:
                 sent[-1]["content"] += blocks
             else:
                 sent.append({"role": role, "content": blocks})
-    return Carried(messages, told, sent)
+    return ConvertedMessages(messages, told, sent)
 
 
-def fitted(
+def fit_messages(
     conversations: FittedConversations, key: Any, messages: Sequence[M], dialect: Dialect[M], *,
     marks: int | None = None, tools: Iterable[Any] = (), **request: Any,
 ) -> list[M]:  # fmt: skip
@@ -206,9 +206,9 @@ def fitted(
     the conversation; None takes its first messages.
     """
     try:
-        told = carried(messages, dialect)
+        told = convert_messages(messages, dialect)
         if key is None:
-            key = beginning(told.sent)
+            key = digest_of_beginning(told.sent)
         beside = [*tools, *([{CACHE_MARK: {}}] * (marks or 0))]
         found = conversations.fit(key, told.sent, tools=beside, **request)
         return told.back(dialect, found.messages, marks=marks is not None, frozen=found.frozen)
@@ -216,7 +216,7 @@ def fitted(
         return list(messages)
 
 
-def beginning(sent: Sequence[Mapping[str, Any]]) -> bytes:
+def digest_of_beginning(sent: Sequence[Mapping[str, Any]]) -> bytes:
     """Return the digest of everything up to the first user message, which stays as the conversation goes on."""
     first = next((at for at, message in enumerate(sent) if message.get("role") == "user"), 0)
     return blake2b(repr(sent[: first + 1]).encode(), digest_size=16).digest()

@@ -17,10 +17,10 @@ from .. import api
 from ..config.models import Configuration
 from ..core.factor import binds_thinking
 from ..live.conversation import KEEP_RECENT
-from ..live.freezing import Means, freeze, usual_configuration
+from ..live.freezing import FreezeSettings, freeze, usual_configuration
 from ..passes.summaries import Summarizer
 from . import needs
-from .conversations import FORMAT, Block, Part, Told, call, carried, other, result, text, thinking
+from .conversations import FORMAT, Block, Part, RoleBlocks, call, convert_messages, other, result, text, thinking
 
 with needs("Inspect AI", "inspect"):
     from anyio.to_thread import run_sync
@@ -67,7 +67,7 @@ class CondenseCompaction(CompactionStrategy):
         super().__init__(type="edit", threshold=threshold, memory=memory)
         if configuration is None and preset is None:
             configuration = usual_configuration()
-        self._means = Means(api.configuration_from(configuration, preset), max(1, keep_recent), summarizer)
+        self._means = FreezeSettings(api.configuration_from(configuration, preset), max(1, keep_recent), summarizer)
 
     async def compact(
         self, model: Model, messages: list[ChatMessage], tools: list[ToolInfo]
@@ -92,10 +92,12 @@ class CondenseCompaction(CompactionStrategy):
         return int(self.threshold * (get_model_input_tokens(model) or _WINDOW))
 
 
-def _condensed(messages: list[ChatMessage], means: Means, model: str, target: int | None) -> list[ChatMessage] | None:
+def _condensed(
+    messages: list[ChatMessage], means: FreezeSettings, model: str, target: int | None
+) -> list[ChatMessage] | None:
     """Condense the messages since the last compaction, or all of them down to a target."""
     dialect = _Messages()
-    given = carried(messages, dialect)
+    given = convert_messages(messages, dialect)
     since = 0 if target else next((at for at in range(len(messages), 0, -1) if _is_frozen(messages[at - 1])), 0)
     start = given.before(since)
     working = given.sent if not binds_thinking(model) else [*given.sent[:start], *_thoughtless(given.sent[start:])]
@@ -124,7 +126,7 @@ def _as_frozen(message: ChatMessage) -> ChatMessage:
 class _Messages:
     """Dialect of Inspect."""
 
-    def told(self, message: ChatMessage) -> Told:
+    def told(self, message: ChatMessage) -> RoleBlocks:
         content = [message.content] if isinstance(message.content, str) else message.content
         if isinstance(message, ChatMessageTool):
             inner = message.content if isinstance(message.content, str) else [*map(_told, content)]

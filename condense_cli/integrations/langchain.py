@@ -15,9 +15,9 @@ from .conversations import (
     FittedConversations,
     OnDecision,
     Part,
-    Told,
+    RoleBlocks,
     call,
-    fitted,
+    fit_messages,
     other,
     result,
     text,
@@ -81,7 +81,7 @@ def _fitted(conversations: FittedConversations, messages: Sequence[Any], **reque
     key = next((each.id for each in messages if isinstance(each, HumanMessage)), None)
     usage = last.usage_metadata if last is not None else None
     dialect = _Messages(request.get("marks") is not None)
-    return fitted(conversations, key, messages, dialect, usage=usage, **request)
+    return fit_messages(conversations, key, messages, dialect, usage=usage, **request)
 
 
 def _name(model: Any) -> str | None:
@@ -109,7 +109,7 @@ class _Messages:
     def __init__(self, as_blocks: bool) -> None:
         self._as_blocks = as_blocks
 
-    def told(self, message: AnyMessage) -> Told:
+    def told(self, message: AnyMessage) -> RoleBlocks:
         if isinstance(message, ToolMessage):
             found = message.content if isinstance(message.content, str) else [*map(_told, message.content)]
             return {"user": {0: result(message.tool_call_id, found, is_error=message.status == "error")}}

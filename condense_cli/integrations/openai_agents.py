@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from . import needs
-from .conversations import FittedConversations, OnDecision, beginning
+from .conversations import FittedConversations, OnDecision, digest_of_beginning
 
 with needs("the OpenAI Agents SDK", "openai-agents"):
     from agents import ModelResponse, RunContextWrapper, RunHooks
@@ -27,7 +27,7 @@ class CondenseFilter(RunHooks[Any]):
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data
         try:
-            key = beginning(given.input)
+            key = digest_of_beginning(given.input)
             self._last.set(key)
             fitted = await asyncio.to_thread(
                 self._conversations.fit,

@@ -16,9 +16,9 @@ from .conversations import (
     FittedConversations,
     OnDecision,
     Part,
-    Told,
+    RoleBlocks,
     call,
-    fitted,
+    fit_messages,
     other,
     result,
     text,
@@ -66,7 +66,7 @@ class Condense(AbstractCapability[Any]):
         last = next((each for each in reversed(request.messages) if isinstance(each, ModelResponse)), None)
         parameters = request.model_request_parameters
         instructions = getattr(parameters, "instruction_parts", None) or ()
-        return fitted(
+        return fit_messages(
             self._conversations,
             ctx.conversation_id or ctx.run_id,
             request.messages,
@@ -86,7 +86,7 @@ def _marks(settings: Any) -> int:
 class _Messages:
     """Dialect of Pydantic AI: a request of several parts may come from the system and the user."""
 
-    def told(self, message: ModelMessage) -> Told:
+    def told(self, message: ModelMessage) -> RoleBlocks:
         if isinstance(message, ModelResponse):
             said = {number: _said(part) for number, part in enumerate(message.parts) if not _is_empty(part)}
             return {"assistant": said or {0: other(message.parts)}}

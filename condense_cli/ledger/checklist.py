@@ -24,7 +24,7 @@ from ..core.values import BlockKind
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from ..toolcalls.tools import arguments_of, string_values
 from .entries import Ledger
-from .written import DONE
+from .text import DONE
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from ..lossless.decode import decode
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from .collect import merge_all
 from .entries import CommandEntry, Ledger, UserRequest
-from .written import DONE, SummarizedStretch, command_text, fit, parse, quoted, render, said_by_summary
+from .text import DONE, SummarizedStretch, command_text, fit, parse, quoted, render, said_by_summary
 
 WORDS: Final = "words"
 RECORD: Final = "record"
@@ -427,7 +427,7 @@ ENOUGH: Final = 1_200
 """Smallest useful size in any model's tokens."""
 
 
-class Told(Struct, frozen=True):
+class SizedRecap(Struct, frozen=True):
     """A recap with its `budget` and size in the model's tokens, and the factor of those."""
 
     recap: Recap
@@ -439,7 +439,7 @@ class Told(Struct, frozen=True):
 @with_arguments(tokens=COUNT, counter=COUNTER)
 def recap(
     transcript: Transcript, tokens: int | str = TOKENS, *, lost: bool = False, counter: CounterName = BUILT_IN
-) -> Told:
+) -> SizedRecap:
     """Recap all that a file holds, or with `lost` what the last compaction lost of it.
 
     The user's words come as instructions, everything else as data behind a fence that no text can close. Raises
@@ -462,4 +462,4 @@ def recap(
         found = build_recap(sides.before, factor.bare(tokens), count, sides.since)
     else:
         found = build_recap(whole(transcript), factor.bare(tokens), count)
-    return Told(found, tokens, factor.shown(found.tokens), factor)
+    return SizedRecap(found, tokens, factor.shown(found.tokens), factor)

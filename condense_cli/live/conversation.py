@@ -30,8 +30,8 @@ from ..core.version import __version__
 from ..core.wording import nearest
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
-from .deciding import Asked, CacheGuess, Decider, Decision, DecisionKind, Fitted, Waiting, window_of
-from .freezing import MESSAGE_FORMATS, Means, again, usual_configuration
+from .deciding import CacheGuess, Decider, Decision, DecisionKind, DecisionRequest, Fitted, Waiting, window_of
+from .freezing import MESSAGE_FORMATS, FreezeSettings, recompute, usual_configuration
 from .policies import SMALL, Moment, Policy, policy_named
 from .requests import (
     BESIDE,
@@ -161,7 +161,7 @@ class Live:
             hint = f"Did you mean {near}?" if near else f"Choose {', '.join(MESSAGE_FORMATS)}."
             raise UsageError(f"format cannot be {format!r}.", hint)
         configuration = api.configuration_from(configuration, preset)
-        self._means = Means(configuration, max(1, keep_recent), summarizer, keep_reads or 0)
+        self._means = FreezeSettings(configuration, max(1, keep_recent), summarizer, keep_reads or 0)
         self._model = model
         self._state = StateFile(state) if isinstance(state, str | Path) else state or Memory()
         self._window = context_window
@@ -227,7 +227,7 @@ class Live:
         reported = 0 if usage is None else _reported(usage)
         known_before = self._before(request)
         moment = self._moment(request, segments, reported or 0, now, model, beside, known_before)
-        asked = Asked(request, segments, moment, model, now, self._beside)
+        asked = DecisionRequest(request, segments, moment, model, now, self._beside)
         # A request that is too large needs a decision, also without `decide` and after an error.
         if (decide and decision.kind is DecisionKind.NONE) or (asked.is_too_large and not decision.is_change):
             try:
@@ -246,7 +246,7 @@ class Live:
             sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
         tokens = moment.used
         if decision.is_change and decision.tokens_after:
-            tokens = decision.left_of(tokens) if self._beside else decision.tokens_after
+            tokens = decision.tokens_left(tokens) if self._beside else decision.tokens_after
             self._beside = tokens - decision.tokens_after
         if reported is None:
             decision = replace(decision, reason="; ".join(filter(None, (decision.reason, _NO_COUNT))))
@@ -260,7 +260,7 @@ class Live:
         """Note a request that is sent unchanged, and guess what the cache holds of it. Raises nothing."""
         now, model, beside = time.time(), model or self._model, digest_beside(system, tools)
         before = self._before(request)
-        self._decider.meant_for(model)
+        self._decider.set_model(model)
         guess = CacheGuess(self._is_cold(before, now, model, beside), self._fresh(request, before), before.goes_on)
         self._note(request, now, model, beside)
         return guess
@@ -274,7 +274,7 @@ class Live:
             self._go_on_in_memory(error)
             return (), None, Decision(DecisionKind.FAILED, self._warning)
         try:
-            segments, difference = again(request, known, self._means)
+            segments, difference = recompute(request, known, self._means)
         except Exception as error:
             return (), _thought_over(known), Decision(DecisionKind.FAILED, _said(error))
         if segments and segments != known[: len(segments)]:
@@ -288,7 +288,7 @@ class Live:
         self, request: Request, segments: Segments, reported: int, now: float, model: str | None, beside: str,
         before: _Before,
     ) -> Moment:  # fmt: skip
-        self._decider.meant_for(model)
+        self._decider.set_model(model)
         tokens = self._decider.tokens
         suffix = tokens(request.characters(end_of(segments)))
         older = tokens(self._decider.older(request, segments))
@@ -395,6 +395,6 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _fingerprint(means: Means) -> str:
+def _fingerprint(means: FreezeSettings) -> str:
     configuration = msgspec.json.encode(means.configuration)
     return digest_of(f"{__version__} {means.keep_recent} {means.keep_reads} ".encode() + configuration)

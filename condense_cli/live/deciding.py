@@ -17,7 +17,7 @@ from ..core.factor import typical_of
 from ..money.economics import Rates
 from ..money.prices import ANTHROPIC_WRITE_1H, ANTHROPIC_WRITE_5M, bare_name, context_window, price_of
 from ..providers.decision import RESERVED_TOKENS, limit_of
-from .freezing import Means, NewSegments, next_segment
+from .freezing import FreezeSettings, NewSegments, next_segment
 from .policies import GROWTH, SMALL, Economic, Moment, Outcome, Policy, Share, break_even, stated_limit
 from .requests import Request, Segments, end_of
 
@@ -55,7 +55,7 @@ class Decision(Struct, frozen=True):
         """True if messages are sent in another form than in the request before."""
         return self.kind in (DecisionKind.SEGMENT, DecisionKind.RENEWAL)
 
-    def left_of(self, used: int) -> int:
+    def tokens_left(self, used: int) -> int:
         """Estimate the tokens in use after it, in the API's count.
 
         If the API counts fewer than we do, it also saves fewer; if it counts more, the rest is beside the
@@ -130,7 +130,7 @@ class Attempt(Struct, frozen=True):
 
     request: Request
     segments: Segments
-    means: Means
+    means: FreezeSettings
     format: str | None
     model: str | None
     target: int | None
@@ -206,7 +206,7 @@ class Waiting(Struct, frozen=True):
         return self.timeout is not None or self.ahead is not None
 
 
-class Asked(Struct, frozen=True):
+class DecisionRequest(Struct, frozen=True):
     """A request to decide about. `beside` is the number of tokens sent beside the messages."""
 
     request: Request
@@ -270,7 +270,7 @@ class Decider:
 
     def __init__(
         self,
-        means: Means,
+        means: FreezeSettings,
         policy: Policy,
         format_name: str | None,
         waiting: Waiting,
@@ -287,7 +287,7 @@ class Decider:
         self._renew_at = 0.0
         self._work: AttemptAhead | None = None
 
-    def meant_for(self, model: str | None) -> None:
+    def set_model(self, model: str | None) -> None:
         """Set the model whose tokens are reported."""
         self._factor = typical_of(model)
 
@@ -306,7 +306,7 @@ class Decider:
         """Allow no try until the conversation has grown."""
         self._retry_at = self.older(request, segments) * GROWTH
 
-    def decided(self, asked: Asked) -> tuple[Segments, Decision]:
+    def decided(self, asked: DecisionRequest) -> tuple[Segments, Decision]:
         """Return the segments to send, and the decision. Raises any error of a try."""
         why = self._due(asked)
         waits = self.older(asked.request, asked.segments) < self._retry_at
@@ -330,21 +330,21 @@ class Decider:
             self.give_up(asked.request, asked.segments)
         return best, decision
 
-    def _due(self, asked: Asked) -> str:
+    def _due(self, asked: DecisionRequest) -> str:
         if asked.is_over:
             return f"{asked.moment.used:,} tokens are in use; the limit is {asked.limit:,}"
         return self._policy.due(asked.moment)
 
-    def _renews(self, asked: Asked) -> bool:
+    def _renews(self, asked: DecisionRequest) -> bool:
         return bool(asked.segments) and (asked.moment.is_cold or self._policy.renews)
 
-    def _may_renew(self, asked: Asked) -> bool:
+    def _may_renew(self, asked: DecisionRequest) -> bool:
         """Check if condensing all anew is worth a look: frozen text may no longer be needed."""
         is_weighed = isinstance(self._policy, Economic) and not self._waiting.is_beside
         return bool(asked.segments) and is_weighed and not self._renews(asked) and len(asked.request) >= self._renew_at
 
     def _brought_below(
-        self, asked: Asked, why: str, tried: _Way, best: Segments, decision: Decision
+        self, asked: DecisionRequest, why: str, tried: _Way, best: Segments, decision: Decision
     ) -> tuple[Segments, Decision]:
         """Return the decision, or a stronger one if it leaves the conversation above a limit."""
         used = asked.moment.used
@@ -358,16 +358,16 @@ class Decider:
             ways.insert(0, _Way(True))
         enough = _ENOUGH * limit if asked.is_over else limit
         for way in ways:
-            if decision.kind is DecisionKind.PENDING or decision.left_of(used) <= enough:
+            if decision.kind is DecisionKind.PENDING or decision.tokens_left(used) <= enough:
                 return best, decision
             other, smaller = self._tried(asked, why, way)
             if smaller.kind is DecisionKind.PENDING or _saved(smaller) > _saved(decision):
                 best, decision = other, smaller
-        if decision.left_of(used) > limit:  # Too much stays: another try soon would only cost the cache.
+        if decision.tokens_left(used) > limit:  # Too much stays: another try soon would only cost the cache.
             self._renew_at = len(asked.request) * GROWTH
         return best, decision
 
-    def _under_way(self, asked: Asked) -> _Way | None:
+    def _under_way(self, asked: DecisionRequest) -> _Way | None:
         """Return the way of a background try for a limit, so that it comes to an end."""
         if self._work is None or not self._work.attempt.renews:
             return None
@@ -383,7 +383,7 @@ class Decider:
             horizon /= 2
         return _saved(decision) * (horizon - decision.pays_after)
 
-    def _prepare(self, asked: Asked) -> None:
+    def _prepare(self, asked: DecisionRequest) -> None:
         """Start a try that is due soon."""
         part = self._waiting.ahead
         if part is None or (self._work is not None and self._work.result(0) is None):
@@ -400,10 +400,12 @@ class Decider:
                 return
         self._work = AttemptAhead(attempt, self._turn)
 
-    def _attempt(self, asked: Asked, way: _Way) -> Attempt:
+    def _attempt(self, asked: DecisionRequest, way: _Way) -> Attempt:
         return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, way.target, way.renews)
 
-    def _tried(self, asked: Asked, why: str, way: _Way, *, must: bool | None = None) -> tuple[Segments, Decision]:
+    def _tried(
+        self, asked: DecisionRequest, why: str, way: _Way, *, must: bool | None = None
+    ) -> tuple[Segments, Decision]:
         """Try one way; return the new segments with their decision, or the old ones with the reason.
 
         `must` takes any saving; by default it is set when the window is nearly full.
@@ -430,7 +432,7 @@ class Decider:
         saved = f"it would save {max(0, outcome.saved):,} tokens and pay after {_requests(turns)}"
         return segments, Decision(DecisionKind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
 
-    def _sent_now(self, asked: Asked) -> int:
+    def _sent_now(self, asked: DecisionRequest) -> int:
         """Count the tokens that are sent without a decision."""
         rest = self.tokens(asked.request.characters(end_of(asked.segments)))
         return sum(segment.tokens for segment in asked.segments) + rest

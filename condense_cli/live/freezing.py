@@ -204,7 +204,7 @@ def _with_extraction(configuration: Configuration, change: Callable[[ExtractConf
     return replace(configuration, passes=passes)
 
 
-class Means(Struct, frozen=True):
+class FreezeSettings(Struct, frozen=True):
     """Settings of condensing: the configuration, how many newest turns stay whole, and who writes summaries.
 
     Less is cut of files at work in the newest `keep_reads` messages (see `blocks_at_work`) and of results that just
@@ -220,7 +220,7 @@ class Means(Struct, frozen=True):
 def freeze(
     messages: Sequence[Any],
     frozen: int,
-    means: Means,
+    means: FreezeSettings,
     *,
     format_name: str | None,
     model: str | None,
@@ -280,7 +280,9 @@ def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -
     return position or None
 
 
-def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, has_to_fit: bool) -> Configuration:
+def _within(
+    means: FreezeSettings, messages: Sequence[Message], begin: int, end: int, *, has_to_fit: bool
+) -> Configuration:
     """Limit the configuration to messages[begin:end]: the others are pinned, and references lead back only.
 
     With `has_to_fit` nothing is spared: the messages may consist of files at work alone.
@@ -359,7 +361,7 @@ class NewSegments(Struct, frozen=True):
 def next_segment(
     request: Request,
     segments: Segments,
-    means: Means,
+    means: FreezeSettings,
     format_name: str | None,
     model: str | None,
     target: int | None = None,
@@ -372,7 +374,7 @@ def next_segment(
     return _step(request, segments, rest, means, format_name, model, target)
 
 
-def again(request: Request, segments: Segments, means: Means) -> tuple[Segments, str]:
+def recompute(request: Request, segments: Segments, means: FreezeSettings) -> tuple[Segments, str]:
     """Recompute missing outputs of segments; return the segments, and how the outcome differs if it does.
 
     A different outcome ends the list. A segment whose conversation went on differently cannot be recomputed: it and
@@ -396,7 +398,7 @@ def again(request: Request, segments: Segments, means: Means) -> tuple[Segments,
     return done, ""
 
 
-def _computed(request: Request, before: Segments, segment: Segment, means: Means) -> Segment | None:
+def _computed(request: Request, before: Segments, segment: Segment, means: FreezeSettings) -> Segment | None:
     part = Request([request.plain(position) for position in range(segment.known)])
     if segment.drops_thinking:
         rest = without_thinking(part, segment.start)
@@ -407,7 +409,7 @@ def _computed(request: Request, before: Segments, segment: Segment, means: Means
 
 
 def _step(
-    request: Request, segments: Segments, rest: Rest, means: Means, format_name: str | None, model: str | None,
+    request: Request, segments: Segments, rest: Rest, means: FreezeSettings, format_name: str | None, model: str | None,
     target: int | None, end: int | None = None,
 ) -> NewSegments | str:  # fmt: skip
     frozen = sent_for(segments)

@@ -27,7 +27,7 @@ from ..core.transcript import Block, Message
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..ledger.collect import collect, merge_all
 from ..ledger.entries import FileEntry, Ledger
-from ..ledger.written import OPENING, parse
+from ..ledger.text import OPENING, parse
 from ..lossless.lines import read_lines
 from ..toolcalls.outcomes import Results, results_of
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, arguments_of, matched_texts, name_of, string_values

@@ -57,6 +57,6 @@ class Condenser:
 
     def __call__(self, batch: Any) -> Any:
         """Return the batch with condensed conversations and the added columns. Raises UsageError."""
-        from .mapping import mapped
+        from .mapping import condense_batch
 
-        return mapped(self._work, batch, self._prefix)
+        return condense_batch(self._work, batch, self._prefix)

@@ -122,7 +122,7 @@ def _given(do: Callable[[Transcript, int], New], number: int, transcript: Transc
     return do(transcript, number)
 
 
-def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
+def tally_result(result: Condensation, tally: Tally, line: int) -> bytes | None:
     """Count a condensed row, and return its new bytes, or None if it stays. Raises CondenseError."""
     data = api.dump(result) if result.transcript.is_changed else None
     if result.error is not None:
@@ -198,7 +198,7 @@ def _target(output: Path | IO[bytes] | None) -> Iterator[IO[bytes] | None]:
         yield output
 
 
-def results(work: Callable[[_Task], _Result], tasks: Iterator[_Task], jobs: int) -> Iterator[_Result]:
+def work_in_order(work: Callable[[_Task], _Result], tasks: Iterator[_Task], jobs: int) -> Iterator[_Result]:
     """Apply `work` to each batch, in order, with other processes for more than a few."""
     few = list(islice(tasks, _FEW))
     return in_order(work, chain(few, tasks), jobs if len(few) == _FEW else 1)
@@ -249,7 +249,7 @@ def split(
     return [*parts, part(len(messages))]
 
 
-def tallied_parts(
+def tally_parts(
     transcript: Transcript, parts: Sequence[RowPart], most: int, tally: Tally, bare: int, factor: Factor
 ) -> list[bytes] | None:
     """Count a split row of `bare` tokens; return the rows that replace it, or None if it stays."""
@@ -312,7 +312,7 @@ def survey(
     found = nothing()
     with flow(file, kind, output) as (kind, lines, write):
         work = partial(_survey_batch, name, kind, nothing, looking, output is not None)
-        for written, part in results(work, lines, usable_processors()):
+        for written, part in work_in_order(work, lines, usable_processors()):
             found.add(part)
             write(written)
     return found

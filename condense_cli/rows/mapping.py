@@ -56,7 +56,7 @@ def row_work(
     return RowWork(api.configuration_from(configuration, preset), column, max_tokens, model, format_name)
 
 
-def mapped(work: RowWork, given: Any, prefix: str) -> Any:
+def condense_batch(work: RowWork, given: Any, prefix: str) -> Any:
     """Condense the conversations of a batch and add three columns. Raises UsageError."""
     names = [prefix + name for name in ADDED]
     batch = batch_of(given, work.column)

@@ -213,7 +213,7 @@ _MOST_FILES: Final = 5
 _WILD: Final = re.compile(r"[*?[]")
 
 
-class Meant(Struct, frozen=True):
+class SelectorChoice(Struct, frozen=True):
     """A way to select what is at a place: its key, its selector, and a label."""
 
     key: str
@@ -240,15 +240,15 @@ class Places:
             return ""
         return str(index) if number is None else f"{index}.{number}"
 
-    def meanings(self, index: int, number: int | None) -> list[Meant]:
+    def meanings(self, index: int, number: int | None) -> list[SelectorChoice]:
         """List the ways to select at a message or block, itself first."""
         own = self.own(index, number)
         if not own:
             return []
         blocks = self._by_index[index].blocks
         here = blocks if number is None else blocks[number : number + 1]
-        found = [Meant("b", own, "this block")] if number is not None else []
-        found.append(Meant("m", str(index), f"this message ({plural(len(blocks), 'block')})"))
+        found = [SelectorChoice("b", own, "this block")] if number is not None else []
+        found.append(SelectorChoice("m", str(index), f"this message ({plural(len(blocks), 'block')})"))
         calls = [call for block in here if (call := self._call(block)) is not None]
         tools = dict.fromkeys(call.tool for call in calls if call.tool)
         files = dict.fromkeys(path for call in calls for path in paths(call))
@@ -256,9 +256,9 @@ class Places:
             for place, name in enumerate(names):
                 selector = f"{kind}:{_literal(name)}"
                 key = kind[0] if not place else ""
-                found.append(Meant(key, selector, f"{kind} {name} ({self._size(selector)})"))
+                found.append(SelectorChoice(key, selector, f"{kind} {name} ({self._size(selector)})"))
         if index > self._messages[0].index:
-            found.append(Meant("h", f":{index}", f"everything before here ({self._size(f':{index}')})"))
+            found.append(SelectorChoice("h", f":{index}", f"everything before here ({self._size(f':{index}')})"))
         return found
 
     def marks(self, selectors: Sequence[str]) -> frozenset[Address]:

@@ -31,7 +31,7 @@ def frees(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sessions that were measured beside an event; what comes out is always the same."""
     begun: list[str] = []
     monkeypatch.setattr(hooks, "_measure_beside", lambda client, session, path: begun.append(path))
-    monkeypatch.setattr(hooks, "measured", lambda client, session, path, tokens: 53_000)
+    monkeypatch.setattr(hooks, "measure_freed", lambda client, session, path, tokens: 53_000)
     return begun
 
 

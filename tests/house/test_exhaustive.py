@@ -14,7 +14,7 @@ from condense_cli.config.phases import Kind as Lossy
 from condense_cli.config.profiles import _URLS, _VARIABLES, Api
 from condense_cli.core.values import CONTENT_TYPE_OF_KIND, BlockKind, Family
 from condense_cli.ledger.entries import State
-from condense_cli.ledger.written import _STATES
+from condense_cli.ledger.text import _STATES
 from condense_cli.llm.client import _TEXTS, Cause
 from condense_cli.llm.prompts import _BLOCKS, Subject
 from condense_cli.providers.phases import _CONTENT

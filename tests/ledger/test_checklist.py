@@ -9,7 +9,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.ledger.checklist import Checklist, of_messages, of_text
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest
-from condense_cli.ledger.written import fit, render
+from condense_cli.ledger.text import fit, render
 
 SHARE = 0.2
 

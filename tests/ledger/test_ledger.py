@@ -8,7 +8,7 @@ from ledgers import ledgers
 
 from condense_cli.core.tokens import Counter
 from condense_cli.ledger.entries import FileEntry, Ledger, Todo, UserRequest, merge
-from condense_cli.ledger.written import fit, parse, render
+from condense_cli.ledger.text import fit, parse, render
 
 COUNT = Counter()
 

@@ -13,10 +13,10 @@ from condense_cli.integrations.conversations import (
     Block,
     FittedConversations,
     Part,
-    Told,
+    RoleBlocks,
     call,
-    carried,
-    fitted,
+    convert_messages,
+    fit_messages,
     result,
     text,
     thinking,
@@ -29,7 +29,7 @@ Said = dict[str, Any]
 
 
 class Dialect:
-    def told(self, message: Said) -> Told:
+    def told(self, message: Said) -> RoleBlocks:
         blocks: dict[Part, Block] = {}
         for part, said in message["parts"].items():
             if isinstance(said, dict):
@@ -65,11 +65,11 @@ def history(turns: int) -> list[Said]:
 
 
 def fit(live: FittedConversations, messages: list[Said], model: str = "claude-opus-4-5") -> list[Said]:
-    return fitted(live, "one", messages, Dialect(), usage=100_000, model=model)
+    return fit_messages(live, "one", messages, Dialect(), usage=100_000, model=model)
 
 
 def test_results_are_told_in_one_message() -> None:
-    told = carried(history(2), Dialect())
+    told = convert_messages(history(2), Dialect())
     assert [message["role"] for message in told.sent] == ["user", "assistant", "user", "assistant", "user"]
     assert [len(message["content"]) for message in told.sent] == [1, 3, 2, 3, 2]
     back = told.back(Dialect(), told.sent)

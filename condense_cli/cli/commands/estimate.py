@@ -202,10 +202,10 @@ def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCa
 
 def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls: Calls, source: str) -> Estimate:
     """What each configuration makes of the transcript. Raises CondenseError."""
-    from ...api.estimating import Told, estimated
+    from ...api.estimating import PlannedSummaries, estimated
     from ..running.work import SummaryUse, summary_use
 
-    def told(result: Condensation, summaries: OnDemand | None) -> Told:
+    def told(result: Condensation, summaries: OnDemand | None) -> PlannedSummaries:
         say_error(result)
         use = summary_use(summaries) if summaries else SummaryUse()
         return use.used, use.notes

@@ -62,8 +62,8 @@ def install(
             raise SystemExit(_say_status(client, target, list(setup.problems(target))))
         from ...clients.settings import forget, given_back, note_edits
 
-        removal = setup.removed(target)
-        plan = given_back(removal) if remove else setup.installed(target)
+        removal = setup.removal_plan(target)
+        plan = given_back(removal) if remove else setup.install_plan(target)
         if not plan.changes:
             typer.echo(
                 "Nothing to change: "

@@ -70,7 +70,7 @@ def sessions(
         if folder is not None:
             files = list(listing.of_project(files, folder))
         with _progress() as on_read:
-            sessions = listing.listed(
+            sessions = listing.list_sessions(
                 files,
                 cache_folder(),
                 limit=limit or None,

@@ -94,7 +94,7 @@ def sessions_here() -> SessionList:
     from ...config.files import load_user_configuration
 
     found = finding.find(session_places())
-    newest = listing.listed(found.files, cache_folder(), limit=_MOST)
+    newest = listing.list_sessions(found.files, cache_folder(), limit=_MOST)
     return listing.report(newest, found, load_user_configuration())
 
 

@@ -21,7 +21,7 @@ from ...core.transcript import Block, Message, Place
 from ...core.values import STANDING_ROLES, BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.client_text import request_before
-from ...ledger.written import FRAME, SummarizedStretch, SummaryLimits
+from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits
 from ..limits import is_offline
 from ..receipts import SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
 from ..sheet import Sheet, Step

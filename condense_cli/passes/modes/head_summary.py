@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...config.models import SummarizationConfig
 from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Message, cut_before
-from ...ledger.written import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
+from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
 from ..receipts import Receipt
 from ..sheet import Sheet, Step
 from ..summaries import OFFLINE, Written

@@ -16,7 +16,7 @@ from ...core.values import BlockKind
 from ...core.wording import plural
 from ...errors import CondenseError, UsageError
 from ...formats import format_named
-from ...ledger.written import said_by_summaries
+from ...ledger.text import said_by_summaries
 from ...lossless.decode import decode
 from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
