@@ -1,13 +1,13 @@
-"""What outlasts condensing in chats without tools: rules, preferences, decisions and facts planted into them.
+"""Measure which rules, preferences, decisions and facts survive condensing in chats without tools.
 
     python benchmarks/chats.py                               made-up chats, and the recorded ones in ../shared
     python benchmarks/chats.py --set fitted --presets balanced --lost
     python benchmarks/chats.py --json found.json
 
-Into each chat go sentences of `planted_texts.py` at places that a seed decides: half of them as messages of their own,
-half inside a message of the same speaker. A sentence survives where it is there word for word, in a message, a summary
-or a ledger; one that a later sentence replaced is not asked. No chat holds both sets; each sentence is planted into
-several chats. `words` is the share of the tokens that the user wrote: where a budget is smaller, even those have to go.
+Sentences of `planted_texts.py` are planted into each chat at seeded random places: half as messages of their own, half
+inside a message of the same speaker. A sentence survives if it is there word for word, in a message, a summary or a
+ledger. Sentences that a later one replaced do not count. No chat holds both sets; each sentence goes into several
+chats. `words` is the share of tokens that the user wrote: with a smaller budget even those have to go.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 from planted_texts import SETS, Planted
+from recorded import MORE
 
 from condense_cli import api
 from condense_cli.api.evaluating import KNOWN_WAYS, configured
@@ -33,20 +34,19 @@ from condense_cli.core.values import Role
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.recall import Questions, TextReader
 
-RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "more-transcripts"
 PRESETS: Final = ("balanced", "cost", "max")
 BUDGETS: Final = (0.2, 0.3, 0.5)
 CHATS: Final = 6
-"""So many chats of each kind."""
+"""Number of chats of each kind."""
 LEAST_CHARACTERS: Final = 24_000
 PER_CHAT: Final = 12
 
 Said = tuple[str, str]
-"""A speaker with what is said."""
+"""A speaker and a text."""
 
 
 class Chat(Struct, frozen=True):
-    """A chat with sentences in it, and those that have to stay."""
+    """A chat with planted sentences, and those that have to survive."""
 
     kind: str
     said: list[Said]
@@ -86,22 +86,22 @@ _REPLIES: Final = (
 
 
 def _made_up(number: int) -> list[Said]:
-    """A chat about nothing much, of which the user says a third to a half."""
+    """Make up a chat about nothing much; the user says a third to a half of it."""
     random = Random(number)
     said: list[Said] = []
     while sum(len(text) for _, text in said) < LEAST_CHARACTERS:
         for speaker, sentences, most in (("user", _TELLS, 5), ("assistant", _REPLIES, 4 + 2 * number)):
             subjects = dict(zip("ab", random.sample(_SUBJECTS, 2), strict=True))
-            # A word of its own keeps sentences from repeating each other.
+            # Random subjects keep sentences from repeating each other.
             chosen = (f"{random.choice(sentences)}".format(**subjects) for _ in range(random.randint(1, most)))
             said.append((speaker, " ".join(chosen)))
     return said
 
 
 def _of_trees() -> Iterator[list[Said]]:
-    """Questions and answers, each conversation to its first end."""
+    """Yield questions and answers, each conversation along its first branch."""
     speakers = {"prompter": "user", "assistant": "assistant"}
-    for line in (RECORDED / "chat-tree" / "openassistant-en-100-tree.jsonl").read_text().splitlines():
+    for line in (MORE / "chat-tree" / "openassistant-en-100-tree.jsonl").read_text().splitlines():
         node = json.loads(line)["prompt"]
         said = []
         while node is not None:
@@ -112,12 +112,12 @@ def _of_trees() -> Iterator[list[Said]]:
 
 def _of_travellers() -> Iterator[list[Said]]:
     speakers = {"usr": "user", "sys": "assistant"}
-    for chat in json.loads((RECORDED / "chat-crosswoz" / "crosswoz-val-first12.json").read_text()).values():
+    for chat in json.loads((MORE / "chat-crosswoz" / "crosswoz-val-first12.json").read_text()).values():
         yield [(speakers[message["role"]], message["content"]) for message in chat["messages"]]
 
 
 def _joined(chats: Sequence[list[Said]], number: int, least: int) -> list[Said]:
-    """Short chats one behind the other until they are long enough, from another one on for each number."""
+    """Concatenate short chats until they are long enough, starting at a different one for each number."""
     said: list[Said] = []
     start = number * len(chats) // CHATS
     for chat in (*chats[start:], *chats[:start]):
@@ -128,7 +128,7 @@ def _joined(chats: Sequence[list[Said]], number: int, least: int) -> list[Said]:
 
 
 def _in_turns(said: Sequence[Said]) -> list[Said]:
-    """Without two messages of one speaker in a row, as the APIs want it; the user begins."""
+    """Merge consecutive messages of one speaker, as the APIs require; the user begins."""
     merged: list[Said] = []
     for speaker, text in said:
         if merged and merged[-1][0] == speaker:
@@ -139,9 +139,9 @@ def _in_turns(said: Sequence[Said]) -> list[Said]:
 
 
 def fillers() -> Iterator[tuple[str, list[Said]]]:
-    """Chats to plant into, each with its kind."""
+    """Yield chats to plant into, each with its kind."""
     yield from (("made up", _made_up(number)) for number in range(CHATS))
-    if RECORDED.is_dir():
+    if MORE.is_dir():
         recorded = (
             ("assistants", _of_trees, LEAST_CHARACTERS),
             ("travellers, zh", _of_travellers, 10_000),
@@ -155,7 +155,7 @@ def fillers() -> Iterator[tuple[str, list[Said]]]:
 
 
 def planted(kind: str, said: Sequence[Said], sentences: Sequence[Planted], seed: int) -> Chat:
-    """The chat with some of the sentences in its first nine tenths, but not in the first message."""
+    """Plant sentences into the first nine tenths of a chat, but not into its first message."""
     random = Random(seed)
     chosen = [sentences[(seed * PER_CHAT + number) % len(sentences)] for number in range(PER_CHAT)]
     by_place: dict[int, list[tuple[Planted, str]]] = defaultdict(list)
@@ -179,7 +179,7 @@ def planted(kind: str, said: Sequence[Said], sentences: Sequence[Planted], seed:
 
 
 def _inside(text: str, sentence: str, random: Random) -> str:
-    """The text with a sentence behind one of its own."""
+    """Insert a sentence after one of the text's own."""
     ends = [place + 2 for place in range(len(text) - 2) if text[place : place + 2] in (". ", "? ", "! ")]
     ends += [place + 1 for place, character in enumerate(text) if character in "。？！"]
     if not ends:
@@ -192,7 +192,7 @@ def _inside(text: str, sentence: str, random: Random) -> str:
 
 
 class Row(Struct):
-    """Sentences that survived one way at one budget, by what is said, in which chats, in which language."""
+    """Sentences that survived one way at one budget, by kind, chat and language."""
 
     way: str
     budget: float | None
@@ -226,7 +226,7 @@ def measure(row: Row, way: Way, chat: Chat) -> None:
 
 
 def _finer(each: Planted, chat: Chat, spoken: str) -> list[str]:
-    """What of the user's sentences is shown apart."""
+    """Return further categories for the user's sentences."""
     return [f"{each.kind}s", spoken, chat.kind] if each.speaker == "user" else []
 
 

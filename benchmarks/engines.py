@@ -1,11 +1,11 @@
-"""The same shards of rows on both engines: processes of this machine, and Ray.
+"""Compare the two engines, local processes and Ray, on the same shards of rows.
 
     python benchmarks/engines.py --rows 1000000 --shards 40 --jobs 2
 
-Writes the rows of `rows.py`, or with `--small` conversations of three messages and some 350 bytes, in so many shards,
-runs `condense run SHARDS --out-dir OUT -p PRESET` on each engine, and compares every byte. Shown are the seconds that
-passed, those of the processors (without those of Ray's workers), rows per second, and the memory that all processes
-held together at most. The load before says whether others use the processors. Linux only.
+Writes rows as in `rows.py`, or with `--small` conversations of three messages and some 350 bytes, runs `condense run
+SHARDS --out-dir OUT -p PRESET` on each engine, and compares every byte. Shows wall seconds, processor seconds (without
+those of Ray's workers), rows per second, and the peak memory of all processes. The load before tells whether others use
+the processors. Needs the extra `ray`; Linux only.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from rows import WORDS, Watched, conversation, watch
+from processes import Watched, watch
+from rows import WORDS, conversation
 
 
 def small(number: int, chance: random.Random) -> list[dict[str, str]]:
-    """A question and its answer."""
+    """Make a question and its answer."""
     said = [" ".join(chance.choices(WORDS, k=count)) for count in (8, 20)]
     return [
         {"role": "system", "content": "You help customers of a shop."},
@@ -41,7 +42,7 @@ def rows(first: int, end: int, *, are_small: bool) -> Iterator[str]:
 
 
 def write(folder: Path, number: int, shards: int, *, are_small: bool) -> int:
-    """Shards with so many rows; their bytes."""
+    """Write `number` rows in shards and return their bytes."""
     folder.mkdir()
     ends = [number * shard // shards for shard in range(shards + 1)]
     for shard in range(shards):
@@ -51,7 +52,7 @@ def write(folder: Path, number: int, shards: int, *, are_small: bool) -> int:
 
 
 def measure(folder: Path, output: Path, how: list[str]) -> tuple[Watched, float]:
-    """A run on the shards, and the percentage that it saved. Raises CalledProcessError."""
+    """Run on the shards; return the cost and the percentage saved. Raises CalledProcessError."""
     command = [sys.executable, "-m", "condense_cli", "run", str(folder), "--out-dir", str(output), "--json", *how]
     run = watch(command)
     return run, json.loads(run.said)["tokens"]["saved_percent"]

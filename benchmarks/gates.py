@@ -1,14 +1,13 @@
-"""Holds figures that were reached: measures them again, and says which is worse.
+"""Measure figures again that must not get worse, and report those that did.
 
     python benchmarks/gates.py                        all gates of benchmarks/gates.toml
     python benchmarks/gates.py --only lossless tokens
-    python benchmarks/gates.py --write                writes figures that are better, and new ones
+    python benchmarks/gates.py --write                writes better figures, and new ones
     python benchmarks/gates.py --write --worse        writes all figures, worse ones too
 
-Compared are ratios: a figure is worse where it is so by more than the tolerance of its gate, a share of the figure.
-Then the status is 1. `--write` refuses as long as one is worse, and keeps the old figure where a new one is worse
-within the tolerance, so that no row of small steps leads down. The recorded transcripts are expected beside the
-project.
+A figure is worse if it is so by more than its gate's tolerance, a share of the figure. Then the status is 1. `--write`
+refuses while any figure is worse. Within the tolerance it keeps the old figure, so that small steps do not add up. The
+recorded transcripts are expected beside the project.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ Figures = dict[str, float]
 
 
 class Gate(Struct, frozen=True, forbid_unknown_fields=True):
-    """Figures of one kind, and by which share of itself one may be worse."""
+    """Figures of one kind, and the share of itself by which each may get worse."""
 
     about: str
     better: str
@@ -46,7 +45,7 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
     figures: dict[str, float] = {}
 
     def worse_by(self, name: str, now: float) -> float:
-        """How much worse a figure is now, as a share of what was reached; below 0 where it is better."""
+        """Return how much worse a figure is now, as a share of the old one; negative if better."""
         reached = self.figures[name]
         lost = reached - now if self.better == "higher" else now - reached
         return lost / abs(reached) if reached else lost
@@ -55,7 +54,7 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
         return self.worse_by(name, now) > self.tolerance
 
 
-# What is measured. Each imports the benchmark that does it, which may need a package that others do not.
+# Measures. Each imports its benchmark, which may need a package that others do not.
 
 
 def quality() -> Figures:
@@ -111,6 +110,7 @@ def tokens() -> Figures:
 
 
 def speed() -> Figures:
+    import processes
     import scaling
     import speed_measures
     import startup
@@ -118,15 +118,15 @@ def speed() -> Figures:
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="condense-gates-") as name:
         folder = Path(name)
-        variables = scaling.environment(folder / "bytecode")
-        commands = startup.commands(scaling.written(folder, scaling.SMALL, "anthropic"))
-        starts = speed_measures.started(commands, STARTS, variables)
+        variables = processes.environment(folder / "bytecode")
+        commands = startup.commands(processes.write_synthetic(folder, scaling.SMALL, "anthropic"))
+        starts = processes.in_turns(commands, STARTS, variables)
         medians = {each: statistics.median(one.processor for one in costs) for each, costs in starts.items()}
         bare = medians.pop(startup.BARE)
         figures |= {f"{command}: time": taken / bare for command, taken in medians.items()}
         for megabytes in SIZES:
             row = speed_measures.measure(
-                scaling.written(folder, megabytes, "anthropic"), "anthropic", ROUNDS, variables
+                processes.write_synthetic(folder, megabytes, "anthropic"), "anthropic", ROUNDS, variables
             )
             for preset, run in row.runs.items():
                 figures[f"{preset}, {megabytes:g} MB: time"] = run.cost.processor / row.floor.processor
@@ -147,7 +147,7 @@ def read(path: Path) -> dict[str, Gate]:
 
 
 def compared(gate: Gate, now: Figures) -> Iterator[str]:
-    """A row for every figure: what was reached, what is there now, their ratio, and what that means."""
+    """Yield a row per figure: old value, new value, ratio and verdict."""
     for name in gate.figures | now:
         if name not in now:
             yield f"  {name:<50} {gate.figures[name]:8.4f}        –          NOT MEASURED"
@@ -163,12 +163,12 @@ def compared(gate: Gate, now: Figures) -> Iterator[str]:
 
 
 def failures(gate: Gate, now: Figures) -> list[str]:
-    """The figures that are worse, or that nothing measures any more."""
+    """Return the figures that are worse or no longer measured."""
     return [name for name in gate.figures if name not in now or gate.is_worse(name, now[name])]
 
 
 def raised(gate: Gate, now: Figures, *, even_worse: bool) -> Gate:
-    """The gate with better figures and new ones; `even_worse`: with all that was measured, and no others."""
+    """Return the gate with better and new figures; with `even_worse`, exactly the measured ones."""
     if even_worse:
         return replace(gate, figures=now)
     better = {name: value for name, value in now.items() if name not in gate.figures or gate.worse_by(name, value) < 0}
@@ -176,7 +176,7 @@ def raised(gate: Gate, now: Figures, *, even_worse: bool) -> Gate:
 
 
 def written(text: str, gates: Mapping[str, Gate]) -> str:
-    """The file with other figures; the comment at its beginning stays."""
+    """Format the file with other figures; the comment at its beginning stays."""
     head = text.partition("\n[")[0].rstrip()
     parts = [head] if head.startswith("#") else []
     for name, gate in gates.items():

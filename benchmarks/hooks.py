@@ -1,9 +1,9 @@
-"""How long the hooks in clients take when there is nothing to do: medians, and the share that is Python's own start.
+"""Measure how long the hooks in clients take when there is nothing to do.
 
     python benchmarks/hooks.py --runs 20
 
-In turns with a bare interpreter, so that a busy machine is unfair to none of them. Next to the time that passed is that
-of the processor, which says what they do themselves. Python has to be allowed to keep what it compiles.
+Hooks and a bare interpreter run in turns, so that other load affects all alike. Prints medians of wall time and of
+processor time, which is the hooks' own work. Python must be allowed to keep compiled modules.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,14 +19,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from processes import seconds_of_children
+from recorded import SAMPLES
+
 from condense_cli.clients.settings import program
 
-SAMPLE: Final = Path(__file__).resolve().parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
 SESSION: Final = "0b7e63aa-0000-4000-8000-000000000001"
 
 
 def events(session: str) -> dict[str, dict[str, Any]]:
-    """What a client gives with each event when there is nothing to do: the session is kept already."""
+    """Return the values a client passes with each event when there is nothing to do: a snapshot already exists."""
     given = {"session_id": SESSION, "transcript_path": session}
     window = {"total_input_tokens": 42_000, "context_window_size": 200_000, "used_percentage": 21}
     return {
@@ -39,8 +40,8 @@ def events(session: str) -> dict[str, dict[str, Any]]:
 
 
 def seconds(command: list[str], given: dict[str, Any], cache: str) -> tuple[float, float]:
-    """Seconds that passed, and those of the processor."""
-    started, used = time.perf_counter(), _used()
+    """Return wall seconds and processor seconds."""
+    started, used = time.perf_counter(), seconds_of_children()
     subprocess.run(
         command,
         input=json.dumps(given).encode(),
@@ -49,12 +50,7 @@ def seconds(command: list[str], given: dict[str, Any], cache: str) -> tuple[floa
         stdout=subprocess.DEVNULL,
         check=True,
     )
-    return time.perf_counter() - started, _used() - used
-
-
-def _used() -> float:
-    of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return of_children.ru_utime + of_children.ru_stime
+    return time.perf_counter() - started, seconds_of_children() - used
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -63,14 +59,14 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session.jsonl"
-        session.write_bytes(SAMPLE.read_bytes())
+        session.write_bytes((SAMPLES / "bugfix-session.jsonl").read_bytes())
         commands = {name: [*program(), "hook", "claude-code", name] for name in events("")}
         commands = {"bare Python": [sys.executable, "-c", "pass"], **commands}
         taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
         for run in range(options.runs + 1):
             for name, command in commands.items():
                 passed = seconds(command, events(str(session)).get(name, {}), folder)
-                if run:  # The first one fills caches.
+                if run:  # The first run warms caches.
                     taken[name].append(passed)
     print("| | " + " | ".join(taken) + " |")
     print("| --- |" + " ---: |" * len(taken))

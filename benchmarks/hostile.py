@@ -1,15 +1,14 @@
-"""How the work of `condense run` grows with transcripts that were made to be slow.
+"""Measure how the work of `condense run` grows with transcripts designed to be slow.
 
     python benchmarks/hostile.py --size 250000 --only references
     python benchmarks/hostile.py --calls
 
-Each shape of `hostile_shapes.py` is written at N, 2N and 4N bytes and condensed in several ways, each time in a process
-of its own that was forked when everything was imported already. From each processor time that of a tiny transcript is
-taken away, and the exponent is fitted to the three points: 1 means that twice the size costs twice as much. All three
-are measured in turns and the best of several rounds counts, as others may use the machine too; a row above the limit is
-measured again before it counts. With `--calls` the calls of functions are counted instead: the same under any load, but
-blind to how long one call of C takes. Ends with status 1 where an exponent is above the limit, unless even the largest
-took hardly anything. Linux and macOS; at the default size half an hour.
+Each shape of `hostile_shapes.py` is written at N, 2N and 4N bytes and condensed in several ways, each in a process
+forked after all imports. The processor time of a tiny transcript is subtracted from each, and an exponent fitted to the
+three points: 1 is linear. The three are measured in turns and the best of several rounds counts; a row above the limit
+is measured again. `--calls` counts function calls instead: independent of load, but blind to the time inside C. Status
+1 if an exponent is above the limit, unless even the largest took hardly any time. Linux and macOS; half an hour at the
+default size.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from hostile_shapes import SHAPES, Records, small_messages
+from processes import exponent
 
 from condense_cli.cli.table import app
 from condense_cli.core.tokens import count_text
@@ -38,31 +38,31 @@ WAYS: Final = {
     "max": ("--preset", "max"),
     "max, a third": ("--preset", "max", "--target-percent", "33"),
 }
-"""What is measured: presets without and with a target."""
+"""Presets without and with a target."""
 SIZE: Final = 250_000
 LIMIT: Final = 1.2
 NOTHING: Final = 0.3
 FEW_CALLS: Final = 100_000
-"""Seconds, and calls, that are too few to tell how they grow."""
+"""Seconds, and calls, too few to show growth."""
 AGAIN: Final = 4
-"""More rounds of a row that is above the limit."""
+"""Additional rounds for a row above the limit."""
 LONGEST: Final = 120
-"""Seconds of processor time at which a run is stopped."""
+"""Processor seconds after which a run is stopped."""
 TINY: Final = 1_000
 FACTORS: Final = (1, 2, 4)
 
 
 def write(records: Records, path: Path) -> int:
-    """Write a transcript and give its size in bytes."""
+    """Write a transcript and return its bytes."""
     data = b"".join(json.dumps(record).encode() + b"\n" for record in records)
     path.write_bytes(data)
     return len(data)
 
 
 def cost(path: Path, options: Sequence[str], *, counts_calls: bool) -> float:
-    """Processor time of one run in seconds, or the calls in it. Raises RuntimeError where it fails.
+    """Return the processor seconds of one run, or its number of calls. Infinity if it was stopped.
 
-    Infinity where it was stopped.
+    Raises RuntimeError if the run fails.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -80,7 +80,7 @@ def cost(path: Path, options: Sequence[str], *, counts_calls: bool) -> float:
 
 
 def _run(path: Path, options: Sequence[str], calls: int | None) -> None:
-    """The run, in the forked process, which ends with it; the number of its calls goes to a file descriptor."""
+    """Run in the forked process and exit; the number of calls goes to a file descriptor."""
     status = 1
     gc.disable()  # As the command does.
     profile = None if calls is None else cProfile.Profile()
@@ -105,7 +105,7 @@ def _run(path: Path, options: Sequence[str], calls: int | None) -> None:
 def measured(
     shape: str, size: int, rounds: int, limit: float, folder: Path, *, counts_calls: bool
 ) -> Iterator[tuple[str, list[int], list[float]]]:
-    """For every way the sizes in bytes, and the costs above those of a tiny transcript."""
+    """Yield for every way the sizes in bytes, and the costs above those of a tiny transcript."""
     paths = [folder / f"{number}.jsonl" for number in range(4)]
     write(small_messages(TINY), paths[0])
     sizes = [write(SHAPES[shape](size * factor), path) for factor, path in zip(FACTORS, paths[1:], strict=True)]
@@ -125,17 +125,8 @@ def _above_tiny(costs: Sequence[float]) -> list[float]:
 
 
 def is_slow(sizes: Sequence[float], costs: Sequence[float], limit: float, *, counts_calls: bool) -> bool:
-    """Whether a row is above the limit, with enough work to tell."""
-    return exponent(sizes, costs) > limit and costs[-1] >= (FEW_CALLS if counts_calls else NOTHING)
-
-
-def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """Slope of the line through (log size, log cost) with the least squares; infinity where a run was stopped."""
-    if math.inf in costs:
-        return math.inf
-    x, y = [list(map(math.log, values)) for values in (sizes, costs)]
-    x_mean, y_mean = sum(x) / len(x), sum(y) / len(y)
-    return sum((a - x_mean) * (b - y_mean) for a, b in zip(x, y, strict=True)) / sum((a - x_mean) ** 2 for a in x)
+    """Return whether a row is above the limit, with enough work to tell."""
+    return (exponent(sizes, costs) or 0) > limit and costs[-1] >= (FEW_CALLS if counts_calls else NOTHING)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -146,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help=f"the largest exponent (default: {LIMIT})")
     parser.add_argument("--calls", action="store_true", help="count calls of functions, once, and not seconds")
     given = parser.parse_args(arguments)
-    # Much text loads the tokenizer: else the larger sizes alone would, and a tenth of a second would look like growth.
+    # Load the tokenizer now. Otherwise only the larger sizes would, and that tenth of a second would look like growth.
     count_text("one two " * 200_000)
     slow = []
     heads = ("N calls", "2N calls", "4N calls") if given.calls else ("N s", "2N s", "4N s")

@@ -1,4 +1,4 @@
-"""Transcripts in shapes that invite work that grows faster than they do, of about any size. Used by `hostile.py`.
+"""Transcripts of any size in shapes that invite superlinear work, for `hostile.py`.
 
 Each shape is a function from a number of bytes to the messages of an API, or the records of a session.
 """
@@ -21,14 +21,14 @@ _WORDS: Final = (
 
 
 def line(number: int, size: int = 60) -> str:
-    """A line of its own for each number, about `size` characters: words, a name and a path."""
+    """Return a unique line per number, of about `size` characters: words, a name and a path."""
     picked = int.from_bytes(hashlib.blake2b(number.to_bytes(8), digest_size=8).digest())
     words = [_WORDS[(picked >> 4 * shift) % 16] for shift in range(12)]
     return f"{' '.join(words)} src/{words[0]}_{number}.py:{number % 900}"[-size:]
 
 
 def lines(size: int, start: int = 0) -> str:
-    """Text of about that size, no line of which comes twice."""
+    """Return text of about this size without repeated lines."""
     return "\n".join(line(number) for number in range(start, start + size // 61 + 1))
 
 
@@ -45,13 +45,13 @@ def assistant(content: Any) -> dict[str, Any]:
 
 
 def turn(identifier: str, said: Any, tool: str = "Bash", **arguments: Any) -> Records:
-    """A call and its result."""
+    """Return a call and its result."""
     call = {"type": "tool_use", "id": identifier, "name": tool, "input": arguments or {"command": f"run {identifier}"}}
     return [assistant([call]), user([{"type": "tool_result", "tool_use_id": identifier, "content": said}])]
 
 
 def session(*middle: dict[str, Any]) -> Records:
-    """Some messages between a request and the newest turns, which presets leave alone."""
+    """Put messages between a request and newest turns, which presets leave alone."""
     newest = [message for number in range(6) for message in turn(f"new{number}", line(number))]
     return [user("Please find out why the tests fail."), *middle, *newest, assistant("Done.")]
 
@@ -73,11 +73,11 @@ def in_an_argument(text: str) -> Records:
 
 
 PLACES: Final = (in_a_result, in_the_users_words, in_the_assistants_words, in_an_argument)
-"""Where a text can be."""
+"""Places for a text."""
 
 
 def _many(size: int, unit: Callable[[int], Records]) -> Records:
-    """As many of them as fill the size, each by its number."""
+    """Repeat a unit, given its number, until the size is reached."""
     found: Records = []
     filled = 0
     for number in itertools.count():
@@ -122,13 +122,13 @@ def parallel_calls(size: int) -> Records:
 
 
 def many_arguments(size: int) -> Records:
-    """One call whose arguments are many, half of them equal to another."""
+    """One call with many arguments, half of them equal to another."""
     values = {f"value{number}": lines(150, number // 2 * 5) for number in range(size // 230)}
     return session(*turn("a", "ok", "Apply", **values))
 
 
 def deep_arguments(size: int) -> Records:
-    """Calls whose arguments lie deep."""
+    """Calls with deeply nested arguments."""
 
     def deep(number: int) -> Records:
         value: Any = line(number)
@@ -140,7 +140,7 @@ def deep_arguments(size: int) -> Records:
 
 
 def deep_in_one(size: int) -> Records:
-    """One text of brackets that open and never close."""
+    """A text of brackets that open and never close."""
     return in_a_result(repeated('{"a":[', size))
 
 
@@ -166,7 +166,7 @@ def edits(size: int) -> Records:
 
 
 def overlapping_reads(size: int) -> Records:
-    """Reads of one file, each a few lines further on than the one before it."""
+    """Reads of one file, each a few lines further on."""
 
     def read(number: int) -> Records:
         text = "\n".join(f"{n:>6}→{line(n)}" for n in range(number * 3, number * 3 + 20))
@@ -176,17 +176,17 @@ def overlapping_reads(size: int) -> Records:
 
 
 def claude_code(size: int) -> Records:
-    """A session of Claude Code of many small lines."""
+    """A session of Claude Code with many small records."""
     return _claude_lines(size, lambda number: (f"u{number}", f"u{number - 1}" if number else None))
 
 
 def equal_uuids(size: int) -> Records:
-    """Its lines have one uuid and are their own parents."""
+    """All records have one uuid and are their own parents."""
     return _claude_lines(size, lambda number: ("same", "same" if number else None))
 
 
 def many_branches(size: int) -> Records:
-    """Every second line begins a branch at the first one."""
+    """Every second record begins a branch at the first one."""
     return _claude_lines(size, lambda number: (f"u{number}", "u0" if number else None))
 
 
@@ -229,7 +229,7 @@ def references_above(size: int) -> Records:
 
 
 def references_to_tags(size: int) -> Records:
-    """Each names another tag; the text that they stand in is the user's, and has many tags."""
+    """Each reference names another tag; the user's text around them has many tags."""
     each = "".join(f"[see the next <tag{number}> #123456]\n" for number in range(size // 80))
     return session(assistant("Yes?"), user(each + repeated("<tag1>\nvalue\n</tag1>\n", size // 2)), assistant("Yes."))
 
@@ -256,7 +256,7 @@ def summaries(size: int) -> Records:
 
 
 def reminders(size: int) -> Records:
-    """A text of the user that is nothing but what a client puts into it."""
+    """A user text that consists of client reminders only."""
     return in_the_users_words(repeated("<system-reminder>x</system-reminder>\n", size))
 
 
@@ -292,4 +292,4 @@ _NAMED: Final[tuple[Shape, ...]] = (
     references_in_arguments, markers, summaries, reminders, words_and_reminders, open_tags,
 )  # fmt: skip
 SHAPES: Final[dict[str, Shape]] = {shape.__name__.replace("_", " "): shape for shape in _NAMED} | dict(_texts())
-"""Every shape by its name."""
+"""Every shape by name."""

@@ -1,11 +1,11 @@
-"""How much preset `balanced` keeps, to each size: the first table of docs/quality.md.
+"""Measure how much preset `balanced` keeps, at each size: the first table of docs/quality.md.
 
     python benchmarks/kept.py SESSION...
     python benchmarks/kept.py SESSION... --write
 
-Sessions are cut as `condense evaluate` does, and each is condensed with weights that its project had no part in
-(`left_out.py`). In brackets the same choice of lines by someone who knows which facts and lines are asked later: about
-all that the room allows.
+Sessions are cut as by `condense evaluate`, and condensed with weights that their project had no part in
+(`left_out.py`). The figure in brackets is the same choice of lines with foresight of the facts and lines needed later:
+roughly the maximum at that size.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from statistics import fmean
 from typing import Any, Final
 
 import left_out
-from measure_tables import PROJECT
 from msgspec import Struct
+from recorded import DOCS, PROJECT, replace_between
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -40,15 +40,15 @@ SIZES: Final = (None, 0.62, 0.47, 0.3)
 MEASURES: Final = ("facts", "edits", "bits", "grounding")
 OF_WORST: Final = ("facts", "edits")
 UNASKED: Final = 0.001
-"""What something is worth that nobody asks for, of what it was: it comes last, in the same order."""
+"""Factor for the value of things that are not needed: they come last, in the same order."""
 
-PAGE: Final = PROJECT / "docs" / "quality.md"
+PAGE: Final = DOCS / "quality.md"
 BEGIN: Final = "<!-- written by benchmarks/kept.py --write -->"
 END: Final = "<!-- end of what is kept -->"
 
 
 class Kept(Struct):
-    """What is left of one cut at one size, and kept by each measure; with foresight as well."""
+    """Size of one cut after condensing, and shares kept by each measure, also with foresight."""
 
     project: str
     size: float | None
@@ -59,7 +59,7 @@ class Kept(Struct):
 
 
 def kept_of(path: Path) -> list[Kept]:
-    """All cuts of a session at every size; none where it cannot be read."""
+    """Measure all cuts of a session at every size; empty if it cannot be read."""
     try:
         transcript = api.load(path)
     except CondenseError:
@@ -78,7 +78,7 @@ def _kept(project: str, case: Case, size: float | None) -> Kept:
 
 def _shares(case: Case, target: int | None, *, foresees: bool = False) -> tuple[float, dict[str, float | None]]:
     with foresight(case.questions.asked) if foresees else nullcontext():
-        # Nothing proves the result: the file goes on behind the cut, so that it would not read back the same.
+        # Not proved: the file goes on after the cut, so the result would not read back the same.
         done = api.condense(
             case.before,
             load_preset(PRESET),
@@ -95,7 +95,7 @@ def _shares(case: Case, target: int | None, *, foresees: bool = False) -> tuple[
 
 @contextmanager
 def foresight(asked: Needs) -> Iterator[None]:
-    """While it is entered, the extraction knows what is asked for."""
+    """Let the extraction know what will be needed, inside this context."""
     usual = Survey.__init__
 
     def knowing(survey: Survey, *given: Any, **named: Any) -> None:
@@ -158,8 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("nothing to measure: no session could be read, or none asks for anything behind its cuts")
     text = "\n".join(table(found))
     if given.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")
+        replace_between(PAGE, BEGIN, END, text)
     else:
         print(text)
 

@@ -1,11 +1,10 @@
-"""Weights of the extraction for sessions that they were not fitted to, so that figures are not too good.
+"""Provide extraction weights fitted without a session's project, so that figures are not too good.
 
-`train_extraction.py --write` puts all projects into folds, and writes into `folds.json` what it fits without each. A
-session of one of these projects is measured with the weights of the fold that it is in; any other with those of the
-product, which never saw it.
+`train_extraction.py --write` divides the projects into folds and writes to `folds.json` the weights fitted without each
+fold. Sessions of these projects are measured with their fold's weights, all others with the product's.
 
-The name of a project is the last word before `__` in the name of a file, or the first word of the name. Where the name
-of one begins with that of another, they may be one project.
+A project's name is the last word before `__` in the file's name, or the file's first word. If one name begins with
+another, they may be one project.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ FILE: Final = Path(__file__).with_name("folds.json")
 
 
 class Fold(Struct, frozen=True):
-    """Projects, and weights by feature that were fitted to all others."""
+    """Projects, and weights by feature fitted to all others."""
 
     projects: tuple[str, ...]
     facts: dict[str, float]
@@ -59,7 +58,7 @@ def folds() -> list[Fold]:
 
 @contextmanager
 def without(path: Path) -> Iterator[None]:
-    """While it is entered, the extraction works with weights that the project of a session had no part in."""
+    """Use weights that this session's project had no part in, inside this context."""
     usual = likelihood.MODEL
     fold = next((fold for fold in folds() if fold.leaves_out(project_of(path))), None)
     with using(fold.model if fold else usual):
@@ -68,7 +67,7 @@ def without(path: Path) -> Iterator[None]:
 
 @contextmanager
 def using(model: Model) -> Iterator[None]:
-    """While it is entered, the extraction works with a model. The product has no setting for this."""
+    """Let the extraction use a model, inside this context. The product has no setting for this."""
     usual = likelihood.MODEL
     likelihood.MODEL = model  # type: ignore[misc]
     try:

@@ -1,11 +1,11 @@
-"""What a recorded session would have cost, sent request by request: untouched, condensed in ways of others, by Live.
+"""Compute what a recorded session would have cost request by request: untouched, with other tools' methods, with Live.
 
     python benchmarks/live.py SESSION... --ways untouched cleared live --regime anthropic
 
-Each request holds what came before an answer of the assistant, with the marks of a usual client: one behind the system
-prompt, one on the newest message. Prints, for each session and way, input tokens, those written to and read from the
-cache, the cost of input against sending everything, what the next turn needed that was still there (facts that it
-wrote, lines that its edits had to match), and processor seconds. Output costs the same in every way and is left out.
+Each request holds the messages before an answer, with a usual client's cache marks: one after the system prompt, one on
+the newest message. Prints per session and way: input tokens, those written to and read from the cache, the cost of
+input relative to sending everything, the share of the next turn's needs that was still there (facts it wrote, lines its
+edits had to match), and processor seconds. Output costs the same in every way and is left out.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ BESIDE = 12_000
 CLEARED = "[cleared]"
 
 Way = Callable[[list[Any], float, int], list[Any]]
-"""From the client's messages, the time and the tokens of the request before to what is sent."""
+"""Turns the client's messages, the time and the previous request's tokens into the messages to send."""
 
 
 class Doublings:
-    """A policy that condenses all anew whenever what came since is as large as what was left."""
+    """A policy that condenses again whenever new messages are as large as the condensed part."""
 
     renews = True
 
@@ -55,7 +55,7 @@ def untouched(messages: list[Any], now: float, used: int) -> list[Any]:
 
 
 def cleared(keep: int, above: int = 0) -> Way:
-    """All results but the newest are left out, at each turn, as context editing does."""
+    """Clear all results but the newest at each turn, as context editing does."""
 
     def clear(messages: list[Any], now: float, used: int) -> list[Any]:
         results = [part for message in messages for part in _parts(message) if part.get("type") == "tool_result"]
@@ -68,7 +68,7 @@ def cleared(keep: int, above: int = 0) -> Way:
 
 
 def rewritten(preset: str | None) -> Way:
-    """All is condensed at each turn."""
+    """Condense everything at each turn."""
 
     def rewrite(messages: list[Any], now: float, used: int) -> list[Any]:
         result = api.condense(api.loads(messages, format="anthropic"), preset=preset)
@@ -106,7 +106,7 @@ WAYS: dict[str, Callable[[str | None, str | None, int, float], Way]] = {
 
 
 class Kept:
-    """What each next turn needed of what was sent before it, and how much of that was there."""
+    """Counts each next turn's needs, and how many of them the request before it still held."""
 
     def __init__(self, messages: Sequence[Any], every: int) -> None:
         self.messages, self.every = messages, every
@@ -145,7 +145,7 @@ def _parts(message: Any) -> Iterator[dict[str, Any]]:
 
 
 def compacted(recorded: Session) -> Way:
-    """What the client sent: from its compaction on what that left, besides the request for a summary itself."""
+    """Send what the client sent: after its compaction, the result. The request for the summary is not counted."""
 
     def client(messages: list[Any], now: float, used: int) -> list[Any]:
         if recorded.compacted is None or recorded.left is None or len(messages) <= recorded.compacted:
@@ -158,7 +158,7 @@ def compacted(recorded: Session) -> Way:
 def replay(
     recorded: Session, way: Way, regime: Regime, sizes: Sizes, kept: Kept, *, as_recorded: bool = False
 ) -> tuple[Billed, float]:
-    """What all requests cost, and the processor seconds of the way."""
+    """Return the cost of all requests, and the way's processor seconds."""
     cache, total, seconds, used, now = Cache(regime, BESIDE), Billed(), 0.0, 0, 0.0
     kept.start()
     for number, (position, request) in enumerate(requests_of(recorded.messages)):

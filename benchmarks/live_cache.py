@@ -1,6 +1,6 @@
-"""Providers' prompt caches as they bill: what of a request is read, written, or neither.
+"""Model providers' prompt caches: which part of a request is read, written, or neither.
 
-Anthropic: entries end at marks, up to four; a lookup goes back 20 blocks from each mark; a prefix below the minimum is
+Anthropic: entries end at up to four marks; a look-up goes back 20 blocks from each mark; prefixes below a minimum are
 not cached; an entry lives five minutes (or an hour) from its last use. OpenAI: the longest prefix, from 1,024 tokens
 on, without marks. https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
 https://platform.openai.com/docs/guides/prompt-caching
@@ -19,7 +19,7 @@ LOOK_BACK = 20
 
 
 class Regime(NamedTuple):
-    """Prices for one token of input, and how the cache works. `write` and `read` are multiples of the input price."""
+    """Prices per input token, and the cache's rules. `write` and `read` are multiples of the input price."""
 
     name: str
     write: float
@@ -41,7 +41,7 @@ LEAST = {
     "opus-4-7": 2_048, "haiku-3-5": 2_048,
     "opus-4-6": 4_096, "opus-4-5": 4_096, "haiku-4-5": 4_096,
 }  # fmt: skip
-"""Tokens of the shortest prefix that is cached, by a part of the model's name; of all others it is 1,024."""
+"""Tokens of the shortest cached prefix, by a part of the model's name; 1,024 for all others."""
 
 
 def least_of(model: str) -> int:
@@ -49,7 +49,7 @@ def least_of(model: str) -> int:
 
 
 class Billed(NamedTuple):
-    """Tokens of input: read from the cache, written to it, neither; and their cost in tokens at the input price."""
+    """Input tokens read from the cache, written to it, and neither; cost in tokens at the input price."""
 
     read: int = 0
     written: int = 0
@@ -65,7 +65,7 @@ class Billed(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A block of a request: its content, its tokens, and whether a mark stands on it."""
+    """A block of a request: its content, its tokens, and whether it has a mark."""
 
     content: bytes
     tokens: int
@@ -73,7 +73,7 @@ class Piece(NamedTuple):
 
 
 class Sizes:
-    """Tokens of blocks, each counted once; `factor` are the model's tokens for one of ours."""
+    """Tokens of blocks, each counted once; `factor` is model tokens per token of ours."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
@@ -109,14 +109,14 @@ def _texts(value: Any) -> list[str]:
 
 
 class Cache:
-    """One provider's cache. `beside` are tokens of system prompt and tools, which hold a mark of their own."""
+    """One provider's cache. `beside` are the tokens of system prompt and tools, which have a mark of their own."""
 
     def __init__(self, regime: Regime, beside: int) -> None:
         self.regime, self.beside = regime, beside
         self._entries: dict[bytes, float] = {}
 
     def bill(self, pieces: Sequence[Piece], now: float) -> Billed:
-        """What a request costs, and what is cached from then on."""
+        """Bill a request and update the cache."""
         chain = blake2b(b"beside", digest_size=16)
         ends, sizes, marks = [chain.copy().digest()], [self.beside], [True]
         for piece in pieces:

@@ -1,12 +1,12 @@
-"""Sends every recorded conversation through Live, request by request, and checks what it promises.
+"""Send every recorded conversation through Live, request by request, and check its promises.
 
     python benchmarks/live_laws.py [FILE...] --api anthropic openai-chat openai-responses
 
-Without files: all recorded transcripts beside the project. Held of each request is what `tests/support/live_replay.py`
-checks: between decisions not a byte of the frozen part changes, a segment changes nothing before it, what follows is
-sent as it came, the newest messages are whole, and nothing invalid is sent. Behind the last: a restart gives the same
-bytes, and so does coming back from a rewind, from an edit and from a fork, which are right or as they came. Prints a
-line for each conversation; the status is 1 where one broke a promise.
+Without files, all recorded transcripts beside the project. Each request goes through the checks of
+`tests/support/live_replay.py`: between decisions no byte of the frozen part changes, a segment changes nothing before
+it, later messages are sent unchanged, the newest are whole, and nothing invalid is sent. At the end a restart must give
+the same bytes, and so must a return from a rewind, an edit and a fork. Prints a line per conversation; status 1 if a
+promise was broken.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from real import FOLDER, MORE  # noqa: E402
 APIS = ("anthropic", "openai-chat", "openai-responses")
 KEEP_RECENT = 3
 MOST_TRIES = 12
-"""Decisions are tried at so many requests, evenly: each condenses all that came. All requests are sent."""
+"""Decisions are tried at this many requests, evenly spaced. All requests are sent."""
 
 
 def messages_of(path: Path, to: str) -> list[Any]:
-    """The messages of a file for an API; none where it holds no conversation for it."""
+    """Convert a file into messages of an API; empty if it has no conversation for it."""
     try:
         found = json.loads(api.convert(api.load(path), to).data)
     except CondenseError:
@@ -45,7 +45,7 @@ def messages_of(path: Path, to: str) -> list[Any]:
 
 
 def replay(messages: Sequence[Any], to: str, model: str | None) -> int:
-    """The decisions taken. Raises AssertionError where a promise is broken."""
+    """Return the number of decisions. Raises AssertionError if a promise is broken."""
     requests = [*requests_of(messages)]
     if not requests:
         return 0
@@ -64,7 +64,7 @@ def replay(messages: Sequence[Any], to: str, model: str | None) -> int:
 
 
 def check_other_histories(sent: Replay, requests: Sequence[list[Any]], model: str | None) -> None:
-    """A rewind, an edited message and a fork, sent without deciding: what applies is frozen, the rest is as it came."""
+    """Send a rewind, an edited message and a fork without deciding; frozen parts apply, the rest is unchanged."""
     rewound, last = requests[len(requests) // 2], requests[-1]
     edited = copy.deepcopy(last)
     at = next(n for n in range(len(last) // 2, -1, -1) if last[n].get("role") == "user" or n == 0)
@@ -73,7 +73,7 @@ def check_other_histories(sent: Replay, requests: Sequence[list[Any]], model: st
     for request, most in ((rewound, len(rewound)), (edited, at), (forked, len(rewound))):
         fitted = sent.live.fit(request, model="claude-opus-4-6" if model is None else model, decide=False)
         assert fitted.covered <= most, "frozen messages stand for others"
-        if model is None:  # Thinking of the models that bind it goes, where it was thought over what is not sent.
+        if model is None:  # Models that bind thinking lose it where the content before it is not sent.
             rest = fitted.messages[fitted.frozen :]
             assert as_sent(rest) == as_sent(request[fitted.covered :]), "another history is not sent as it came"
 

@@ -1,4 +1,4 @@
-"""Draws what the input of a recorded session cost, request by request, in several ways: an SVG for docs/live.md.
+"""Draw the input cost of a recorded session, request by request, in several ways: the SVG of docs/live.md.
 
 python benchmarks/live_picture.py SESSION docs/live.svg
 """
@@ -28,7 +28,7 @@ BESIDE, SECONDS = 12_000, 20.0
 
 
 def costs(path: Path, name: str) -> list[float]:
-    """The cost of all input so far after each request, in tokens at the input price."""
+    """Return the cumulative input cost after each request, in tokens at the input price."""
     recorded = session(path)
     way = WAYS[name](recorded.model, None, KEEP_RECENT, 300.0)
     sizes, cache = Sizes(recorded.factor), Cache(REGIMES["anthropic"], BESIDE)

@@ -1,4 +1,4 @@
-"""Recorded sessions as the requests that their clients sent: messages, times, and what a compaction left."""
+"""Read recorded sessions as the requests their clients sent: messages, times, and results of compactions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.formats.compacted import compactions, stretches
 
 SECONDS = 20.0
-"""Between two requests, where the file does not tell."""
+"""Seconds between requests if the file has no times."""
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
 class Session(NamedTuple):
-    """The messages, the model, its tokens for one of ours, and the second of each answer, by its position.
+    """Messages, model, its tokens per token of ours, and the second of each answer by position.
 
-    Where the client compacted the conversation, from `compacted` messages on it sent `left` in their place.
+    If the client compacted the conversation, it sent `left` in place of the first `compacted` messages.
     """
 
     messages: list[Any]
@@ -37,7 +37,7 @@ class Session(NamedTuple):
 
 
 def session(path: Path) -> Session:
-    """Of a file with one compaction or more the conversation around the first."""
+    """Read a file; with several compactions, the conversation around the first."""
     transcript = api.load(path)
     factor = factor_of(transcript, Counter.of(transcript)).value
     model = transcript.model or "claude-opus-4-6"
@@ -52,7 +52,7 @@ def session(path: Path) -> Session:
 
 
 def requests_of(messages: Sequence[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """What a client sends before each answer, and where the answer is."""
+    """Yield the position of each answer, and the request that the client sent for it."""
     for position, message in enumerate(messages):
         if position and message["role"] == "assistant" and messages[position - 1]["role"] != "assistant":
             request = copy.deepcopy([*messages[:position]])
@@ -70,7 +70,7 @@ def _messages(transcript: Transcript) -> list[Any]:
 
 
 def _times(path: Path, messages: Sequence[Any]) -> dict[int, float]:
-    """The seconds of the answers whose calls have a record with a time; ids tell which."""
+    """Map positions of answers to seconds, by the ids of calls in records with a time."""
     known: dict[str, float] = {}
     for line in path.read_bytes().splitlines():
         try:

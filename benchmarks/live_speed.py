@@ -1,8 +1,8 @@
-"""How long `Live.fit` takes: with nothing to decide at 1,000 messages, and for a decision. Prints milliseconds.
+"""Measure `Live.fit`: with nothing to decide at 1,000 messages, and with a decision. Prints milliseconds.
 
     python benchmarks/live_speed.py --rounds 20
 
-The messages are made up (synthetic.py): 660 KB in 1,000 messages, and some 100,000 tokens for the decision.
+The messages are synthetic: 660 KB in 1,000 messages, and some 100,000 tokens for the decision.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Tables of every measure beside each other, of ways that were measured on groups of sessions."""
+"""Format tables of all measures, for ways measured on groups of sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from condense_cli import __version__
@@ -13,20 +12,19 @@ from condense_cli.core.wording import plural
 from condense_cli.quality.curves import Setting, settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
 SIZES: Final = (0.5, 0.3)
 OWN: Final = "balanced"
 SHORT: Final = ("facts", "edits", "old_strings", "bits", "grounding")
-"""Of these the table by kind of client tells."""
+"""Measures in the table by kind of client."""
 
 _NEAR: Final = 0.03
-"""Who leaves more than so much above a size is not compared there."""
+"""A way that leaves more than this above a size is not compared there."""
 
 Groups = Mapping[str, Mapping[str, Sequence[Evaluated]]]
 
 
 def tables(groups: Groups, measures: Sequence[str], versions: Mapping[str, str] | None = None) -> str:
-    """All ways by every measure, at cuts where each could do it; then a preset and the best of others, by group."""
+    """Format all ways by every measure, at cuts that each could do; then a preset and the best of others, by group."""
     sessions = {name: [one for found in some.values() for one in found] for name, some in groups.items()}
     cuts = {name: [cut for one in some for cut in one.cuts] for name, some in sessions.items()}
     projects = {project for some in groups.values() for project in some}
@@ -67,7 +65,7 @@ def _asked(rows: Sequence[Sequence[Setting]], measure: str) -> Iterator[str]:
 
 
 def _by_kind(name: str, cuts: Sequence[Cut], measures: Sequence[str]) -> Iterator[str]:
-    """A preset on one kind of sessions, and by each measure the best of what is no preset."""
+    """Yield a preset on one kind of sessions, and by each measure the best non-preset."""
     rows = _rows(cuts)
     presets = preset_names()
     numbers = " / ".join(dict.fromkeys(str(len(counted(cuts, size))) for size in SIZES))
@@ -80,12 +78,12 @@ def _by_kind(name: str, cuts: Sequence[Cut], measures: Sequence[str]) -> Iterato
 
 
 def counted(cuts: Sequence[Cut], size: float) -> list[Cut]:
-    """Without the cuts where half of such a size is not enough for what stays at any size."""
+    """Drop cuts where half of this size is not enough for content that stays at any size."""
     return [cut for cut in cuts if size not in cut.crowded]
 
 
 def _rows(cuts: Sequence[Cut]) -> list[list[Setting]]:
-    """For each way the setting for each size; of a way that takes no target the one that comes nearest."""
+    """Return for each way the setting for each size; without targets, the nearest."""
     by_size = [settings_of(counted(cuts, size)) for size in SIZES]
     ways = dict.fromkeys(setting.way for settings in by_size for setting in settings)
     return [[_setting_for(size, way, some) for size, some in zip(SIZES, by_size, strict=True)] for way in ways]
@@ -103,7 +101,7 @@ def _name(row: Sequence[Setting]) -> str:
 
 
 def _best(rows: Sequence[Sequence[Setting]], measure: str) -> list[float | None]:
-    """At each size the best share of those that got to it."""
+    """Return the best share at each size among those that reach it."""
     found = []
     for number, size in enumerate(SIZES):
         shares = [_share(row[number], measure) for row in rows if row[number].size <= size + _NEAR]

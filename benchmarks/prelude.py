@@ -1,25 +1,23 @@
-"""How much of real transcripts the lossless prelude saves, next to two simpler rules.
+"""Measure how much the lossless prelude saves on real transcripts, compared with two simpler rules.
 
     python benchmarks/prelude.py                      the transcripts in ../shared/transcripts
     python benchmarks/prelude.py session.jsonl more/  these files, and the files in these folders
 
-Percentages are of the context tokens, and what the markers cost is in them:
+Percentages are of the context tokens, the cost of markers included:
 
-- results: the prelude as it is switched on by default,
-- and parameters: with `tool_parameters: true` as well,
-- duplicates: an older tool result whose whole text equals a newer one becomes a marker,
-- same path: an older read becomes a marker as soon as a newer call reads the same path. That loses content wherever the
-  file changed in between or the newer call read another part of it: `lost` counts the reads that it took out although
-  some line of the file that they showed stands nowhere in what it left. Line numbers, blanks around a line, and what a
-  client writes around the file do not count.
+    results         the prelude with its defaults
+    and parameters  with `tool_parameters: true` too
+    duplicates      an older tool result whose text equals a newer one becomes a marker
+    same path       an older read becomes a marker once a newer call reads the same path
 
-A marker of the simpler rules is the reference that the prelude would write for the whole text, so it costs the same,
-and like the prelude they leave alone what would not become smaller.
+The last rule loses content if the file changed or the newer call read another part. `lost` counts removed reads that
+showed a line of the file found nowhere in the rest, ignoring line numbers, blanks around lines, and the client's own
+words. A marker of the simpler rules is the reference that the prelude would write, so it costs the same, and they also
+leave alone what would not shrink.
 
-The prelude runs as in `condense run`, through `api.condense`: no passes, `keep_first: 0`, and `thinking: keep` where
-the recorded model refuses thinking behind a change, because all that stands before such thinking would otherwise stay
-as it is. What came of it is written in the format of the file (where that can be written), read back and decoded; if a
-text does not come back as it was, the script ends with status 1. Files that cannot be read are counted and skipped.
+The prelude runs through `api.condense` as in `condense run`: no passes, `keep_first: 0`, and `thinking: keep` if the
+recorded model binds thinking, because otherwise everything before it would stay. Results are written (if the format can
+be), read back and decoded; status 1 if a text differs. Unreadable files are counted and skipped.
 """
 
 from __future__ import annotations
@@ -31,6 +29,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from recorded import TRANSCRIPTS, files_in
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
@@ -52,10 +51,9 @@ from condense_cli.toolcalls.tools import (
     string_values,
 )
 
-FOLDER: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "transcripts"
 FOLDERS: Final = ("claude-code", "roo-code", "cline", "openhands-completions", "derived", "swe-agent")
 LONG: Final = 40
-"""From so many messages on a session of Claude Code is one that somebody might want to condense."""
+"""A session of Claude Code is worth condensing from this many messages on."""
 
 CLAUDE_CODE: Final = f"Claude Code, {LONG} messages or more"
 OPENHANDS: Final = "OpenHands completions"
@@ -66,22 +64,22 @@ GROUPS: Final = (CLAUDE_CODE, OPENHANDS, SWE_AGENT, ROO, OTHERS)
 
 
 class Row(Struct, frozen=True):
-    """What was measured on one file, or on all of a group."""
+    """Figures of one file or of a group."""
 
     name: str
     files: int
     messages: int
     tokens: int
     results: int
-    """Tokens that the prelude saves, and so on."""
+    """Tokens saved by the prelude; the following fields likewise."""
     parameters: int
     duplicates: int
     same_path: int
     reads: int
-    """Reads that the rule of the same path takes out, and those of them whose content was lost."""
+    """Reads removed by the rule of the same path, and those whose content was lost."""
     lost: int
     references: int
-    """References that were written, and decoded, with parameters."""
+    """References written and decoded, parameters included."""
 
 
 class NotLosslessError(Exception):
@@ -120,7 +118,7 @@ def measured(path: Path, transcript: Transcript) -> Row:
 
 
 def with_prelude(transcript: Transcript, count: Counter, *, tool_parameters: bool) -> tuple[int, int]:
-    """Tokens after the prelude alone, and how many references it wrote. Raises NotLosslessError."""
+    """Return tokens after the prelude alone, and the number of references. Raises NotLosslessError."""
     configuration = Configuration(
         keep_first=0,
         thinking="keep" if binds_thinking(transcript.model) else "auto",
@@ -129,7 +127,7 @@ def with_prelude(transcript: Transcript, count: Counter, *, tool_parameters: boo
     condensation = api.condense(transcript, configuration, counter=count)
     try:
         written = api.loads(api.dump(condensation), format=transcript.format)
-    except UsageError:  # the format is only read
+    except UsageError:  # The format is read-only.
         written = condensation.transcript
     before, after = decode(transcript.messages), decode(written.messages)
     if texts_of(before) != texts_of(after) or after.unresolved != before.unresolved:
@@ -138,7 +136,7 @@ def with_prelude(transcript: Transcript, count: Counter, *, tool_parameters: boo
 
 
 def texts_of(decoded: Decoded) -> list[object]:
-    """Everything that the messages say. Of a call the arguments count, not how their JSON is spelled."""
+    """List everything in the messages. Arguments count as values, whatever their JSON style."""
     return [
         (message.role, block.kind, block.tool, (arguments_of(block) if is_call(block) else None) or block.text)
         for message in decoded.messages
@@ -158,13 +156,13 @@ def results_in(messages: Sequence[Message]) -> Iterator[tuple[TextPlace, Block]]
 
 
 def duplicate_results(messages: Sequence[Message]) -> dict[TextPlace, TextPlace]:
-    """Results whose text equals that of a newer one, with the newest."""
+    """Map results to the newest one with equal text."""
     newest = {block.text: place for place, block in results_in(messages)}
     return {place: newest[block.text] for place, block in results_in(messages) if newest[block.text] != place}
 
 
 def older_reads(messages: Sequence[Message]) -> dict[TextPlace, TextPlace]:
-    """Results of reading a path that a newer call reads again, with the newest. Failed reads are none."""
+    """Map reads of a path to the newest read of it, ignoring failed ones."""
     calls = calls_by_id(messages)
     reads: dict[str, list[TextPlace]] = {}
     for place, block in results_in(messages):
@@ -179,7 +177,7 @@ def older_reads(messages: Sequence[Message]) -> dict[TextPlace, TextPlace]:
 
 
 def savings(messages: Sequence[Message], targets: dict[TextPlace, TextPlace], count: Counter) -> dict[TextPlace, int]:
-    """The results that a marker makes smaller, with the tokens that it saves."""
+    """Return the results that a marker makes smaller, with the tokens saved."""
     addresses = Addresses(messages)
     saved = {}
     for place, target in targets.items():
@@ -191,7 +189,7 @@ def savings(messages: Sequence[Message], targets: dict[TextPlace, TextPlace], co
 
 
 def lost_reads(messages: Sequence[Message], removed: Iterable[TextPlace]) -> int:
-    """How many of the removed results showed a line of a file that now stands nowhere."""
+    """Count removed results that showed a line of a file found nowhere in the rest."""
     gone = set(removed)
     left = {
         line
@@ -209,13 +207,13 @@ def values_in(block: Block) -> list[str]:
 
 
 def shown_by(result: Block) -> set[str]:
-    """The lines of the file: where some are numbered, the others are the client's words about it."""
+    """Return the lines of the file; if some are numbered, the others are the client's words."""
     lines = read_lines(result.text)
     return lines_in(lines, lines.shape.is_numbered if lines.shape.listings else lambda _: True)
 
 
 def lines_in(lines: Lines, wanted: Callable[[int], bool] = lambda _: True) -> set[str]:
-    """The lines that are not blank, without the numbers of listings."""
+    """Return non-blank lines, without the numbers of listings."""
     return {key.strip() for position, key in enumerate(lines.keys) if wanted(position) and key.strip()}
 
 
@@ -261,21 +259,13 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def files_in(paths: Sequence[Path]) -> list[Path]:
-    """The files that are meant; of a folder those directly in it."""
-    found: list[Path] = []
-    for path in paths:
-        found += sorted(inner for inner in path.iterdir() if inner.is_file()) if path.is_dir() else [path]
-    return found
-
-
 def recorded() -> list[Path]:
-    """The folders of recorded transcripts beside the project."""
-    return [FOLDER / name for name in FOLDERS if (FOLDER / name).is_dir()]
+    """Return the folders of recorded transcripts beside the project."""
+    return [TRANSCRIPTS / name for name in FOLDERS if (TRANSCRIPTS / name).is_dir()]
 
 
 def grouped(paths: Sequence[Path]) -> tuple[dict[str, list[Row]], list[str]]:
-    """What was measured, by group, and the names of files that cannot be read. Exits where a text is lost."""
+    """Return rows by group, and names of unreadable files. Exits if a text is lost."""
     groups: dict[str, list[Row]] = {}
     skipped: list[str] = []
     for path in files_in(paths):

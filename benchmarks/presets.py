@@ -1,13 +1,13 @@
-"""Measure how much of what later work needs each preset typically keeps.
+"""Measure how much of what later work needs each preset typically keeps, and which presets beat which.
 
     python benchmarks/presets.py                     prints the figures
     python benchmarks/presets.py ~/.claude/projects  measures your own sessions
 
-Sessions are cut at half and at three quarters of their messages, as `condense evaluate` does; what came before is
-condensed, without a target and without a model. Kept is the share of the facts and edit lines that later work asked for
-and that stay, over all cuts: the median, and the range in which eight of ten cuts are. Each session is condensed with
-weights of the extraction that its project had no part in (`left_out.py`). A preset beats another one where it as a rule
-keeps as much in no more tokens: at four of five of the cuts at which it leaves no more.
+Sessions are cut at half and at three quarters of their messages, as by `condense evaluate`; the part before is
+condensed without target or model. Kept is the share of facts and edit lines needed later that stays: the median over
+all cuts, and the range of eight of ten. Each session is condensed with weights that its project had no part in
+(`left_out.py`). A preset beats another one if it keeps at least as much in no more tokens at four of five of the cuts
+where it leaves no more.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Final
 
 import left_out
 import msgspec
+from recorded import MORE, TRANSCRIPTS
 
 import condense_cli
 from condense_cli.api.evaluating import Plan, Unread, evaluate_file
@@ -30,12 +31,11 @@ from condense_cli.quality.evaluation import Evaluated, KeptShare, beats, kept_by
 from condense_cli.rows.many_files import files_in
 from condense_cli.storage.processes import in_order, usable_processors
 
-RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
-SESSIONS: Final = (RECORDED / "transcripts" / "claude-code", RECORDED / "more-transcripts")
+SESSIONS: Final = (TRANSCRIPTS / "claude-code", MORE)
 
 
 class Typical(msgspec.Struct, frozen=True):
-    """Figures by preset. `beats` are the presets that each as a rule keeps no less than where it leaves no more."""
+    """Figures by preset. `beats` lists the presets that each usually beats."""
 
     date: str
     condense: str
@@ -46,7 +46,7 @@ class Typical(msgspec.Struct, frozen=True):
 
 
 def measure(paths: Sequence[Path], jobs: int) -> Typical:
-    """The figures of every preset on the files that can be read and are long enough."""
+    """Measure every preset on the files that are readable and long enough."""
     plan = Plan(tuple((name, load_preset(name)) for name in preset_names()), against=(), budgets=())
     files = [file for path in paths for file in (files_in(path) if path.is_dir() else [path])]
     results = in_order(partial(_measured, plan), files, jobs)

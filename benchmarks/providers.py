@@ -3,13 +3,13 @@
     python benchmarks/providers.py                  prints the figures
     python benchmarks/providers.py --write          and writes them where `condense providers` reads them
 
-Per provider, the range in which eight of ten sessions are: tokens saved; information lost; cost of its summaries, if a
-model wrote them (its real requests, priced, none made); and the median time for 100,000 tokens without a model. The
-sessions are those of 5,000 to 100,000 tokens that `presets.py` takes.
+Per provider, the range of eight of ten sessions: tokens saved; information lost; cost of its summaries by a model (its
+real requests, priced, none made); and the median time for 100,000 tokens without a model. The sessions are those of
+`presets.py` with 5,000 to 100,000 tokens.
 
-For the loss each transcript is cut at half and at three quarters of its messages, as `condense evaluate` does: what
-came before the cut is condensed, and asked are the facts that the assistant wrote after it. Lost is what stands on no
-verbatim line any more; references are undone, since nothing is lost by them.
+For the loss each transcript is cut at half and at three quarters of its messages, as by `condense evaluate`. The part
+before the cut is condensed, and the facts that the assistant wrote afterwards are looked up. Lost are those on no
+verbatim line any more; references are resolved first, since they lose nothing.
 """
 
 from __future__ import annotations
@@ -17,21 +17,18 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, date, datetime
-from pathlib import Path
 from statistics import median
 from typing import Any, Final, TypeVar
 
 import msgspec
+from recorded import PROJECT, readable
 
 import condense_cli
-from condense_cli import api
 from condense_cli.config.files import UserConfiguration
 from condense_cli.config.profiles import Access
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.errors import CondenseError
 from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
 from condense_cli.llm.summarizer import Summaries
@@ -46,7 +43,6 @@ from condense_cli.report.lists.providers import Figures, MeasuredProvider
 from condense_cli.rows.many_files import files_in
 from presets import SESSIONS
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = PROJECT / "condense_cli" / "report" / "lists" / "measured_providers.json"
 MODEL: Final = "claude-haiku-4-5"
 CUTS: Final = (0.5, 0.75)
@@ -84,7 +80,7 @@ def cost(provider: Provider[Any], transcript: Transcript) -> str:
     def caller(access: Access) -> Caller:
         return Caller(access, count, datetime.now(UTC), exact=False)
 
-    # The key is never used: nothing is called.
+    # The key is never used, because no call is made.
     planner = Summaries(
         count, lambda name: choose(name, None, user, permission, {"ANTHROPIC_API_KEY": "none"}), caller, is_planned=True
     )
@@ -116,20 +112,15 @@ def figures(provider: Provider[Any], transcripts: list[Transcript], rounds: int)
 
 
 def _most(ordered: Sequence[T]) -> tuple[T, T]:
-    """The range in which eight of ten values are."""
+    """Return the range of eight of ten values."""
     tenth = len(ordered) // 10
     return ordered[tenth], ordered[-1 - tenth]
 
 
 def recorded() -> list[Transcript]:
-    """The sessions that can be read, of a length that a provider is used for."""
-    found = []
-    for path in (path for folder in SESSIONS for path in files_in(folder)):
-        with suppress(CondenseError):
-            transcript = api.load(path)
-            if Counter.of(transcript).transcript(transcript) in TOKENS:
-                found.append(transcript)
-    return found
+    """Return the readable sessions of a suitable length."""
+    files = (path for folder in SESSIONS for path in files_in(folder))
+    return [each for _, each in readable(files) if Counter.of(each).transcript(each) in TOKENS]
 
 
 def measure(transcripts: list[Transcript], rounds: int) -> MeasuredProvider:

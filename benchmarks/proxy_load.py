@@ -1,9 +1,9 @@
-"""Many conversations through one proxy: `python benchmarks/proxy_load.py [--conversations 50] [--requests 10000]`.
+"""Send many conversations through one proxy: `python benchmarks/proxy_load.py [--conversations 50] [--requests 10000]`.
 
-Each conversation is a task that sends its messages, two more at each request, through `condense proxy` to a server on
-the loopback interface; all run at once, without a pause. Every line that is sent names its conversation, and the server
-looks whether all lines of a request name the same one, the one of its header, and whether what was frozen in the
-request before is there again. It prints the time, what was mixed up or lost, decisions, and the proxy's memory. Linux.
+Each conversation is a task that sends its messages, two more per request, through `condense proxy` to a local server;
+all run at once without pause. Every line names its conversation. The server checks that all lines of a request name the
+one in its header, and that content frozen in the previous request is still there. Prints time, mix-ups and losses,
+decisions, and the proxy's memory. Linux.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _MARKS: Final = re.compile(rb',"cache_control":\{[^{}]*\}')
 
 
 class Server:
-    """An API that looks at what it gets."""
+    """An API that checks its requests."""
 
     def __init__(self) -> None:
         self.asked = self.mixed_up = self.rewritten = self.lost = 0
         self._last: dict[int, tuple[list[bytes], int]] = {}
-        """Of each conversation the messages that came last, without marks, and how many of them were frozen."""
+        """Per conversation: digests of the last messages, without marks, and the number of frozen ones."""
 
     async def answer(self, request: Request) -> JSONResponse:
         body = await request.body()
@@ -46,7 +46,7 @@ class Server:
         self.asked += 1
         self.mixed_up += set(map(int, _NAME.findall(body))) != {number}
         texts = _messages(body)
-        # The client sets no marks: the last one is at the end of the frozen part.
+        # The client sets no marks, so the last one is at the end of the frozen part.
         frozen = max((end for end, text in enumerate(texts, start=1) if b'"cache_control"' in text), default=0)
         messages = [hashlib.blake2b(_MARKS.sub(b"", text)).digest() for text in texts]
         before, end = self._last.get(number, ([], 0))
@@ -71,7 +71,7 @@ def serve(port: int) -> None:
 
 
 def exchange(number: int, turn: int) -> list[Any]:
-    """A call and its result, each line with the name of its conversation."""
+    """Return a call and its result, with the conversation's name on each line."""
     text = "".join(f"<{number}> turn {turn} line {line}: {(line * turn * 7919) % 9973}\n" for line in range(LINES))
     call = {"type": "tool_use", "id": f"t{turn}", "name": "Read", "input": {"file_path": f"<{number}>/{turn}.py"}}
     result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": text}

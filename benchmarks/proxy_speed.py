@@ -1,9 +1,9 @@
-"""What the proxy adds to a request where nothing is to be decided: `python benchmarks/proxy_speed.py [--megabytes 1]`.
+"""Measure the time a proxy adds to requests without decisions: `python benchmarks/proxy_speed.py [--megabytes 1]`.
 
-A conversation of 1,000 messages is sent again and again, each time two messages longer, to a server on the loopback
-interface: directly, and through `condense proxy` in a process of its own, in turns. Once it goes on as it came, once
-with a frozen part in place of nearly all of it. Milliseconds from the first byte sent to the last one received
-(medians), what the proxy adds, and its processor time for a request, which a busy machine does not change. Linux.
+A conversation of 1,000 messages is sent repeatedly, each time two messages longer, to a local server: directly and
+through `condense proxy` in a separate process, in turns; once unchanged and once with nearly all of it frozen. Prints
+medians in milliseconds from the first byte sent to the last one received, the proxy's share, and its processor time per
+request, which does not depend on other load. Linux.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ POLICIES = {"as it came": "tokens:100000000", "nearly all is frozen": "tokens:10
 
 
 class Silent(BaseHTTPRequestHandler):
-    """An API that reads what it is sent and says next to nothing."""
+    """An API that reads requests and answers next to nothing."""
 
-    disable_nagle_algorithm = True  # Or it waits for an acknowledgement between head and body.
+    disable_nagle_algorithm = True  # Avoids waiting for an acknowledgement between head and body.
 
     protocol_version = "HTTP/1.1"
 
@@ -47,11 +47,11 @@ class Silent(BaseHTTPRequestHandler):
         self.wfile.write(b"{}")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def conversation(size: int, number: int = MESSAGES) -> list[Any]:
-    """Messages of about so many bytes together, one call and its result after the other."""
+    """Make messages of about `size` bytes together, alternating calls and results."""
     text = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(1 + 2 * size // number // 36))
     found: list[Any] = [{"role": "user", "content": "Please look at everything."}]
     for n in range(number // 2):
@@ -67,7 +67,7 @@ def body_of(messages: list[Any]) -> bytes:
 
 @contextmanager
 def proxy(upstream: str, *options: str) -> Iterator[tuple[int, str]]:
-    """The process and the address of a proxy."""
+    """Start a proxy; yield its process id and address."""
     with tempfile.TemporaryDirectory() as folder:
         state = str(Path(folder) / "live.db")
         command = [
@@ -122,7 +122,7 @@ def main() -> int:
     print("conversation          direct  through  adds  processor")
     for name, policy in POLICIES.items():
         with proxy(upstream, "--policy", policy, "--preset", "speed") as (process, address):
-            for _ in range(3):  # What is decided is decided, and known.
+            for _ in range(3):  # Let all decisions be made first.
                 milliseconds(address, bodies[0])
                 time.sleep(3)
             direct, through = [], []

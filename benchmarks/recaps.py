@@ -1,13 +1,13 @@
-"""How much of what later work needs a recap tells, per token: next to the preset `max`, the ledger alone, and clients.
+"""Measure how much of what later work needs a recap holds per token, next to `max`, the ledger alone, and clients.
 
     python benchmarks/recaps.py                     sessions of many clients
     python benchmarks/recaps.py ~/.claude/projects  your own
 
 Lines are chosen with weights that a session's project had no part in (`left_out.py`). Sessions are cut at half and at
-three quarters of their messages. Each way is given the conversation before the cut and held to a number of the
-model's tokens; asked is what came after it. Where a client compacted, its own summary is asked the same, and the
-recap of what was before it is held to the summary's size. Facts and edit lines count where they stand on a line of
-the original; `named` facts are only said in other words.
+three quarters of their messages. Each way gets the conversation before the cut and a limit in model tokens; the
+questions come from the rest. Where a client compacted, its own summary answers the same questions, next to a recap of
+the summary's size. Facts and edit lines count if they are on a line of the original; `named` facts are only said in
+other words.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 import left_out
+from recorded import MORE, readable
 
-from condense_cli import api
 from condense_cli.api.evaluating import configured
 from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import Factor, factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Place, Transcript
 from condense_cli.core.values import BlockKind, Role
-from condense_cli.errors import CondenseError
 from condense_cli.formats.compacted import compactions, stretches
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.recap import build_recap
@@ -40,7 +39,6 @@ from condense_cli.quality.recorded import CLIENT, Judged, judge
 from condense_cli.quality.witnesses import Condensed
 from condense_cli.rows.many_files import files_in
 
-SESSIONS: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "more-transcripts"
 SIZES: Final = (2_000, 4_000, 8_000)
 MAX: Final = configured("max", load_preset("max"))
 
@@ -67,7 +65,7 @@ class Left(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What one way left at each cut: shares are of all that was asked, over all cuts."""
+    """Results of one way at each cut. Shares are of everything needed, over all cuts."""
 
     name: str
     found: list[Left]
@@ -100,7 +98,7 @@ HEADING: Final = (
 
 
 def at_cuts(transcript: Transcript, count: Counter, factor: Factor) -> Iterator[tuple[str, Left]]:
-    """What each way leaves at each cut, by its name and size."""
+    """Yield each way's name and size with its result at each cut."""
     cases, _ = cases_of(transcript, CUTS, count, factor=factor)
     for case in cases:
         for setting, as_is in MAX.as_is:
@@ -116,7 +114,7 @@ def _left(messages: Sequence[Message], case: Case, factor: Factor) -> Left:
 
 
 def of_clients(transcript: Transcript, count: Counter, factor: Factor) -> Iterator[tuple[str, Left]]:
-    """What clients left at their own compactions, and the ways at the size of that."""
+    """Yield results of clients' own compactions, and of the ways at the same size."""
     found = compactions(transcript.source, transcript.format) or []
     for stretch in stretches(transcript, found):
         judged = judge(stretch, (RECAP, MAX, LEDGER), count, factor)
@@ -138,12 +136,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     cut: list[tuple[str, Left]] = []
     compacted: list[tuple[str, Left]] = []
-    for path in options.paths or [SESSIONS]:
-        for file in files_in(path) if path.is_dir() else [path]:
-            try:
-                transcript = api.load(file)
-            except CondenseError:
-                continue
+    for path in options.paths or [MORE]:
+        for file, transcript in readable(files_in(path) if path.is_dir() else [path]):
             count = Counter.of(transcript)
             factor = factor_of(transcript, count)
             with left_out.without(file):

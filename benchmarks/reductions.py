@@ -1,17 +1,16 @@
-"""How much each provider saves on real transcripts, next to what is expected of it, and what stands in the way.
+"""Measure how much each provider saves on real transcripts, next to the expectation, and what remains.
 
     python benchmarks/reductions.py                      the transcripts in ../shared/transcripts
     python benchmarks/reductions.py session.jsonl more/  these files, and the files in these folders
     python benchmarks/reductions.py --markdown           the tables in docs/reductions.md
 
 Each provider runs with its default settings, smart with its default phases (a target of half the tokens). The offline
-summarizer stands in for a model, so that anybody can repeat it; a model's summaries have about the same length, as
-both are held to the same limits. Files of fewer than 5,000 tokens are left out.
+summarizer replaces a model, so that anybody can repeat it; both have the same limits, so lengths are similar. Files of
+fewer than 5,000 tokens are left out.
 
-What stays is told in shares of the tokens before: the newest turns with the first request, the standing instructions
-and the thinking, which no setting gives up; words of the user and the assistant; parameters of calls; results of tools;
-summaries. Percentages are of the context tokens, markers included. "Of what it works on" leaves out what the provider
-is not meant to touch.
+Remaining tokens are shares of the tokens before, by kind. No setting gives up the newest turns, the first request and
+standing instructions. Percentages are of the context tokens, markers included. "Of its scope" excludes content that the
+provider is not meant to touch.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from statistics import median
 from typing import Final
 
 from msgspec import Struct
-from prelude import FOLDER, GROUPS, files_in, group_of
+from prelude import GROUPS, group_of
+from recorded import TRANSCRIPTS, files_in, readable
 
 from condense_cli import api
 from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.core.values import BlockKind
-from condense_cli.errors import CondenseError
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.providers.registry import BUILT_IN
@@ -38,7 +37,7 @@ from condense_cli.providers.registry import BUILT_IN
 FOLDERS: Final = ("claude-code", "roo-code", "cline", "openhands-completions", "codex", "swe-agent")
 LEAST_TOKENS: Final = 5_000
 EXPECTED: Final = {"native": (40, 60), "lossless": (20, 40), "truncation": (80, 90), "smart": (50, 80)}
-"""Percent of the tokens that are to be saved."""
+"""Percent of the tokens to save."""
 
 NEWEST: Final = "newest turns, first request, instructions"
 THINKING: Final = "thinking"
@@ -53,7 +52,7 @@ TOUCHED: Final = {
     "truncation": {RESULTS, PARAMETERS},
     "smart": {RESULTS, PARAMETERS},
 }
-"""What a provider works on, with its default settings."""
+"""Kinds of content that a provider works on, with its default settings."""
 
 PROTECTED: Final = {Kept.RECENT, Kept.FIRST, Kept.FIRST_REQUEST, Kept.BEFORE_REQUEST, Kept.STANDING}
 KINDS: Final = {
@@ -65,7 +64,7 @@ KINDS: Final = {
 
 
 class Measured(Struct, frozen=True):
-    """One provider on one transcript; `left` are tokens by what they are."""
+    """One provider on one transcript; `left` has tokens by kind."""
 
     group: str
     before: int
@@ -86,7 +85,7 @@ def measured(transcript: Transcript, group: str, count: Counter) -> dict[str, Me
 
 
 def left(result: Condensation, count: Counter) -> dict[str, int]:
-    """Tokens of the result by what they are."""
+    """Count the result's tokens by kind."""
     protected = {(one.message, one.block) for one in result.receipts if one.kept in PROTECTED}
     found: Tally[str] = Tally()
     for message in result.transcript.messages:
@@ -102,12 +101,12 @@ def what(message: Message, block: Block) -> str:
 
 
 def saved(rows: Sequence[Measured]) -> float:
-    """Percent saved on all of these together."""
+    """Return the percentage saved on all rows together."""
     return 100 * (1 - sum(row.after for row in rows) / sum(row.before for row in rows))
 
 
 def remaining(rows: Sequence[Measured]) -> list[tuple[str, float]]:
-    """What is left of all of these together, in percent of what there was; the largest first, and what matters."""
+    """Return kinds of remaining content in percent of the tokens before, largest first, above two percent."""
     total: Tally[str] = Tally()
     for row in rows:
         total.update(row.left)
@@ -116,7 +115,7 @@ def remaining(rows: Sequence[Measured]) -> list[tuple[str, float]]:
 
 
 def saved_of_touched(provider: str, rows: Sequence[Measured]) -> float:
-    """Percent saved of what the provider works on."""
+    """Return the percentage saved of the content that the provider works on."""
     saved_tokens = sum(row.before - row.after for row in rows)
     stays = sum(tokens for row in rows for name, tokens in row.left.items() if name in TOUCHED[provider])
     return 100 * saved_tokens / max(1, saved_tokens + stays)
@@ -170,17 +169,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("paths", type=Path, nargs="*", help="files and folders (default: ../shared/transcripts)")
     parser.add_argument("--markdown", action="store_true", help="only the tables, for the documentation")
     options = parser.parse_args(arguments)
-    paths = options.paths or [FOLDER / name for name in FOLDERS if (FOLDER / name).is_dir()]
+    paths = options.paths or [TRANSCRIPTS / name for name in FOLDERS if (TRANSCRIPTS / name).is_dir()]
     if not paths:
         parser.error("There are no transcripts beside the project: name files or folders.")
     rows: dict[str, list[Measured]] = {provider: [] for provider in EXPECTED}
-    skipped = small = 0
-    for path in files_in(paths):
-        try:
-            transcript = api.load(path)
-        except CondenseError:
-            skipped += 1
-            continue
+    files = files_in(paths)
+    read = small = 0
+    for path, transcript in readable(files):
+        read += 1
         count = Counter.of(transcript)
         if count.transcript(transcript) < LEAST_TOKENS:
             small += 1
@@ -195,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"No transcript there has {LEAST_TOKENS:,} tokens.")
     print(f"\n{by_provider(rows)}\n\n{by_group(rows)}")
     if not options.markdown:
-        print(f"\nLeft out: {small} of fewer than {LEAST_TOKENS:,} tokens, {skipped} that cannot be read.")
+        print(f"\nLeft out: {small} of fewer than {LEAST_TOKENS:,} tokens, {len(files) - read} that cannot be read.")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
-"""How time and memory of `condense run` grow with the number of rows in a set.
+"""Measure how time and memory of `condense run` grow with the number of rows in a set.
 
     python benchmarks/rows.py --rows 10000 100000 1000000 --jobs 2
 
-For every size a set is written, row by row: conversations with tool calls of about 2 KB on average, no two alike, some
-of them ten times as long, one in a thousand not JSON. Then `condense run ROWS -j JOBS --preset PRESET -o OUT` runs once
-on it. Shown are the seconds that passed, the processor seconds of all processes, rows per second, the largest amount of
-memory that all processes held together (the sum of what /proc says of each, taken twenty times a second; pages that
-they share count for each of them), and the exponents of both times: 1 means that twice the rows take twice as long. The
-seconds of the processor are the steadier ones where others use the machine too. Linux only.
+For every size a set is written: conversations with tool calls of about 2 KB on average, all different, some ten times
+as long, one in a thousand not JSON. Then `condense run ROWS -j JOBS --preset PRESET -o OUT` runs on it once. Shows wall
+seconds, processor seconds of all processes, rows per second, peak memory of all processes (sampled twenty times a
+second from /proc; shared pages count for each), and the exponents of both times: 1 is linear. Processor seconds are
+steadier if others use the machine. A million rows are 2 GB on disk, twice, and ten minutes. Linux only.
 """
 
 from __future__ import annotations
@@ -16,24 +15,21 @@ import argparse
 import itertools
 import json
 import math
-import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from processes import watch
+
 SIZES: Final = (10_000, 100_000)
 LIMIT: Final = 500e6
-"""Bytes that all processes together may hold, however many rows there are."""
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-_INTERVAL: Final = 0.05
+"""Bytes that all processes together may hold, for any number of rows."""
 _BAD: Final = 1_000
-"""One row in so many is not JSON."""
+"""One row in this many is not JSON."""
 
 WORDS: Final = (
     *("order", "parcel", "refund", "invoice", "customer", "address", "warehouse", "delivery", "payment", "account"),
@@ -51,18 +47,8 @@ class Measured:
     said: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Watched:
-    """What a command took, with all that it started, and printed. `peak` is in bytes."""
-
-    seconds: float
-    processor: float
-    peak: int
-    said: bytes
-
-
 def conversation(number: int, chance: random.Random) -> list[dict[str, Any]]:
-    """A conversation of a customer with an assistant that looks things up."""
+    """Make a conversation of a customer with an assistant that looks things up."""
 
     def words(count: int) -> str:
         return " ".join(chance.choices(WORDS, k=count))
@@ -103,45 +89,6 @@ def measure(path: Path, rows: int, output: Path, jobs: int, preset: str) -> Meas
     command = [sys.executable, "-m", "condense_cli", "run", str(path), "-o", str(output), "-p", preset]
     run = watch([*command, "-j", str(jobs), "--json", "--lenient"])
     return Measured(rows, path.stat().st_size, run.seconds, run.processor, run.peak, json.loads(run.said))
-
-
-def watch(command: list[str]) -> Watched:
-    """Run a command to its end. Raises CalledProcessError."""
-    before = os.times()
-    started = time.perf_counter()
-    peak = 0
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
-        while process.poll() is None:
-            peak = max(peak, sum(map(resident, family(process.pid))))
-            time.sleep(_INTERVAL)
-        said = process.stdout.read() if process.stdout else b""
-    seconds = time.perf_counter() - started
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Watched(seconds, used, peak, said)
-
-
-def family(root: int) -> list[int]:
-    """A process and all that it started, directly or not."""
-    found, waiting = list[int](), [root]
-    while waiting:
-        process = waiting.pop()
-        found.append(process)
-        try:
-            children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-        except OSError:  # It is gone.
-            continue
-        waiting += map(int, children)
-    return found
-
-
-def resident(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
-    except (OSError, IndexError):
-        return 0
 
 
 def table(measured: Sequence[Measured]) -> Iterator[str]:

@@ -1,18 +1,18 @@
-"""Whether the user's own words outlast condensing: rules put into recorded sessions as messages of the user.
+"""Measure whether the user's own words survive condensing, with rules planted as user messages in recorded sessions.
 
     python benchmarks/rules.py                                   the transcripts in ../shared
     python benchmarks/rules.py session.jsonl more/ --presets balanced --targets 30
     python benchmarks/rules.py --json found.json
 
-Into each session go a few sentences, each as a message of the user's own, spelled as the file spells such messages.
-Then it is condensed in two ways, five times in a row. "Its own file": to a share of its tokens, then what came of it to
-ever less. "Goes on": the session as messages of the Messages API, a fifth of it at first, and another fifth after each
-time; the target is that share of what there is then.
+A few sentences are added to each session, each as a user message in the file's own form. Then the session is condensed
+five times in a row, in two ways. "Its own file": to a share of its tokens, then the result to ever less. "Goes on": as
+messages of the Messages API, first a fifth of it, then another fifth each time; the target is that share of the
+messages so far.
 
-A rule is kept where its words still are in a message of the user or in a summary's ledger. It has room where the target
-is larger than all that the user wrote and the standing instructions together. The newest six turns are whole where each
-of their blocks says what it said; they are counted where they take at most a third of the target. "Nearly all" are runs
-that put one summary in place of four fifths of the messages.
+A rule is kept if its words are still in a user message or in a summary's ledger. It has room if the target exceeds all
+user text plus the standing instructions. The newest six turns are whole if each of their blocks is unchanged; they
+count if they take at most a third of the target. "Nearly all" counts runs that put one summary in place of four fifths
+of the messages.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -40,22 +41,21 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.selection import protect
 from condense_cli.rules.validity import validate
 
-SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
-FOLDERS: Final = (SHARED / "transcripts", SHARED / "more-transcripts")
+FOLDERS: Final = (TRANSCRIPTS, MORE)
 SUFFIXES: Final = {".json", ".jsonl", ".traj"}
 PRESETS: Final = ("balanced", "cost", "speed", "max")
 TARGETS: Final = (62, 47, 30, 15)
 ROUNDS: Final = 5
 LEAST_TOKENS: Final = 3_000
 LARGEST: Final = 3_000_000
-"""Bytes of a file; larger ones take minutes."""
+"""Maximum bytes of a file; larger ones take minutes."""
 
 _SHRINKING: Final = 0.93
-"""What a target is of the one before, where the same file is condensed again."""
+"""Factor between successive targets for the same file."""
 _NEWEST: Final = 6
 _NEARLY_ALL: Final = 0.8
 _FRAME: Final = 400
-"""Tokens that markers, a summary's marks and the constants of messages take besides."""
+"""Tokens for markers, summary marks and the constants of messages."""
 _RULES: Final = (
     "Never push to main, not even a typo fix.",
     "Please answer in short sentences from now on, and leave out the compliments.",
@@ -70,7 +70,7 @@ _LINKS: Final = (b"parentUuid", b"parentId")
 
 
 class Row(Struct):
-    """What came of one preset at one target, over all sessions: rules kept of all, and of those that had room."""
+    """Results of one preset at one target over all sessions: rules kept, of all and of those that had room."""
 
     way: str
     preset: str
@@ -89,7 +89,7 @@ class Row(Struct):
 
 
 class Planted(Struct):
-    """A session with rules in it."""
+    """A session with planted rules."""
 
     name: str
     transcript: Transcript
@@ -97,7 +97,7 @@ class Planted(Struct):
 
 
 def planted(path: Path, number: int) -> Planted | None:
-    """The session with rules in it; None where no message of the user can be put in, or too little is said."""
+    """Plant rules into a session. None if no user message can be added or it is too short."""
     try:
         transcript = api.load(path)
     except CondenseError:
@@ -119,7 +119,7 @@ def planted(path: Path, number: int) -> Planted | None:
 
 
 def _with_message(transcript: Transcript, text: str, share: float) -> Transcript | None:
-    """The transcript with one more message of the user at about this share of it; None where that cannot be."""
+    """Add a user message at about this share of the transcript. None if that is impossible."""
     model = _typed(transcript)
     if model is None:
         return None
@@ -144,7 +144,7 @@ def _with_message(transcript: Transcript, text: str, share: float) -> Transcript
 
 
 def _typed(transcript: Transcript) -> Block | None:
-    """A text that the user typed, in a record that holds nothing but texts."""
+    """Find a text that the user typed in a record with nothing but texts."""
     by_record: dict[int, list[tuple[Message, Block]]] = {}
     for message, block in transcript.blocks():
         by_record.setdefault(block.place.record, []).append((message, block))
@@ -159,7 +159,7 @@ def _typed(transcript: Transcript) -> Block | None:
 
 
 def _spliced(transcript: Transcript, model: Block, record: int, text: str) -> bytes:
-    """The file with a copy of the model's record behind another one; ids in it are new, links lead through it."""
+    """Copy the model's record after another one, with new ids and with links through it."""
     source = transcript.source
     raw = json_text.encode(
         json_text.splice(source.raw(model.place.record).decode(), {model.place.path: json_text.dump_compact(text)})
@@ -180,7 +180,7 @@ def _spliced(transcript: Transcript, model: Block, record: int, text: str) -> by
 
 
 def own_file(session: Planted, preset: str, share: float) -> Iterator[tuple[Condensation, list[str]]]:
-    """Condense the file, and what came of it again and again; with each run the rules that are in it."""
+    """Condense the file, and its results repeatedly; yield each result with the rules in it."""
     transcript = session.transcript
     target = int(Counter.of(transcript).transcript(transcript) * share)
     for _ in range(ROUNDS):
@@ -191,7 +191,7 @@ def own_file(session: Planted, preset: str, share: float) -> Iterator[tuple[Cond
 
 
 def going_on(session: Planted, preset: str, share: float) -> Iterator[tuple[Condensation, list[str]]]:
-    """Condense the first fifth, and after each time what is left with another fifth."""
+    """Condense the first fifth, then each result with another fifth."""
     try:
         listed = json_text.parse(api.convert(session.transcript, "anthropic").data)["messages"]
     except CondenseError:
@@ -220,7 +220,7 @@ WAYS: Final = {"its own file": own_file, "goes on": going_on}
 
 
 def add_to(row: Row, session: Planted, runs: Iterator[tuple[Condensation, list[str]]]) -> None:
-    """Measure the runs on a session. A rule counts once: as lost where any run lost it, and with the room it had."""
+    """Add the runs on a session. A rule counts once: as lost if any run lost it, with the room it had then."""
     lost: dict[str, bool] = {}
     rules: list[str] = []
     has_room = dict.fromkeys(session.rules, True)
@@ -248,7 +248,7 @@ def add_to(row: Row, session: Planted, runs: Iterator[tuple[Condensation, list[s
 
 
 def _words(transcript: Transcript) -> Iterator[str]:
-    """What the user says: in messages, and as a ledger quotes it."""
+    """Yield the user's words in messages and in ledgers."""
     for message in decode(transcript.messages).messages:
         for block in message.blocks:
             if block.kind is BlockKind.TEXT and message.role is Role.USER and not block.summarizes:
@@ -272,7 +272,7 @@ def _has_room(result: Condensation) -> bool:
 
 
 def _newest_whole(result: Condensation) -> bool | None:
-    """Whether each block of the newest turns says what it said; None where they take too much of the target."""
+    """Return whether the newest turns are unchanged. None if they take too much of the target."""
     count = Counter.of(result.before)
     newest = [message for message in decode(result.before.messages).messages if not message.is_only_thinking][-_NEWEST:]
     if result.target is None or 3 * sum(map(count.message, newest)) > result.target:

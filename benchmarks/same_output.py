@@ -1,16 +1,16 @@
-"""Compare what this checkout writes with what another commit writes, byte for byte.
+"""Compare the output of this checkout with that of another commit, byte for byte.
 
     python benchmarks/same_output.py --against HEAD~1            about an hour on all recorded transcripts
     python benchmarks/same_output.py --against v0.9 --files 40   on that many, of all formats
 
-Each transcript is condensed with every preset, without a target and to shares of its tokens, in several ways: as it
-comes, holding references of an earlier run, with its older half pinned, with a model that binds thinking to what comes
-before it, without the prelude, and twice in a row. Where the bytes differ it prints how many tokens both left, whether
-both met the target, and which share of the input's facts both kept, summed up by way and preset; with --list each case.
-It ends with status 1 where a result is more than 1 % larger, a target is missed that was met, a run fails, or the share
-of facts falls by more than half a point. Processor seconds of both are in the last line.
+Each transcript is condensed with every preset, without a target and to shares of its tokens, in several ways: as is,
+with references of an earlier run, with its older half pinned, with a model that binds thinking to preceding content,
+without the prelude, and twice in a row. Differences are summed up by way and preset: tokens left, targets met, and the
+share of the input's facts kept; `--list` shows each case. Status 1 if a result is more than 1 % larger, a target that
+was met is missed, a run fails, or the share of facts falls by more than half a point. The last line has the processor
+seconds of both.
 
-Results of the other commit are kept below --store and used again.
+Results of the other commit are cached below --store.
 """
 
 from __future__ import annotations
@@ -29,23 +29,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
-FOLDERS: Final = [
-    *(PROJECT.parent / "shared" / name for name in ("transcripts", "more-transcripts")),
-    PROJECT / "sample_transcripts",
-]
+from recorded import MORE, PROJECT, SAMPLES, TRANSCRIPTS
+
+FOLDERS: Final = (TRANSCRIPTS, MORE, SAMPLES)
 SHARES: Final = (95, 90, 80, 62, 50, 30)
 """Targets, in percent of a transcript's tokens."""
 
 PRESETS: Final = ("balanced", "lossless", "speed", "quality", "cost", "max")
 BOUND: Final = "claude-opus-5-5"
-"""A model that refuses thinking once something before it has changed."""
+"""A model that rejects thinking once preceding content changed."""
 
 LARGER, FEWER_FACTS = 1.01, 0.005
 
 
 class Way(NamedTuple):
-    """How transcripts are condensed: with which presets, and to which targets (0: none)."""
+    """Presets, and targets in percent (0: none)."""
 
     presets: Sequence[str]
     shares: Sequence[int]
@@ -69,7 +67,7 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a case; `error` instead of the rest where a run failed. Tokens are those of the model."""
+    """Result of a case, in model tokens; only `error` if the run failed."""
 
     digest: str = ""
     tokens: int = 0
@@ -79,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 def files(number: int, largest: int) -> list[Path]:
-    """So many transcripts of at most so many bytes, spread over all folders; 0 for all of them."""
+    """Return `number` transcripts of at most `largest` bytes, spread over all folders; 0 is all of them."""
     found = sorted(
         path
         for folder in FOLDERS
@@ -90,7 +88,7 @@ def files(number: int, largest: int) -> list[Path]:
 
 
 def run_cases(paths: Sequence[str], ways: Sequence[str], store: Path) -> None:
-    """Run every case of some files with the condense_cli that is importable; one line of JSON per case."""
+    """Run every case of some files with the importable condense_cli; print one line of JSON per case."""
     for path in paths:
         for case, outcome, data in _of_file(Path(path), ways):
             if data:
@@ -138,7 +136,7 @@ def _outcome(path: Path, data: bytes | None, given: dict[str, Any], times: int) 
             transcript = condense_cli.load(path) if data is None else condense_cli.loads(data)
             result = condense_cli.condense(transcript, **given)
             data = condense_cli.dump(result)
-    except Exception as error:  # Whatever it is, it is what this way came to.
+    except Exception as error:  # Any error is the outcome of this case.
         return Outcome(error=f"{type(error).__name__}: {str(error)[:200]}"), b""
     seconds = time.process_time() - started
     assert data is not None
@@ -147,7 +145,7 @@ def _outcome(path: Path, data: bytes | None, given: dict[str, Any], times: int) 
 
 
 def outcomes(checkout: Path, paths: Sequence[Path], ways: Sequence[str], store: Path) -> dict[Case, Outcome]:
-    """The outcome of every case with the condense_cli of a checkout; those that the store has are not run again."""
+    """Return the outcome of every case with a checkout's condense_cli, reusing those in the store."""
     store.mkdir(parents=True, exist_ok=True)
     log = store / "outcomes.jsonl"
     lines = log.read_text().splitlines() if log.exists() else []
@@ -199,7 +197,7 @@ def differences(old: dict[Case, Outcome], new: dict[Case, Outcome], stores: tupl
 
 
 def _facts_kept(case: Case, outcome: Outcome, store: Path) -> float:
-    """The share of the different facts of the input that the output has."""
+    """Return the share of the input's distinct facts in the output."""
     from condense_cli.core.facts import facts_of
 
     if outcome.error:
@@ -253,7 +251,7 @@ def main() -> None:
         checkout = Path(folder) / "checkout"
         _git("worktree", "add", "--detach", str(checkout), commit)
         try:
-            for table in (PROJECT / "condense_cli" / "core").glob("*.table"):  # Made when a checkout is set up.
+            for table in (PROJECT / "condense_cli" / "core").glob("*.table"):  # Made by the set-up of a checkout.
                 (checkout / "condense_cli" / "core" / table.name).write_bytes(table.read_bytes())
             old = outcomes(checkout, paths, options.ways, options.store / commit)
         finally:

@@ -1,40 +1,37 @@
-"""How time and memory of `condense run` grow with the transcript, against reading and counting it once.
+"""Measure how time and memory of `condense run` grow with the transcript, compared with reading and counting it once.
 
     python benchmarks/scaling.py --sizes 0.5 5 50
 
-For every size of both formats three commands run, each in processes of its own, in turns:
+For every size of both formats three commands run in turns, each in a process of its own:
 
-- floor: the file is read and its tokens are counted once, which no way of condensing can do without,
-- plain: `condense run FILE --config CONFIG -o OUT -q` with the passes of a preset (speed) and without the prelude,
-- prelude: the same with the lossless prelude, all finders at their defaults. `--passes none` takes the passes away from
-  both, so that the prelude works on all of the text and `plain` is the cost of reading, counting and writing alone.
+    floor    read the file and count its tokens once, which every way of condensing needs
+    plain    `condense run FILE --config CONFIG -o OUT -q` with a preset's passes (speed), without the prelude
+    prelude  the same with the lossless prelude and all finders at their defaults
 
-Shown are the best of several rounds, in seconds as they pass and as processor time (the steadier one where others use
-the machine too), and the most memory that a process held, as the system reports it. Nothing is subtracted from any of
-these; the rows with 10 KB show what is there before the size matters. The exponents are fitted to the logarithms of
-size and cost: 1 means that twice the size costs twice as much. Once they are fitted to the numbers as they are, where
-the start flattens them, and once to what is above the 10 KB run. Compiled modules go to a temporary folder. Linux and
-macOS.
+With `--passes none` there are no passes, so the prelude works on all of the text and `plain` is the cost of reading,
+counting and writing. Shows the best of several rounds: wall seconds, processor seconds (steadier under other load), and
+peak memory. Nothing is subtracted; the 10 KB rows show the fixed part. Exponents are fitted to log size and log cost: 1
+is linear; once to the raw figures and once to the part above the 10 KB run. Linux and macOS.
 
-At the end stands what the prelude may cost: up to 5 MB one and a half times the processor time without it and half a
-second, from where on it should grow like the file; and in memory five times the file, where the program itself is
-smaller than that.
+At the end are the prelude's limits: up to 5 MB 1.5 times the processor time without it plus half a second; in memory
+five times the file, if the program itself is smaller than that.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
-FORMATS: Final = ("claude-code", "anthropic")
+from processes import Cost, cost, environment, exponent, write_synthetic
+from synthetic import Format
+
+FORMATS: Final = get_args(Format)
 SMALL: Final = 0.01
 SIZES: Final = (0.5, 5.0, 50.0)
 ROUNDS: Final = 3
@@ -42,9 +39,10 @@ ROUNDS: Final = 3
 TIMES: Final = 1.5
 SECONDS: Final = 0.5
 TIMED: Final = 5.5e6
-"""So many times the run without it may one with the prelude take, and so many seconds, for files of so many bytes."""
+"""Limits for the prelude: factor over the run without it, seconds on top, and the largest file in bytes they apply to.
+"""
 PEAK: Final = 5.0
-"""So many times the file it may hold in memory."""
+"""Maximum memory, as a multiple of the file."""
 
 FLOOR: Final = """
 import sys
@@ -67,20 +65,6 @@ for path, enabled in zip(paths, (False, True), strict=True):
         file.write(msgspec.json.encode(replace(configuration, lossless_prelude=Prelude(enabled=enabled))))
 """
 
-_RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1_024
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What one process took: seconds that passed, processor seconds, and bytes of memory at its peak."""
-
-    seconds: float
-    processor: float
-    peak: int
-
-    def best(self, other: Cost) -> Cost:
-        return Cost(min(self.seconds, other.seconds), min(self.processor, other.processor), min(self.peak, other.peak))
-
 
 @dataclass(frozen=True)
 class Row:
@@ -92,46 +76,15 @@ class Row:
     prelude: Cost
 
 
-LAUNCH: Final = """
-import os, sys, time
-nowhere = os.open(os.devnull, os.O_RDWR)
-started = time.perf_counter()
-files = [(os.POSIX_SPAWN_DUP2, nowhere, number) for number in range(3)]
-process = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=files)
-_, status, usage = os.wait4(process, 0)
-seconds = time.perf_counter() - started
-print(os.waitstatus_to_exitcode(status), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
-"""
-
-
-def cost(command: Sequence[str], variables: dict[str, str]) -> Cost:
-    """Run a command and take the usage of that very process: RUSAGE_CHILDREN would give the largest child so far.
-
-    A new process begins with the peak of the one that starts it: that is therefore a bare interpreter.
-    """
-    launch = [sys.executable, "-I", "-S", "-c", LAUNCH, *command]
-    said = subprocess.run(launch, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True, env=variables)
-    status, seconds, processor, peak = map(float, said.stdout.split())
-    if status:
-        raise subprocess.CalledProcessError(int(status), command)
-    return Cost(seconds, processor, int(peak) * _RSS_UNIT)
-
-
-def environment(bytecode: Path) -> dict[str, str]:
-    """The variables of this process, but with compiled modules kept in a folder of ours."""
-    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return variables | {"PYTHONPYCACHEPREFIX": str(bytecode)}
-
-
 def configurations(folder: Path, passes: str) -> tuple[Path, Path]:
-    """The same configuration without and with the prelude, as files."""
+    """Write the same configuration without and with the prelude."""
     paths = folder / "plain.json", folder / "prelude.json"
     subprocess.run([sys.executable, "-c", CONFIGURATIONS, passes, *map(str, paths)], check=True)
     return paths
 
 
 def measure(path: Path, configs: Sequence[Path], rounds: int, variables: dict[str, str]) -> Row:
-    """All commands on one file in turns, the best of each."""
+    """Run all commands on one file in turns and keep the best of each."""
     output = str(path.with_suffix(".out"))
     commands = [[sys.executable, "-c", FLOOR, str(path)]]
     for config in configs:
@@ -141,25 +94,6 @@ def measure(path: Path, configs: Sequence[Path], rounds: int, variables: dict[st
     for _ in range(rounds - 1):
         costs = [best.best(cost(command, variables)) for best, command in zip(costs, commands, strict=True)]
     return Row(path.stat().st_size, *costs)
-
-
-def written(folder: Path, megabytes: float, format: str) -> Path:
-    """A synthetic transcript."""
-    path = folder / f"{format}-{megabytes:g}.jsonl"
-    script = str(Path(__file__).with_name("synthetic.py"))
-    arguments = [str(path), "--megabytes", str(megabytes), "--format", format]
-    subprocess.run([sys.executable, script, *arguments], check=True, stdout=subprocess.DEVNULL)
-    return path
-
-
-def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float | None:
-    """Slope of the line through (log size, log cost) with the least squares; None below two usable points."""
-    points = [(math.log(size), math.log(cost)) for size, cost in zip(sizes, costs, strict=True) if cost > 0]
-    if len(points) < 2:
-        return None
-    x_mean = sum(x for x, _ in points) / len(points)
-    y_mean = sum(y for _, y in points) / len(points)
-    return sum((x - x_mean) * (y - y_mean) for x, y in points) / sum((x - x_mean) ** 2 for x, _ in points)
 
 
 HEADER: Final = (
@@ -185,7 +119,7 @@ def line(name: str, row: Row) -> str:
 
 
 def bars(name: str, small: Row, row: Row) -> str:
-    """What the prelude took and what it may take."""
+    """Format the prelude's costs and limits."""
     parts = []
     if row.size <= TIMED:
         took, allowed = row.prelude.processor, TIMES * row.plain.processor + SECONDS
@@ -201,7 +135,7 @@ def _too_much(value: float, allowed: float) -> str:
 
 
 def growth(name: str, small: Row, rows: Sequence[Row]) -> str:
-    """The exponents of one format."""
+    """Format the exponents of one format."""
     sizes = [row.size for row in rows]
     what: dict[str, Callable[[Row], float]] = {
         "floor cpu": lambda row: row.floor.processor,
@@ -241,7 +175,7 @@ def main() -> None:
         for format in FORMATS:
             rows = []
             for megabytes in (SMALL, *arguments.sizes):
-                path = written(folder, megabytes, format)
+                path = write_synthetic(folder, megabytes, format)
                 rows.append(measure(path, configs, max(1, arguments.rounds), variables))
                 path.unlink()
                 print(line(format, rows[-1]), flush=True)

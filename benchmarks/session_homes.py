@@ -1,7 +1,7 @@
-"""Throw-away homes with sessions of Claude Code, or of eight clients, for `sessions.py`. Measures nothing itself.
+"""Make throw-away homes with sessions of Claude Code, or of eight clients, for `sessions.py`.
 
-Sessions of Claude Code and of opencode have 10 to 1,000 KB; those of the other clients are copies of the samples, of 20
-to 45 KB.
+Sessions of Claude Code and opencode have 10 to 1,000 KB; those of other clients are copies of the samples (20 to 45
+KB).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from recorded import SAMPLES
 from synthetic import write_transcript
 
 KILOBYTES: Final = (10, 30, 50, 80, 120, 200, 400, 1_000)
-"""Sizes of the sessions that have one, taken in turns."""
+"""Sizes of the sessions that vary, taken in turns."""
 PROJECTS: Final = 40
-SAMPLES: Final = Path(__file__).parents[1] / "sample_transcripts"
 _TASK: Final = ".config/Code/User/globalStorage/{}/tasks/{{id}}/api_conversation_history.json"
 COPIED: Final = (
     (".codex/sessions/2026/05/28/rollout-2026-05-28T10-00-00-{id}.jsonl", "bugfix-rollout.jsonl"),
@@ -31,7 +31,7 @@ COPIED: Final = (
     (".gemini/tmp/{project}/chats/session-2026-05-28T10-00-{id:.8}.jsonl", "logs/bugfix-gemini.jsonl"),
     (".kimi-code/sessions/{project}/session_{id}/agents/main/wire.jsonl", "logs/bugfix-kimi.jsonl"),
 )
-"""Where clients keep a session, below home, and the sample that is put there."""
+"""Where clients keep a session, below home, and the sample to copy there."""
 CLIENTS: Final = len(COPIED) + 2
 _TABLES: Final = """
     CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT,
@@ -44,9 +44,9 @@ _TABLES: Final = """
 
 
 def make_sessions(home: Path, number: int, now: float, *, mixed: bool = False) -> int:
-    """Write so many sessions, ten minutes apart, the newest last: Claude Code's, or as many of each client.
+    """Write `number` sessions, ten minutes apart, newest last, and return their total bytes.
 
-    Their bytes altogether.
+    They are Claude Code's or, if `mixed`, equally many of each client.
     """
     random, total = Random(1), 0
     models = [home / f"{size}.jsonl" for size in KILOBYTES]
@@ -78,7 +78,7 @@ def make_sessions(home: Path, number: int, now: float, *, mixed: bool = False) -
 
 
 def _database(home: Path) -> sqlite3.Connection:
-    """That of opencode, with nothing in it."""
+    """Create opencode's empty database."""
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     database = sqlite3.connect(path)
@@ -87,7 +87,7 @@ def _database(home: Path) -> sqlite3.Connection:
 
 
 def _put(database: sqlite3.Connection, id: str, project: str, kilobytes: int, changed: float) -> int:
-    """A session that says the sample again until it is as long as it should be; the bytes of its parts."""
+    """Insert a session that repeats the sample up to a size; return the bytes of its parts."""
     time, size = int(changed * 1_000), 0
     session = (f"ses_{id}", "global", project, "Bugs in the price list", "1.18", time, time)
     names = "id, project_id, directory, title, version, time_created, time_updated"
@@ -104,7 +104,7 @@ def _put(database: sqlite3.Connection, id: str, project: str, kilobytes: int, ch
 
 
 def _messages(size: int) -> Iterator[tuple[str, list[str]]]:
-    """Messages of the sample and their parts, as JSON without ids, until they have so many characters."""
+    """Yield the sample's messages and their parts, as JSON without ids, until `size` characters."""
     messages: list[dict[str, Any]] = json.loads((SAMPLES / "bugfix-opencode.json").read_bytes())["messages"]
     ids = ("id", "sessionID", "messageID")
     stripped = [

@@ -1,17 +1,15 @@
-"""How long `condense sessions` takes on a machine with many sessions. Prints seconds.
+"""Measure how long `condense sessions` takes on a machine with many sessions. Prints seconds.
 
     python benchmarks/sessions.py --sessions 1000 --mixed
 
-The sessions are Claude Code's, or with `--mixed` as many of each of eight clients, in a throw-away home. Each row has
-the median of a few runs of the command: cold, with nothing remembered, and warm, with everything. Where other programs
-want the processor too, processor seconds count.
+The sessions are Claude Code's, or with `--mixed` equally many of each of eight clients, in a throw-away home. Each row
+is the median of a few runs: cold (empty cache) and warm. Under other load, look at processor seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -21,6 +19,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from processes import seconds_of_children
 from session_homes import make_sessions
 
 
@@ -30,18 +29,13 @@ class Seconds(NamedTuple):
 
 
 def seconds(home: Path, *options: str) -> Seconds:
-    """One run of the command, its output going to a pipe."""
+    """Run the command once; its output goes to a pipe."""
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "SYSTEMROOT")}
     environment = kept | {"HOME": str(home), "USERPROFILE": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
     command = [sys.executable, "-m", "condense_cli", "sessions", *options]
-    started, used = time.perf_counter(), _of_children()
+    started, used = time.perf_counter(), seconds_of_children()
     subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, env=environment)
-    return Seconds(time.perf_counter() - started, _of_children() - used)
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return Seconds(time.perf_counter() - started, seconds_of_children() - used)
 
 
 def median(home: Path, rounds: int, *options: str, cold: bool) -> Seconds:

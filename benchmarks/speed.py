@@ -1,20 +1,19 @@
-"""How fast `condense` is: start-up, stages, growth and memory, next to other tools and to what no tool can do without.
+"""Measure the speed of `condense`: start, stages, growth and memory, next to other tools and the minimal work.
 
     python benchmarks/speed.py
     python benchmarks/speed.py --sizes 0.5 5 --presets balanced --peers
     python benchmarks/speed.py --write
 
-For every size of both formats these take turns, each in a process of its own:
+For every size of both formats these run in turns, each in a process of its own:
 
-- floor: the file is read, its tokens are counted once, and it is written as it was,
-- `condense run FILE --preset PRESET -o OUT -q` for each preset, as it comes and with a target,
-- the same work step by step, for the shares of its stages,
-- at the size nearest to 5 MB the other tools, installed and kept to themselves as `quality/compare.py` does it.
+    floor       read the file, count its tokens once, write it unchanged
+    condense    `condense run FILE --preset PRESET -o OUT -q` for each preset, without and with a target
+    stages      the same work step by step
+    other tools at the size nearest to 5 MB, installed and isolated as by `quality/compare.py`
 
-And many short conversations go through the Python API in one process, as rows of a set do.
-
-Shown is processor time, the best of several rounds: what else the machine does falls on all of them alike. `--write`
-puts the tables into docs/speed.md. `scaling.py` takes the prelude apart; `startup.py` measures the start alone.
+In addition, many short conversations go through the Python API in one process, like rows of a set. Shown is processor
+time, the best of several rounds. `--write` puts the tables into docs/speed.md. `scaling.py` takes the prelude apart;
+`startup.py` measures the start alone. Linux and macOS; twenty minutes.
 """
 
 from __future__ import annotations
@@ -30,31 +29,32 @@ from typing import Final
 
 import startup
 from platformdirs import user_cache_path
-from scaling import FORMATS, SIZES, SMALL, environment, exponent, written
-from speed_measures import PRESETS, Found, Row, ask, measure, rows_in_api, started, ways_of
+from processes import environment, exponent, in_turns, write_synthetic
+from recorded import DOCS, PROJECT, replace_between
+from scaling import FORMATS, SIZES, SMALL
+from speed_measures import PRESETS, Found, Row, ask, measure, rows_in_api, ways_of
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
-PAGE: Final = PROJECT / "docs" / "speed.md"
+PAGE: Final = DOCS / "speed.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/speed.py --write -->"
 END: Final = "<!-- end of the tables -->"
 COMPARED: Final = 5.0
-"""At the size in MB nearest to this the other tools are asked."""
+"""Other tools run at the size in MB nearest to this."""
 LARGE: Final = 45e6
-"""From so many bytes on speed and memory are held against what is asked for."""
+"""Bytes from which speed and memory have limits."""
 STAGES: Final = ("read", "count", "prelude", "passes", "write")
 PACKAGES: Final = ("cozempic", "langchain", "headroom-ai")
 
 Targets = list[tuple[str, float, float, str]]
-"""What is asked for, what was measured, what it may be at most, and the unit."""
+"""Description, measured value, limit and unit."""
 
 FAST: Final = {"balanced": (14.0, 8.0), "speed": (22.0, 14.0), "cost": (18.0, 10.0)}
-"""MB/s that are asked for of presets at 50 MB, in the formats claude-code and anthropic."""
+"""Required MB/s of presets at 50 MB, in the formats claude-code and anthropic."""
 TIMES_PEER: Final = {"cozempic, dry run": (2.5, 1.8), "LangChain, with our counts": (1.0, 1.0)}
-"""So many times another tool's time at 5 MB a run may take: with the default preset, with `speed` and `cost`."""
+"""Maximum time at 5 MB as a multiple of another tool's: for the default preset, and for `speed` and `cost`."""
 
 
 def targets(found: Found) -> Targets:
-    """What is asked of the program, and what was measured. None is left out because it was missed."""
+    """Return all limits with measured values, including missed ones."""
     bare = min(one.processor for one in found.starts[startup.BARE])
     asked: Targets = []
     for name, most in (("condense --help", 5.0), ("condense run (10 KB)", 11.0)):
@@ -82,7 +82,7 @@ def targets(found: Found) -> Targets:
 
 
 def _of_largest(format: str, rows: Sequence[Row]) -> Iterator[tuple[str, float, float, str]]:
-    """What is asked of the largest file, where it is large."""
+    """Yield limits for the largest file, if it is large."""
     row = rows[-1]
     if row.size < LARGE:
         return
@@ -98,14 +98,14 @@ def _of_largest(format: str, rows: Sequence[Row]) -> Iterator[tuple[str, float, 
 
 
 def growth(rows: Sequence[Row], way: str) -> float | None:
-    """Exponent of the processor time above that of the smallest file, which is the start, from about 5 MB on."""
+    """Fit the exponent of processor time, minus the smallest file's, from about 5 MB on."""
     start = rows[0].runs[way].cost.processor
     large = [row for row in rows[1:] if row.size > COMPARED / 2 * 1e6 and way in row.runs]
     return exponent([row.size for row in large], [row.runs[way].cost.processor - start for row in large])
 
 
 def _compared(found: Found, format: str) -> Row:
-    """The row at which other tools were asked."""
+    """Return the row at which other tools ran."""
     return min((row for row in found.rows if row.format == format), key=lambda row: abs(row.size / 1e6 - COMPARED))
 
 
@@ -190,17 +190,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as name:
         folder = Path(name)
         variables = environment(folder / "bytecode")
-        small = written(folder, SMALL, "anthropic")
-        found = Found(started(startup.commands(small), options.starts, variables))
+        small = write_synthetic(folder, SMALL, "anthropic")
+        found = Found(in_turns(startup.commands(small), options.starts, variables))
         if options.rows:
             found.in_api = rows_in_api(options.presets, options.rows, variables)
         for format in options.formats:
             compared = min(options.sizes, key=lambda size: abs(size - COMPARED))
             for megabytes in (SMALL, *sorted(options.sizes)):
-                path = written(folder, megabytes, format)
+                path = write_synthetic(folder, megabytes, format)
                 ways = ways_of(options.presets)
                 if megabytes * 1e6 >= LARGE:
-                    # With a target all of them do the same.
+                    # With a target all presets do the same work.
                     ways = [*options.large, *ways_of(options.large[:1])[1:]]
                 found.rows.append(measure(path, format, max(1, options.rounds), variables, ways))
                 if megabytes == compared and options.peers:
@@ -213,8 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.write:
         print(text)
         return
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")
+    replace_between(PAGE, BEGIN, END, text)
 
 
 if __name__ == "__main__":

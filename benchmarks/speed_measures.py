@@ -1,12 +1,11 @@
-"""What `speed.py` measures: commands and their stages in turns, other tools, and conversations through the Python API.
+"""Measurements of `speed.py`: commands and stages in turns, other tools, and conversations through the Python API.
 
-Each in a process of its own. What is measured, and on what, is told there.
+Each runs in a process of its own.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import subprocess
 import sys
@@ -16,17 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from scaling import Cost, cost
+from processes import Cost, cost, seconds_of_children
 from synthetic import write_transcript
 
 PRESETS: Final = ("balanced", "speed", "cost", "quality", "max", "lossless")
-"""The one that people get comes first."""
+"""Presets; the default one first."""
 PERCENT: Final = 50
-"""The target, of all tokens."""
+"""Target in percent of all tokens."""
 WITHOUT_TARGET: Final = ("lossless",)
-"""Presets that have no passes to reach one with."""
+"""Presets without passes, which cannot reach a target."""
 ROW: Final = 0.016
-"""Megabytes of a conversation as sets of rows have them."""
+"""Megabytes of a typical conversation in a set of rows."""
 
 FLOOR: Final = """
 import sys
@@ -65,7 +64,7 @@ read, count, condense, write = (end - start for start, end in zip(marks, marks[1
 prelude = sum(one.seconds for one in result.passes if one.id == PRELUDE)
 print(json.dumps([read, count, prelude, condense - prelude, write]))
 """
-"""What is neither prelude nor reading, counting and writing belongs to the passes: choosing, cutting, receipts."""
+"""Time besides prelude, reading, counting and writing belongs to the passes: choosing, cutting, receipts."""
 
 ROWS: Final = """
 import sys
@@ -86,7 +85,7 @@ for preset in presets:
 
 @dataclass
 class Run:
-    """One preset on one file: the whole process, and the seconds of each stage inside it."""
+    """One preset on one file: the whole process, and the seconds of each stage."""
 
     cost: Cost
     stages: list[float]
@@ -99,7 +98,7 @@ class Run:
 
 @dataclass
 class Row:
-    """All that was measured on one file."""
+    """All figures of one file."""
 
     format: str
     size: int
@@ -109,7 +108,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Asked:
-    """What another tool took, in processor seconds: for the work alone, and for its whole process."""
+    """Processor seconds of another tool: for the work alone, and for the whole process."""
 
     name: str
     counts: str
@@ -123,7 +122,7 @@ class Asked:
 
 @dataclass
 class Found:
-    """Everything, for the tables."""
+    """All figures for the tables."""
 
     starts: dict[str, list[Cost]]
     rows: list[Row] = field(default_factory=list)
@@ -133,21 +132,15 @@ class Found:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def started(commands: dict[str, list[str]], runs: int, variables: dict[str, str]) -> dict[str, list[Cost]]:
-    """The cost of each command, taken in turns; the first round, which warms the caches, is not counted."""
-    rounds = [{name: cost(command, variables) for name, command in commands.items()} for _ in range(runs + 1)]
-    return {name: [one[name] for one in rounds[1:]] for name in commands}
-
-
 def ways_of(presets: Sequence[str]) -> list[str]:
-    """Presets as they come, and those that can reach a target with one."""
+    """Return presets without a target, and with one where possible."""
     return [*presets, *(f"{preset} to {PERCENT} %" for preset in presets if preset not in WITHOUT_TARGET)]
 
 
 def measure(
     path: Path, format: str, rounds: int, variables: dict[str, str], ways: Sequence[str] = ("speed", "cost")
 ) -> Row:
-    """Floor and ways on one file, in turns, the best of each."""
+    """Measure floor and ways on one file in turns, and keep the best of each."""
     output = str(path.with_suffix(".out"))
     row: Row | None = None
     for _ in range(rounds):
@@ -176,7 +169,7 @@ def _run(path: Path, output: str, way: str, variables: dict[str, str]) -> Run:
 
 
 def rows_in_api(presets: Sequence[str], rows: int, variables: dict[str, str]) -> dict[str, float]:
-    """Milliseconds of the processor for each of so many short conversations, by preset."""
+    """Return processor milliseconds per short conversation, by preset."""
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
         for number in range(rows):
             write_transcript(Path(folder) / f"{number:04}.jsonl", ROW, "anthropic", seed=number)
@@ -189,7 +182,7 @@ def rows_in_api(presets: Sequence[str], rows: int, variables: dict[str, str]) ->
 def ask(
     path: Path, format: str, packages: Sequence[str], cache: Path, rounds: int
 ) -> tuple[list[Asked], dict[str, str]]:
-    """The other tools on one file, and their versions."""
+    """Run the other tools on one file; return their figures and versions."""
     sys.path.append(str(Path(__file__).with_name("quality")))
     import splintr
     from peers import PEERS, Worker, version_of
@@ -221,18 +214,12 @@ def ask(
                     given = str(shutil.copy(path, home / "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"))
                 (home / "tokenizer").mkdir()
                 (home / "tokenizer" / "splintr").symlink_to(Path(splintr.__file__).parent)
-                before = _children()
+                before = seconds_of_children()
                 worker = Worker(peer, cache, home)
                 _, work = worker.ask(given, setting)
                 worker.close()
-                one = Asked(name, counts, format, work, _children() - before)
+                one = Asked(name, counts, format, work, seconds_of_children() - before)
                 best = one if best is None else best.best(one)
         if best is not None:
             found.append(best)
     return found, versions
-
-
-def _children() -> float:
-    """Processor seconds of all processes that were started here and have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime

@@ -1,36 +1,32 @@
-"""How long `condense` takes to start, against a bare Python interpreter. Prints medians in milliseconds.
+"""Measure how long `condense` takes to start, compared with a bare Python interpreter. Prints medians in milliseconds.
 
     python benchmarks/startup.py --runs 30
 
-Three commands take turns, so that whatever else the machine does falls on all of them alike:
+Three commands run in turns, so that other load affects all alike:
 
-- `python -I -c pass`: what no Python program can be faster than,
-- `condense --help`,
-- `condense run` on a transcript of 10 KB with `--preset speed`, its output going to a pipe.
+    python -I -c pass   the minimum for any Python program
+    condense --help
+    condense run        on a transcript of 10 KB with `--preset speed`
 
-Modules are compiled before the first run that counts, as they are in an installation; their bytecode goes to a
-temporary folder.
+Modules are compiled before the first run that counts, as in an installation; bytecode goes to a temporary folder.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Final
 
-from synthetic import write_transcript
+from processes import Cost, environment, in_turns, write_synthetic
 
 BARE: Final = "python -I -c pass"
 
 
 def commands(transcript: Path) -> dict[str, list[str]]:
-    """The commands by the names they are shown with. The installed script is used where there is one."""
+    """Return commands by shown name, using the installed script if there is one."""
     script = Path(sys.executable).with_name("condense")
     condense = [str(script)] if script.exists() else [sys.executable, "-m", "condense_cli"]
     return {
@@ -40,32 +36,9 @@ def commands(transcript: Path) -> dict[str, list[str]]:
     }
 
 
-def environment(bytecode: Path) -> dict[str, str]:
-    """The variables of this process, but with compiled modules kept in a folder of ours."""
-    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return variables | {"PYTHONPYCACHEPREFIX": str(bytecode)}
-
-
-def milliseconds(command: list[str], variables: dict[str, str]) -> float:
-    """One run of a command, from its start until it has ended and its output was read."""
-    started = time.perf_counter()
-    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, env=variables)
-    return (time.perf_counter() - started) * 1_000
-
-
-def measure(commands: dict[str, list[str]], runs: int, variables: dict[str, str]) -> dict[str, list[float]]:
-    """Times of every command, taken in turns. A round before the first is not counted: it warms the caches."""
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for round in range(-1, runs):
-        for name, command in commands.items():
-            taken = milliseconds(command, variables)
-            if round >= 0:
-                times[name].append(taken)
-    return times
-
-
-def table(times: dict[str, list[float]]) -> str:
-    """One row for each command: median, fastest and slowest tenth, and the median as a multiple of the bare one."""
+def table(costs: dict[str, list[Cost]]) -> str:
+    """Format one row per command: median, fastest and slowest tenth, and the ratio to the bare interpreter."""
+    times = {name: [1_000 * one.seconds for one in found] for name, found in costs.items()}
     bare = statistics.median(times[BARE])
     rows = [f"{'':<22}{'median ms':>10}{'10% ms':>10}{'90% ms':>10}{'ratio':>8}"]
     for name, taken in times.items():
@@ -82,10 +55,9 @@ def main() -> None:
     if runs < 2:
         parser.error("--runs must be at least 2")
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
-        transcript = Path(folder) / "small.jsonl"
-        size = write_transcript(transcript, 0.01, "anthropic")
-        print(f"{runs} runs of each command in turns; transcript of {size:,} bytes\n")
-        print(table(measure(commands(transcript), runs, environment(Path(folder) / "bytecode"))))
+        transcript = write_synthetic(Path(folder), 0.01, "anthropic")
+        print(f"{runs} runs of each command in turns; transcript of {transcript.stat().st_size:,} bytes\n")
+        print(table(in_turns(commands(transcript), runs, environment(Path(folder) / "bytecode"))))
 
 
 if __name__ == "__main__":

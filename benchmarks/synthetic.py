@@ -1,11 +1,11 @@
-"""A synthetic transcript of any size, for measuring speed and memory. Measures nothing itself.
+"""Write synthetic transcripts of any size, for measuring speed and memory.
 
     python benchmarks/synthetic.py big.jsonl --megabytes 5 --format claude-code
 
-The conversation is made up, but has the shape of a recorded one: requests, file reads with line numbers, searches,
-commands with their output, edits, new files, parallel calls, files read again, errors, thinking, text in several
-languages. New files are opened as the session goes on, so a session of twice the size holds twice as much text that
-occurs nowhere else. The same arguments always give the same bytes.
+A transcript is made up but shaped like a recorded one: requests, file reads with line numbers, searches, commands with
+output, edits, new files, parallel calls, repeated reads, errors, thinking, several languages. New files are opened as
+the session goes on, so twice the size has twice as much text that occurs only once. The same arguments always give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT: Final = "/srv/shop"
 START: Final = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
 OPEN_FILES: Final = 24
-"""How many of the newest files the agent still goes back to."""
+"""Number of newest files that the agent returns to."""
 
 _WORDS: Final = """
 account action address amount answer archive array audit badge balance basket batch binding block branch bridge bucket
@@ -174,7 +174,7 @@ Step = Request | Reply
 
 
 class Writer:
-    """Makes up words, sentences, source code and logs."""
+    """Generator of words, sentences, source code and logs."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -524,10 +524,10 @@ class ClaudeCode:
 
 
 def write_transcript(path: str | Path, megabytes: float, format: Format, *, seed: int = 1) -> int:
-    """Write a transcript of about so many megabytes (millions of bytes); its size in bytes.
+    """Write a transcript of about `megabytes` million bytes, and return its size in bytes.
 
-    It begins with a request and ends with an answer. Replies that take more than an eighth of the size, or more than
-    what is left of it, are left out, so that a transcript of a few kilobytes has that size and several turns too.
+    It begins with a request and ends with an answer. Replies larger than an eighth of the size, or than the rest of it,
+    are skipped, so that a transcript of a few kilobytes has several turns too.
     """
     random = Random(seed)
     records = Anthropic(random) if format == "anthropic" else ClaudeCode(random)

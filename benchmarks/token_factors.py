@@ -1,21 +1,20 @@
-"""What providers bill for one token of ours: fits the table of model families, and measures what comes of it.
+"""Fit the table of tokens billed per token of ours, and measure its error.
 
     python benchmarks/token_factors.py                   the recorded transcripts beside the project
     python benchmarks/token_factors.py SESSION... --all  other sessions, and every one of them by name
     python benchmarks/token_factors.py --write           also writes condense_cli/core/factor_table.py
 
-Sessions count that record the usage of ten steps or more, from one request to the next, and grew by 10,000 tokens in
-what is predicted. Two predictions of how much the input tokens grow are measured:
+Sessions count if they record the usage of ten or more steps between requests and grew by 10,000 tokens in the predicted
+part. Two predictions of the growth in input tokens are measured:
 
-- from the session's own usage, as for a model of which the table says nothing: the first 60% of its calls are known,
-  and the growth from there to the last call is predicted. A factor of 1, which is what a plain count says, is given
-  beside it;
-- from the table alone, fitted to all other projects: the growth from the first call to the last. A project is the part
-  of the file's name before `__`, or before the first hyphen.
+    from usage   as for a model outside the table: the first 60% of the calls are known, the growth from there to the
+                 last call is predicted. A factor of 1, a plain count, is shown next to it.
+    from table   fitted to all other projects: the growth from the first call to the last. A project is the part of
+                 the file's name before `__`, or before the first hyphen.
 
-A step may be billed for what the file does not hold: clients of 2025 sent reminders of changed files that they did not
-record, and tools are loaded on the way. Steps outside 0.8 to 4 times our count, by more than 300 tokens, are such. The
-figures are given with and without them.
+A step may be billed for content that the file lacks: clients of 2025 sent reminders of changed files without recording
+them, and tools are loaded on the way. Steps outside 0.8 to 4 times our count, by more than 300 tokens, count as such.
+The figures are given with and without them.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
+from recorded import MORE, TRANSCRIPTS, readable
 
-from condense_cli import api
 from condense_cli.core import factor_table
 from condense_cli.core.factor import (
     HIGHEST,
@@ -47,22 +46,19 @@ from condense_cli.core.factor import (
 from condense_cli.core.factor_table import FAMILIES
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
-from condense_cli.errors import CondenseError
 
-SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
-FOLDERS: Final = ("transcripts", "more-transcripts")
 FILE: Final = Path(factor_table.__file__)
 KNOWN_SHARE: Final = 0.6
 FEWEST_STEPS: Final = 10
 LEAST_GROWTH: Final = 10_000
 UNRECORDED: Final = 300
-"""Tokens by which a step may be off before it is taken to hold what the file does not."""
+"""Tokens by which a step may be off before it counts as holding unrecorded content."""
 MOST_OF_ONE: Final = 20_000
-"""Tokens beyond which a session says no more about its family than any other."""
+"""Tokens above which a session has no more weight in its family."""
 
 
 class Session(Struct):
-    """A session, and the steps between its requests; `whole` are those that the fit may use."""
+    """A session, and the steps between its requests; the fit may use those in `whole`."""
 
     path: Path
     transcript: Transcript
@@ -84,19 +80,15 @@ class Prediction(Struct):
     session: Session
     factor: float
     error: float
-    """Of the growth that the file explains, as a part of it; below 0 for too little."""
+    """Relative error of the growth that the file explains; negative if too low."""
     of_all: float
     plain: float
-    """The error of a factor of 1."""
+    """Error of a factor of 1."""
 
 
 def sessions_of(paths: Iterable[Path]) -> list[Session]:
     found = []
-    for path in paths:
-        try:
-            transcript = api.load(path)
-        except CondenseError:
-            continue
+    for path, transcript in readable(paths):
         count = Counter.of(transcript)
         steps = all_steps(transcript, count)
         if len(steps) >= FEWEST_STEPS:
@@ -105,7 +97,7 @@ def sessions_of(paths: Iterable[Path]) -> list[Session]:
 
 
 def all_steps(transcript: Transcript, count: Counter) -> list[UsageStep]:
-    """Every step, whatever it holds."""
+    """Return every step, whatever it holds."""
     tokens = {message.index: count.message(message) for message in transcript.messages}
     usages = [usage for usage in transcript.usages if not usage.is_older]
     return [
@@ -123,7 +115,7 @@ def is_explained(step: UsageStep) -> bool:
 
 
 def predicted(session: Session, value: float, steps: Sequence[UsageStep]) -> Prediction | None:
-    """How far the factor is off; None where too little was billed to say."""
+    """Return the factor's error. None if too little was billed."""
 
     def error(value: float, steps: Sequence[UsageStep]) -> float:
         billed = sum(step.billed for step in steps)
@@ -136,7 +128,7 @@ def predicted(session: Session, value: float, steps: Sequence[UsageStep]) -> Pre
 
 
 def from_usage(session: Session) -> Prediction | None:
-    """As for a model of which the table says nothing."""
+    """Predict as for a model outside the table."""
     known = int(len(session.steps) * KNOWN_SHARE)
     usages = [usage for usage in session.transcript.usages if not usage.is_older]
     beginning = replace(session.transcript, usages=tuple(usages[: known + 1]))
@@ -154,7 +146,7 @@ def from_table(session: Session, sessions: Sequence[Session]) -> Prediction | No
 
 
 def fit(family: str | None, sessions: Iterable[Session]) -> float | None:
-    """The factor of a family: the median over its sessions, each as heavy as what it recorded."""
+    """Fit a family's factor: the median over its sessions, weighted by recorded tokens."""
     found = []
     for session in sessions:
         believed = [step for step in session.whole if step.is_believable]
@@ -165,12 +157,12 @@ def fit(family: str | None, sessions: Iterable[Session]) -> float | None:
 
 
 def is_foreign(session: Session) -> bool:
-    """Whether our vocabulary is not the model's own, and the model is known."""
+    """Return whether the model is known and our vocabulary is not its own."""
     return session.family is not None and not encoding_for(session.transcript.model).exact
 
 
 def error_of(errors: Sequence[float]) -> float:
-    """The error that four of five stay below."""
+    """Return the error that four of five stay below."""
     ordered = sorted(map(abs, errors))
     return ordered[min(len(ordered) - 1, len(ordered) * 4 // 5)]
 
@@ -187,7 +179,7 @@ def table_text(sessions: Sequence[Session], by_usage: Sequence[Prediction], by_t
     today = datetime.now(UTC).date()
     return "\n".join(
         [
-            '"""What providers bill for one token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.',
+            '"""Tokens billed per token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.',
             "",
             f"Fitted on {today} to {len(sessions)} sessions with recorded usage. Do not edit.",
             '"""',
@@ -199,10 +191,10 @@ def table_text(sessions: Sequence[Session], by_usage: Sequence[Prediction], by_t
             "FAMILIES: Final[dict[str, tuple[float, float, int]]] = {",
             *rows,
             "}",
-            '"""The factor, the error that four of five sessions of projects left out stay below, and the sessions."""',
+            '"""Factor, error (four of five sessions of held-out projects stay below it), and number of sessions."""',
             "",
             f"RECORDED_ERROR: Final = {recorded:.2f}",
-            '"""The same error where a session\'s own usage is known."""',
+            '"""The same error if the factor comes from recorded usage of the session."""',
             "",
         ]
     )
@@ -230,12 +222,12 @@ def show(title: str, found: Sequence[Prediction], *, names: bool) -> None:
 
 
 def recorded() -> list[Path]:
-    """The recorded transcripts beside the project."""
-    return sorted(path for name in FOLDERS for path in (SHARED / name).glob("*/*") if path.is_file())
+    """Return the recorded transcripts beside the project."""
+    return sorted(path for top in (TRANSCRIPTS, MORE) for path in top.glob("*/*") if path.is_file())
 
 
 def predictions(sessions: Sequence[Session]) -> tuple[list[Prediction], list[Prediction]]:
-    """From the sessions' own usage, and from the table; each time with the other projects alone."""
+    """Predict from the sessions' own usage, and from a table fitted to the other projects."""
     by_table = [found for session in sessions if is_foreign(session) and (found := from_table(session, sessions))]
     by_usage = [found for session in sessions if (found := from_usage(session))]
     return by_usage, by_table

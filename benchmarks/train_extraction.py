@@ -1,19 +1,17 @@
-"""Fits the weights of the extraction to recorded sessions, and measures them on sessions that they were not fitted to.
+"""Fit the weights of the extraction to recorded sessions, and measure them on held-out sessions.
 
     python benchmarks/train_extraction.py SESSION...
     python benchmarks/train_extraction.py SESSION... --also OTHER... --write
-    python benchmarks/train_extraction.py SESSION... --as-fitted --write     the weights stay; their figures are new
+    python benchmarks/train_extraction.py SESSION... --as-fitted --write     keep the weights, update their figures
 
-Needs numpy, which the product does not. Each session is cut at four places. Two logistic models learn from what is
-known before a cut which facts the assistant writes after it, and which lines its edits have to match there
-(`condense_cli.quality.recall`). Every cut has the same weight; what the next calls need counts more than what is needed
-at some time.
+Needs numpy, which the product does not. Each session is cut at four places. Two logistic models learn, from the part
+before a cut, which facts the assistant writes after it and which lines its edits have to match there
+(`condense_cli.quality.recall`). Every cut has the same weight; needs of the next calls count more than later ones.
 
-All projects, as `left_out.py` tells them apart, are put into four folds. Each fold is measured with weights that were
-fitted to the others, at the cuts of `condense evaluate`, with a preset and a target, and with several values of its
-`min_worth` in place of a target. Sessions after `--also` are fitted to and not measured: those of other clients. With
-`--write` weights fitted to all sessions go to `condense_cli/extractive/weights.py`, with the date and these figures,
-and those of each fold to `folds.json`, for benchmarks that measure the same sessions.
+All projects (see `left_out.py`) are divided into four folds. Each fold is measured with weights fitted to the others,
+at the cuts of `condense evaluate`, with a preset and a target, and with several values of its `min_worth` instead of a
+target. Sessions after `--also`, of other clients, are fitted to and not measured. `--write` writes weights fitted to
+all sessions to `condense_cli/extractive/weights.py`, with date and figures, and those of each fold to `folds.json`.
 """
 
 from __future__ import annotations
@@ -55,22 +53,23 @@ TRAINED_AT: Final = (0.3, 0.5, 0.75, 0.9)
 FOLDS: Final = 4
 RIDGE_FACTS: Final = 10.0
 RIDGE_LINES: Final = 30.0
-"""What keeps weights small: with few sessions large ones are chance."""
+"""Regularization: with few sessions, large weights are chance."""
 
 FEWEST: Final = 8
-"""Cuts that ask for fewer facts or lines count as if they asked for so many."""
+"""Cuts that need fewer facts or lines count as if they needed this many."""
 
 SOON: Final = 8.0
-"""What the next calls need counts so often. From 5 to 10 it makes little difference; at 1 fewer of the lines stay that
-edits match, and fewer calls find all that they need."""
+"""Weight of needs of the next calls. Between 5 and 10 it makes little difference; at 1 fewer lines that edits match
+stay, and fewer calls find all they need.
+"""
 
 FILE: Final = Path(weights.__file__)
 Rows = Any
-"""An array of numpy, which type checkers need not know."""
+"""A numpy array, which type checkers need not know."""
 
 
 class Example(Struct):
-    """One cut: what is known of its facts, which of them are needed, what each counts, and which can be lost."""
+    """One cut: features of its facts, the needed ones, the weight of each, and those that can be lost."""
 
     project: str
     case: Case
@@ -82,7 +81,7 @@ class Example(Struct):
 
 
 def folds_of(projects: Sequence[str]) -> list[set[str]]:
-    """Projects in folds of about as many cuts; `projects` are those of the cuts. What may be one stays together."""
+    """Divide projects into folds with about equally many cuts. Names that may be one project stay together."""
     names = sorted(set(projects))
     first = {name: next(filter(name.startswith, names)) for name in names}
     cuts = collections.Counter(first[project] for project in projects)
@@ -117,7 +116,7 @@ def examples_of(path: Path, transcript: Transcript, cuts: Sequence[float]) -> li
 
 
 def _counts(names: Iterable[str], asked: Collection[str], of_calls: Iterable[Collection[str]]) -> Rows:
-    """What facts or lines count of a cut that asks for some of them, and whose next calls need some of those."""
+    """Return weights of facts or lines in a cut, higher for those that its next calls need."""
     share = FEWEST / max(FEWEST, len(asked))
     soon = set(chain.from_iterable(of_calls))
     return np.array([share * (SOON if name in soon else 1) for name in names])
@@ -143,7 +142,7 @@ def fitted(examples: Sequence[Example]) -> Model:
 
 
 def overstated(model: Model, examples: Sequence[Example]) -> float:
-    """How many facts the model expects to be needed for each that is."""
+    """Return the number of facts the model expects to be needed per fact that is."""
     expected = needed = 0.0
     for example in examples:
         share = FEWEST / max(FEWEST, len(example.case.questions.asked.facts))
@@ -153,7 +152,7 @@ def overstated(model: Model, examples: Sequence[Example]) -> float:
 
 
 def _logistic(rows: Rows, needed: Rows, counts: Rows, ridge: float) -> tuple[float, ...]:
-    """Weights of a logistic regression by Newton's method; features are scaled, so that `ridge` treats them alike."""
+    """Fit a logistic regression by Newton's method; features are scaled, so that `ridge` treats them alike."""
     mean, spread = rows.mean(0), rows.std(0)
     spread[spread == 0] = 1
     mean[0], spread[0] = 0, 1
@@ -174,7 +173,7 @@ def _logistic(rows: Rows, needed: Rows, counts: Rows, ridge: float) -> tuple[flo
 
 
 class Measured(Struct):
-    """What a way left of one cut: recall of facts and of edits, and its size. None where nothing was asked."""
+    """Result of a way at one cut: recall of facts and of edits, and size. None if nothing was needed."""
 
     project: str
     facts: float | None
@@ -183,7 +182,7 @@ class Measured(Struct):
 
 
 def fitted_folds(examples: Sequence[Example]) -> list[Fold]:
-    """Each fold of projects with weights that were fitted to all others."""
+    """Return each fold of projects with weights fitted to all others."""
     return [
         Fold.of([*fold], fitted([example for example in examples if example.project not in fold]))
         for fold in folds_of([example.project for example in examples])
@@ -191,7 +190,7 @@ def fitted_folds(examples: Sequence[Example]) -> list[Fold]:
 
 
 class Means(Struct):
-    """The mean of a recall over all cuts that ask, and that of the worst of so many projects."""
+    """Mean recall over all cuts with needs, and the worst project's."""
 
     mean: float
     worst: float
@@ -209,7 +208,7 @@ class Means(Struct):
 
 
 class Held(Struct):
-    """What a way keeps of sessions that the weights were not fitted to."""
+    """Results of a way on held-out sessions."""
 
     left: float
     facts: Means
@@ -229,7 +228,7 @@ class Held(Struct):
 
 
 def held_out(folds: Sequence[Fold], tested: Sequence[Example]) -> dict[str, Held]:
-    """Fact and edit recall of every way."""
+    """Measure fact and edit recall of every way."""
     ways = _ways()
     found: dict[str, list[Measured]] = {name: [] for name in ways}
     for fold in folds:
@@ -245,7 +244,7 @@ def held_out(folds: Sequence[Fold], tested: Sequence[Example]) -> dict[str, Held
 
 
 def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
-    """What is measured, by its name: the preset to each size, and with each `min_worth`."""
+    """Return ways by name: the preset at each size, and with each `min_worth`."""
     preset = load_preset(PRESET)
 
     def to_size(size: float, case: Case) -> Sequence[Message]:
@@ -257,7 +256,7 @@ def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
         return condensed(case, changed)
 
     def condensed(case: Case, configuration: Configuration, target: int | None = None) -> Sequence[Message]:
-        # Nothing proves the result: the file goes on behind the cut, so that it would not read back the same.
+        # Not proved: the file goes on after the cut, so the result would not read back the same.
         done = api.condense(
             case.before, configuration, target_tokens=target, counter=case.count, factor=AS_COUNTED, proves=False
         )

@@ -1,11 +1,11 @@
-"""Every measure of `condense evaluate` beside each other, for presets and for ways to compare with.
+"""Compare presets and other ways by every measure of `condense evaluate`.
 
     python benchmarks/witnesses.py --sample 10
     python benchmarks/witnesses.py --group mine ~/.claude/projects --measures facts bits grounding
 
-Without `--group` the recorded transcripts beside the project are measured, by kind of client. Each session is condensed
-with weights that its project had no part in (`left_out.py`). `--sample` takes so many sessions of each group, from as
-many projects as there are; `--json` has the means of each project. `quality/compare.py` does the same with other tools,
+Without `--group`, the recorded transcripts beside the project, by kind of client. Each session is condensed with
+weights that its project had no part in (`left_out.py`). `--sample` limits the sessions of each group, taken from as
+many projects as possible; `--json` has the means of each project. `quality/compare.py` does the same with other tools
 and writes the tables of docs/quality.md.
 """
 
@@ -21,7 +21,8 @@ from typing import Final
 
 import left_out
 import msgspec
-from measure_tables import PROJECT, SIZES, tables
+from measure_tables import SIZES, tables
+from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
 from condense_cli.api.evaluating import configured
@@ -35,17 +36,16 @@ from condense_cli.quality.witnesses import MEASURES, WITNESSES
 from condense_cli.rows.many_files import files_in
 from condense_cli.storage.processes import in_order, usable_processors
 
-RECORDED: Final = (PROJECT.parent / "shared" / "transcripts", PROJECT.parent / "shared" / "more-transcripts")
 OLDER, NEWER, OTHERS = "Claude Code, older sessions", "Claude Code, newer sessions", "Codex and other clients"
 PRESETS: Final = ("balanced", "cost", "max", "quality")
 CUTS: Final = (0.6,)
 
 Groups = dict[str, dict[str, list[Evaluated]]]
-"""What was measured, by group and project."""
+"""Results by group and project."""
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What is measured of each session, and whether other ways are too; it travels to other processes."""
+    """Measures and presets, and whether to compare other ways. Passed to other processes."""
 
     presets: tuple[str, ...]
     measures: tuple[str, ...]
@@ -62,12 +62,12 @@ def ways(options: Options) -> list[Way]:
 
 
 def _cleared(keep: int) -> tuple[str, AsIs]:
-    """All results but the newest go, as LangChain and the API's own context editing do it."""
+    """Clear all results but the newest, as LangChain and the API's own context editing do."""
     return f"keep {keep}", partial(mask_but_newest, keep=keep)
 
 
 def measured(options: Options, path: Path, further: Sequence[Way] = ()) -> Evaluated | None:
-    """One session; None where it cannot be read or asks for nothing."""
+    """Evaluate one session. None if it cannot be read or needs nothing."""
     try:
         transcript = api.load(path)
         names = [name for name in WITNESSES if name in options.measures]
@@ -80,15 +80,15 @@ def measured(options: Options, path: Path, further: Sequence[Way] = ()) -> Evalu
 
 
 def recorded() -> dict[str, list[Path]]:
-    """The recorded transcripts by kind of client; those that were made from others of them are none."""
-    older, newer = ([path for path in sorted(top.glob("*")) if path.is_dir()] for top in RECORDED)
+    """Return the recorded transcripts by kind of client, without derived ones."""
+    older, newer = ([path for path in sorted(top.glob("*")) if path.is_dir()] for top in (TRANSCRIPTS, MORE))
     sessions = [[path for path in some if path.name == "claude-code"] for some in (older, newer)]
     others = [path for path in (*older, *newer) if path.name not in ("claude-code", "derived")]
     return {OLDER: sessions[0], NEWER: sessions[1], OTHERS: others}
 
 
 def projects_of(paths: Sequence[Path]) -> dict[str, list[Path]]:
-    """The files by project: the repository that an index beside their folder names, otherwise the folder."""
+    """Group files by project: the repository named in an index beside their folder, else the folder."""
     found: dict[str, list[Path]] = {}
     for top in paths:
         known = _indexed(top / "INDEX.tsv") | _indexed(top.parent / "INDEX.tsv")
@@ -105,7 +105,7 @@ def _indexed(index: Path) -> dict[str, str]:
 
 
 def in_turns(projects: dict[str, list[Path]]) -> Iterator[tuple[str, Path]]:
-    """One session of each project, then a second one of each, and so on."""
+    """Yield one session of each project, then a second one of each, and so on."""
     lists = [[(name, path) for path in paths] for name, paths in sorted(projects.items())]
     yield from (each for each in chain.from_iterable(zip_longest(*lists)) if each is not None)
 
@@ -113,7 +113,7 @@ def in_turns(projects: dict[str, list[Path]]) -> Iterator[tuple[str, Path]]:
 def measured_group(
     paths: Sequence[Path], measure: Callable[[Path], Evaluated | None], sample: int | None, jobs: int
 ) -> dict[str, list[Evaluated]]:
-    """What was measured, by project."""
+    """Evaluate sessions and return the results by project."""
     found: dict[str, list[Evaluated]] = {}
     number = 0
     order = list(in_turns(projects_of(paths)))
@@ -133,7 +133,7 @@ def cuts_of(projects: Iterable[list[Evaluated]]) -> list[Cut]:
 
 
 def parser_of(description: str) -> argparse.ArgumentParser:
-    """What this benchmark and the one with other tools both take."""
+    """Build the parser shared with `quality/compare.py`."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--group", nargs="+", action="append", default=[], metavar=("NAME", "PATH"))
     parser.add_argument("--sample", type=int, metavar="N", help="so many sessions of each group")
@@ -147,7 +147,7 @@ def parser_of(description: str) -> argparse.ArgumentParser:
 def measured_groups(
     given: argparse.Namespace, measure: Callable[[Options, Path], Evaluated | None] = measured
 ) -> Groups:
-    """What was measured, and written where `--json` says."""
+    """Evaluate all groups, and write the means if `--json` is given."""
     paths = {name: [*map(Path, some)] for name, *some in given.group} or recorded()
     if not any(paths.values()):
         raise SystemExit("There are no recorded transcripts: name some with --group.")

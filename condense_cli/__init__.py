@@ -1,4 +1,4 @@
-"""Makes transcripts of language-model agents much smaller and keeps what the work needs.
+"""Shrink transcripts of language-model agents and keep what the work needs.
 
     import condense_cli
 
@@ -6,7 +6,7 @@
     result = condense_cli.condense(transcript, preset="cost")
     smaller = condense_cli.dump(result)  # bytes in the format of the input
 
-Names are imported when they are first used, so that importing the package costs nothing.
+Names are imported on first use, so that importing the package is cheap.
 """
 
 from __future__ import annotations

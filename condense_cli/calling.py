@@ -1,67 +1,66 @@
-"""Who writes the summaries of a run: what is permitted, what calls are made with, and how much they may use."""
+"""Open what writes a run's summaries: permission, connections and limits of calls."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .config.base import Limits, dollars_in, limits_in
+from .config.files import load_user_configuration, unknown_profile
+from .core.user_folders import cache_folder
 from .errors import ConfigurationError, UsageError
+from .plugins import Installed
 
 if TYPE_CHECKING:
     from .config.models import Configuration
-    from .config.profiles import Access
     from .core.tokens import Counter
     from .core.transcript import Message, Transcript
     from .llm.access import Redactor
     from .llm.budget import Budget
-    from .llm.calls import Caller, Progress
+    from .llm.calls import Progress
     from .llm.summarizer import Summaries
     from .passes.condensation import Condensation
     from .passes.summaries import Outcome, Summarizer, Task
 
 Dollars = Decimal | float | str | None
-"""An amount as the arguments of functions take it; None is no limit."""
+"""An amount as function argument; None is no limit."""
 
 Showing = Callable[[], AbstractContextManager["Callable[[Progress], None] | None"]]
-"""What shows how far calls are, while there are any."""
+"""Opens a progress display for calls."""
 
 
 class Calls(Struct, frozen=True):
-    """What is said about calls of models, by flags or arguments. Limits that are not given are the user's own."""
+    """Flags or arguments about model calls. Missing limits come from the user's settings."""
 
     profile: str | None = None
     allow_calls: bool = False
     limits: Limits = Limits()
     no_cache: bool = False
     is_planned: bool = False
-    """No call is made for a summary; each request is priced instead."""
+    """Price each summary request instead of making it."""
     is_count_asked: bool = False
-    """The command line says --count exact: then its flags permit that call, even where summaries are only planned."""
+    """The command line has --count exact: its flags permit that call even if summaries are only planned."""
 
     def settled(self) -> Limits:
-        """All limits: those given, then those of variables, then of the user's file. Raises ConfigurationError."""
-        from .config.files import load_user_configuration
-
+        """Merge limits: given ones first, then variables, then the user's file. Raises ConfigurationError."""
         return self.limits.over(limits_in(os.environ)).over(load_user_configuration().limits)
 
     def budget(self) -> Budget:
-        """A new budget: what all calls together may use. Raises ConfigurationError."""
-        from datetime import datetime
-
-        from .llm.accounts import FILE_NAME, Accounts, Spendable
-        from .llm.budget import Budget
-        from .llm.cache import cache_path
+        """Open a new budget for all calls together. Raises ConfigurationError."""
+        from .llm.budget import FILE_NAME, Accounts, Budget, Spendable
 
         limits = self.settled()
         lasting = Spendable(limits.max_cost_per_day, limits.max_cost_per_conversation)
         day = datetime.now().astimezone().strftime("%Y-%m-%d")
-        accounts = None if lasting == Spendable() else Accounts(cache_path().with_name(FILE_NAME), day, lasting)
+        accounts = None if lasting == Spendable() else Accounts(Path(cache_folder()) / FILE_NAME, day, lasting)
         return Budget(limits.max_cost, limits.max_summary_tokens, accounts)
 
 
@@ -75,7 +74,7 @@ def calls_of(
     redact: bool,
     summarizer: Summarizer | None,
 ) -> Calls | None:
-    """The arguments of a function of the API; None where nothing permits a call. Raises UsageError."""
+    """Check the API's arguments about calls. None if they permit no call. Raises UsageError."""
     limits = Limits(
         dollars_of(max_cost, "max_cost"),
         dollars_of(max_cost_per_conversation, "max_cost_per_conversation"),
@@ -97,20 +96,16 @@ def calls_of(
 
 
 def with_calls(result: Condensation, summaries: OnDemand) -> Condensation:
-    """A result with what its summaries used, and what is to be said of them."""
-    from msgspec.structs import replace
-
-    from .llm.budget import Spent
-
+    """Add calls, cost and notes of the summaries to a result."""
     made = summaries.made
     if made is None:
         return result
-    spent = sum((used.spent for used in made.used), Spent())
-    return replace(result, calls=spent.calls, cost=spent.cost, warnings=(*result.warnings, *made.notes))
+    calls, cost = made.charged()
+    return replace(result, calls=calls, cost=cost, warnings=(*result.warnings, *made.notes))
 
 
 def dollars_of(value: Any, name: str) -> Decimal | None:
-    """An amount as it is given: 0.5, "0.50", "$0.50". Raises UsageError, which calls it `name`."""
+    """Parse an amount: 0.5, "0.50", "$0.50". Raises UsageError that names the argument `name`."""
     if value is None:
         return None
     amount = None if isinstance(value, bool) else dollars_in(str(value))
@@ -120,7 +115,7 @@ def dollars_of(value: Any, name: str) -> Decimal | None:
 
 
 class OnDemand:
-    """A `Summarizer` that is made when a pass first asks for a summary: most runs ask for none."""
+    """A `Summarizer` that is opened on first use, because most runs need none."""
 
     def __init__(
         self, opened: Callable[[Counter], AbstractContextManager[Summaries]], count: Counter, stack: ExitStack
@@ -130,7 +125,7 @@ class OnDemand:
         self._transcript: Transcript | None = None
 
     def begin(self, transcript: Transcript, count: Counter) -> None:
-        """Work on this conversation from now on, and count with this: the next may be of another model."""
+        """Use this conversation and counter from now on; the next conversation may be of another model."""
         self._transcript, self._count = transcript, count
         if self.made is not None:
             self.made.begin(transcript, count)
@@ -160,9 +155,9 @@ def summaries_for(
     budget: Budget | None = None,
     showing: Showing = nullcontext,
 ) -> Iterator[OnDemand]:
-    """The summarizer of a run. Raises CondenseError, also when it is first used.
+    """Open a run's summarizer. Raises CondenseError, also on first use.
 
-    `budget` is that of many runs, of which this is one; then it shows no progress of its own.
+    A given `budget` is shared by many runs, and then this run shows no progress of its own.
     """
     if calls.profile is not None:
         check_profile(calls.profile)
@@ -174,67 +169,35 @@ def summaries_for(
 def _opened(
     configuration: Configuration, count: Counter, calls: Calls, budget: Budget | None, showing: Showing
 ) -> Iterator[Summaries]:
-    from datetime import UTC, datetime
+    from .llm.summarizer import open_summaries
 
-    from .config.files import load_user_configuration
-    from .core.factor import typical_of
-    from .core.tokens import encoding_for
-    from .llm.access import Permission, choose
-    from .llm.cache import Cache, cache_path
-    from .llm.calls import Caller
-    from .llm.summarizer import Summaries
-    from .plugins import Installed
-
-    user = load_user_configuration()
-    permission = Permission(calls.profile, calls.allow_calls)
-    cache = None if calls.no_cache else Cache(cache_path())
-    own_budget = budget or calls.budget()
-    limits = calls.settled()
-    redactor = redactor_of(calls)
-    now = datetime.now(UTC)
-    with nullcontext() if budget else showing() as progress:
-
-        def caller(access: Access) -> Caller:
-            encoding = encoding_for(access.profile.model)
-            own = count if encoding.name == count.encoding else type(count)(encoding.name)
-            return Caller(
-                access,
-                own,
-                now,
-                exact=encoding.exact,
-                factor=typical_of(access.profile.model),
-                budget=own_budget,
-                cache=cache,
-                redactor=redactor,
-                progress=progress,
-            )
-
-        summaries = Summaries(
+    user, installed = load_user_configuration(), Installed()
+    with (
+        nullcontext() if budget else showing() as progress,
+        open_summaries(
+            configuration,
+            user,
             count,
-            lambda dedicated: choose(
-                dedicated, configuration.profile, user, permission, os.environ, is_planned=calls.is_planned
-            ),
-            caller,
+            budget or calls.budget(),
+            profile=calls.profile,
+            allow_calls=calls.allow_calls,
+            no_cache=calls.no_cache,
             is_planned=calls.is_planned,
-            installed=_unbound if limits.is_any else Installed().summarizer,
-            redactor=redactor,
-            accounts=own_budget.accounts,
-        )
-        try:
-            yield summaries
-        finally:
-            if cache is not None:
-                cache.close()
+            installed=_unbound if calls.settled().is_any else installed.summarizer,
+            redactor=redactor_of(calls),
+            progress=progress,
+        ) as summaries,
+    ):
+        yield summaries
 
 
 def redactor_of(calls: Calls) -> Redactor | None:
-    """What masks secrets before anything is sent, where that was asked for. Raises CondenseError."""
+    """Open the redactor of secrets if one was requested. Raises CondenseError."""
     if not calls.settled().redact:
         return None
     from .llm.access import Redactor
-    from .llm.cache import cache_path
 
-    return Redactor(cache_path().parent)
+    return Redactor(Path(cache_folder()))
 
 
 def _unbound(name: str) -> Callable[[Counter], Summarizer]:
@@ -242,9 +205,7 @@ def _unbound(name: str) -> Callable[[Counter], Summarizer]:
 
 
 def check_profile(name: str) -> None:
-    """Raises ConfigurationError for a profile that is not there."""
-    from .config.files import load_user_configuration, unknown_profile
-
+    """Raise ConfigurationError if the profile does not exist."""
     profiles = load_user_configuration().profiles
     if name not in profiles:
         raise unknown_profile(name, profiles)

@@ -1,21 +1,22 @@
-"""Writing what came of a run: to a file, a new session, or in place; and what is told of that."""
+"""Write a result to a file, to a new session or in place, and report it."""
 
 from __future__ import annotations
 
 import os
 import sys
+from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from msgspec import Struct
 
+from . import formats
+from .core.transcript import Transcript
 from .errors import UsageError
-
-if TYPE_CHECKING:
-    from .core.transcript import Transcript
-    from .report.run.facts import WrittenSession
-    from .storage.files import Stamp
+from .report.run.facts import WrittenSession
+from .report.text.visible import visible
+from .storage.files import Stamp, is_compressed, packed, write_bytes
 
 
 class Where(Enum):
@@ -27,12 +28,12 @@ class Where(Enum):
 
 
 def replaced_at(output: str | None) -> str:
-    """What a line on a written file says besides, where a file was at that place before it."""
+    """Return words for a report if a file at that path is about to be replaced."""
     return ", in place of the file that was there" if output is not None and os.path.isfile(output) else ""
 
 
 class Delivery(Struct, frozen=True):
-    """What was written: the file, its backup, the session; what the report warns of, and what is said after it."""
+    """Written file, backup and session; warnings for the report, and lines after it."""
 
     output: str | None = None
     backup: str | None = None
@@ -42,7 +43,7 @@ class Delivery(Struct, frozen=True):
 
 
 class Destination(Struct, frozen=True):
-    """`seen` is the stamp of the file from before it was read. A `dry_run` goes the same way and writes nothing."""
+    """Place for the output. `seen` is the input's stamp from before reading. A `dry_run` writes nothing."""
 
     where: Where
     source: str
@@ -61,24 +62,21 @@ class Destination(Struct, frozen=True):
 
     @property
     def is_in_a_script(self) -> bool:
-        """Whether the transcript goes somewhere, and nobody is there to read a long report."""
+        """Return whether output goes somewhere and nobody reads a long report."""
         return self.writes_stdout or (self.writes_anything and not sys.stdout.isatty())
 
     @property
     def reports_to_terminal(self) -> bool:
-        """Whether somebody is there to read the long report."""
+        """Return whether somebody reads the long report."""
         return sys.stdout.isatty() and not self.writes_stdout
 
     @property
     def replaced(self) -> str:
-        """Words on the file that is there before the output is written, empty where there is none."""
+        """Words about the file to be replaced; empty if there is none."""
         return replaced_at(self.output) if self.where is Where.FILE else ""
 
     def check(self, transcript: Transcript) -> None:
-        """Raises UsageError when the transcript cannot go there, before any work is done."""
-        from . import formats
-        from .storage.files import is_compressed
-
+        """Raise UsageError if the transcript cannot go there, before any work is done."""
         if not self.writes_anything:
             return
         formats.check_writable(transcript)
@@ -90,9 +88,9 @@ class Destination(Struct, frozen=True):
             session_files(transcript.format)
 
     def write(self, data: bytes, before: Transcript) -> Delivery:
-        """Write the bytes, but for standard output, which is the caller's.
+        """Write the bytes, except to standard output, which the caller does.
 
-        Raises OutputError; UsageError when there is no session to write.
+        Raises OutputError; UsageError if there is no session to write.
         """
         if self.dry_run:
             return Delivery()
@@ -111,9 +109,6 @@ class Destination(Struct, frozen=True):
                 assert_never(other)
 
     def _write_file(self, data: bytes) -> Delivery:
-        from .report.text.visible import visible
-        from .storage.files import packed, write_bytes
-
         output = str(self.output)
         written = packed(data, output)
         replaced = self.replaced
@@ -121,16 +116,12 @@ class Destination(Struct, frozen=True):
         return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes){replaced}",))
 
     def _replace(self, data: bytes, before: Transcript) -> Delivery:
-        from datetime import UTC, datetime
-
         from .clients.claude_code import running
-        from .formats import format_named
-        from .report.text.visible import visible
         from .storage.backups import replace_in_place
 
         assert self.seen is not None
         read = before.source.data
-        written = format_named(before.format).in_place(read, data)
+        written = formats.format_named(before.format).in_place(read, data)
         blanks = len(written) - len(data)
         backup = replace_in_place(
             Path(self.source),
@@ -153,8 +144,6 @@ class Destination(Struct, frozen=True):
         return Delivery(self.source, backup=str(backup), said=said, warnings=warnings)
 
     def _write_session(self, data: bytes, format_name: str) -> Delivery:
-        from .report.run.facts import WrittenSession
-        from .report.text.visible import visible
         from .storage.new_session import write_new_session
 
         session = write_new_session(Path(self.source), format_name, data)

@@ -1,4 +1,4 @@
-"""Everything that can go wrong on purpose, with the exit status and what the user can do.
+"""Expected errors, with exit status and advice.
 
 CondenseError                 1  failed
 ├── UsageError                2  the command line asks for something impossible
@@ -6,10 +6,10 @@ CondenseError                 1  failed
 ├── TranscriptError           3  the input cannot be used
 │   ├── UnreadableError       3  the file cannot be opened or read
 │   ├── NotJsonError          3  a line or the document is not JSON
-│   └── UnknownFormatError    3  JSON, but no transcript that is known here
+│   └── UnknownFormatError    3  JSON, but not a known kind of transcript
 ├── OutputError               1  the result cannot be written
-├── CallFailedError           5  a model's server gave no answer that the command needs
-└── BrokenOutputError         1  the result would break a rule of its API; nothing is written
+├── CallFailedError           5  a model's server did not answer as needed
+└── BrokenOutputError         1  the result would break an API rule; nothing is written
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """The documented exit statuses of the command."""
+    """Documented exit statuses."""
 
     DONE = 0
     FAILED = 1
@@ -33,7 +33,7 @@ class ExitStatus(IntEnum):
 
 
 class CondenseError(Exception):
-    """Base of all errors a user may see: what is wrong and where, and optionally what to do."""
+    """Base of all errors shown to users: what is wrong and where, and optionally what to do."""
 
     status = ExitStatus.FAILED
 
@@ -48,16 +48,16 @@ class UsageError(CondenseError):
 
 
 class ConfigurationError(UsageError):
-    """A configuration is refused; the message starts with file, line and column where known.
+    """A configuration is rejected. The message starts with file, line and column if known.
 
-    `others` are what else is wrong with the same one.
+    `others` lists further errors in the same configuration.
     """
 
     others: tuple[ConfigurationError, ...] = ()
 
 
 def all_together(found: Iterable[ConfigurationError]) -> ConfigurationError:
-    """The first of some errors, which knows the others."""
+    """Attach all further errors to the first and return it."""
     first, *others = found
     first.others = tuple(others)
     return first
@@ -88,7 +88,7 @@ class CallFailedError(CondenseError):
 
 
 class StoppedError(CallFailedError):
-    """No further call is made: the budget is spent, or the model cannot be reached."""
+    """No further call is made: the budget is spent or the model is unreachable."""
 
 
 class BrokenOutputError(CondenseError):

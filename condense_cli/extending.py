@@ -1,6 +1,6 @@
-"""Everything that a package needs to bring a provider, a selector, a format or a summarizer of its own.
+"""Names for packages that add a provider, selector, format or summarizer.
 
-docs/providers.md says how; docs/examples/condense-example is a package that brings one of each.
+See docs/providers.md; docs/examples/condense-example adds one of each.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.selection import Predicate, Selector
 from .passes.summaries import BatchTask, Outcome, Refused, Summarizer, Task, TextTask, Written
-from .providers.base import Capabilities, Provider
-from .providers.run import Run
+from .providers.base import Capabilities, Provider, Run
 
 __all__ = [
     "BatchTask",

@@ -1,7 +1,7 @@
-"""What installed packages bring: providers, selectors, formats, summarizers, each by an entry point.
+"""Load providers, selectors, formats and summarizers of installed packages by their entry points.
 
-Looked up only when something is asked for that is not built in: looking takes longer than a small run. A package that
-is broken is told of and harms nothing else. No configuration can install one, so none can run code.
+Entry points are read only for names that are not built in, because reading takes longer than a small run. A broken
+package is reported and harms nothing else. No configuration can install a package, so none can run code.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .core.wording import nearest
 from .errors import ConfigurationError
+from .formats.engine.base import Format
+from .formats.table import TABLE
 from .providers.installed import FoundPlugin
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from .core.tokens import Counter
-    from .formats.engine.base import Format
     from .passes.selection import FindSelector, Predicate, Selector
     from .passes.summaries import Summarizer
 
@@ -30,13 +31,13 @@ GROUPS: Final = (PROVIDERS, SELECTORS, FORMATS_GROUP, SUMMARIZERS)
 
 
 class Installed:
-    """The entry points of the packages in this environment; what was looked up once is remembered."""
+    """Cached entry points of the packages in this environment."""
 
     @cached_property
     def _entries(self) -> dict[str, list[EntryPoint]]:
         from importlib.metadata import entry_points
 
-        # By the names of their packages, so that a clash is settled alike on every machine.
+        # Sorted by package, so that a clash is settled alike on every machine.
         return {
             group: sorted(entry_points(group=group), key=lambda entry: (entry.name, origin(entry))) for group in GROUPS
         }
@@ -45,7 +46,7 @@ class Installed:
         return list(dict.fromkeys(entry.name for entry in self._entries[group]))
 
     def found(self, group: str, name: str) -> list[FoundPlugin]:
-        """What is registered under a name, loaded; more than one where packages clash."""
+        """Load everything registered under a name; several results mean that packages clash."""
         return [_loaded(entry) for entry in self._entries[group] if entry.name == name]
 
     def providers(self) -> Sequence[str]:
@@ -55,12 +56,12 @@ class Installed:
         return self.found(PROVIDERS, name)
 
     def selector(self, name: str) -> Selector:
-        """A function of the conversation and the counter that gives a test of blocks. Raises ConfigurationError."""
+        """Return a function of messages and counter that makes a predicate. Raises ConfigurationError."""
         selector: Selector = self._callable(SELECTORS, "selector", name)
         return selector
 
     def selectors(self, given: Mapping[str, Predicate]) -> FindSelector:
-        """What finds those that are given as functions of a message and a block, and those of packages."""
+        """Return a look-up of selectors that tries the given predicates first, then packages."""
 
         def find(name: str) -> Selector:
             test = given.get(name)
@@ -69,15 +70,12 @@ class Installed:
         return find
 
     def summarizer(self, name: str) -> Callable[[Counter], Summarizer]:
-        """What makes a summarizer for a run. Raises ConfigurationError."""
+        """Return a factory of summarizers for a run. Raises ConfigurationError."""
         make: Callable[[Counter], Summarizer] = self._callable(SUMMARIZERS, "summarizer", name)
         return make
 
     def formats(self) -> tuple[list[Format], list[str]]:
-        """The formats that packages bring, and what is wrong with the others, in sentences."""
-        from .formats.engine.base import Format
-        from .formats.table import TABLE
-
+        """Return formats of packages, and warnings about broken ones."""
         formats: list[Format] = []
         warnings = []
         for name in self.names(FORMATS_GROUP):
@@ -108,12 +106,12 @@ class Installed:
 
 
 def origin(entry: EntryPoint) -> str:
-    """The package of an entry point, and its version."""
+    """Return an entry point's package and version."""
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
 
 
 def _loaded(entry: EntryPoint) -> FoundPlugin:
     try:
         return FoundPlugin(entry.name, origin(entry), entry.load())
-    except (Exception, SystemExit) as error:  # Whatever a module does while it is imported.
+    except (Exception, SystemExit) as error:  # Importing a module may raise anything.
         return FoundPlugin(entry.name, origin(entry), error=f"{type(error).__name__}: {error}")

@@ -1,12 +1,12 @@
-"""Measures condense and other tools on the same transcripts, and writes the tables of docs/quality.md.
+"""Measure condense and other tools on the same transcripts, and write the tables of docs/quality.md.
 
     python benchmarks/quality/compare.py --sample 8
     python benchmarks/quality/compare.py --group mine ~/.claude/projects --sample 5 --peers langchain
     python benchmarks/quality/compare.py --sample 8 --write
 
-What is measured, and how sessions are named, is that of `benchmarks/witnesses.py`. The other tools are installed from
-the package index into a cache folder, each into an environment of its own, and run in throw-away homes. All of them see
-the same conversations cut at the same places, and what they leave is asked the same questions.
+Measures and sessions are those of `benchmarks/witnesses.py`. The other tools are installed from the package index into
+a cache folder, each in its own environment, and run in throw-away homes. All get the same conversations cut at the same
+places, and their results are asked the same questions.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from measure_tables import PROJECT, tables
+from measure_tables import tables
 from peers import PEERS, Peer, PeerError, Worker, version_of
 from platformdirs import user_cache_path
+from recorded import DOCS, PROJECT, replace_between
 from shapes import ShapeError, message_list, messages_from, messages_of, session_file
 from witnesses import Options, measured, measured_groups, parser_of
 
@@ -33,15 +34,15 @@ from condense_cli.errors import CondenseError
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.evaluation import Evaluated
 
-PAGE: Final = PROJECT / "docs" / "quality.md"
+PAGE: Final = DOCS / "quality.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/quality/compare.py --write -->"
 END: Final = "<!-- end of the tables -->"
 SESSION: Final = "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"
-"""The name of a session file: file tools expect one that is an id."""
+"""Name of a session file: tools expect an id."""
 
 
 class AskedPeer:
-    """A peer as a way to condense, in each of its settings; it works in a process and a home of its own."""
+    """A peer as a way to condense, in each of its settings, in a process and home of its own."""
 
     def __init__(self, peer: Peer, cache_folder: Path) -> None:
         self._peer = peer
@@ -73,19 +74,12 @@ class AskedPeer:
 
 @cache
 def _asked(packages: tuple[str, ...], cache_folder: Path) -> tuple[AskedPeer, ...]:
-    """The peers of this process."""
+    """Return the peers of this process."""
     return tuple(AskedPeer(peer, cache_folder) for peer in PEERS if peer.package in packages)
 
 
 def with_peers(packages: tuple[str, ...], cache_folder: Path, options: Options, path: Path) -> Evaluated | None:
     return measured(options, path, [peer.way for peer in _asked(packages, cache_folder)])
-
-
-def written(page: str, text: str) -> str:
-    """The page with other tables."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{text}\n{END}{after}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shutil.rmtree(given.cache / "homes", ignore_errors=True)
     text = tables(groups, given.measures, versions)
     if given.write:
-        PAGE.write_text(written(PAGE.read_text(), text))
+        replace_between(PAGE, BEGIN, END, text)
     else:
         print(text)
 

@@ -1,7 +1,7 @@
-"""Other tools that condense transcripts without a key: how each is installed, kept to itself, and asked.
+"""Define other tools that condense transcripts without a key: how to install, isolate and run each.
 
-Each has a virtual environment of its own in a cache folder and a throw-away home, and no network where the system lets
-us take it away. What it is asked to do stands in `workers/`; what it is given and gives back in `shapes.py`.
+Each has a virtual environment in a cache folder and a throw-away home, and no network if the system can take it away.
+`workers/` calls the tools; `shapes.py` converts their input and output.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ QUIET: Final = {
     "OTEL_SDK_DISABLED": "true",
     "DO_NOT_TRACK": "1",
 }
-"""No telemetry, no updates, no hooks in the configuration of a client, no downloads."""
+"""No telemetry, updates, client hooks or downloads."""
 
 DEAD_PROXY: Final = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool: the package that is installed, the worker that asks it, and its settings from mild to strong.
+    """A tool: package, worker, and settings from mild to strong.
 
-    `takes` tells whether it wants a session file of Claude Code or a list of messages.
+    `takes`: a session file of Claude Code, or a list of messages.
     """
 
     name: str
@@ -105,11 +105,11 @@ PEERS: Final = (
 
 
 class PeerError(Exception):
-    """A peer cannot be installed, or does not answer."""
+    """A peer cannot be installed or does not answer."""
 
 
 def python_of(peer: Peer, cache: Path) -> Path:
-    """The Python of the peer's environment, which is made when it is not there. Raises PeerError."""
+    """Return the Python of the peer's environment, created if missing. Raises PeerError."""
     folder = cache / peer.package
     python = folder / "bin" / "python"
     ready = folder / "ready"
@@ -131,7 +131,7 @@ def version_of(peer: Peer, cache: Path) -> str:
 
 
 class Worker:
-    """A process in the peer's environment that does one task after the other."""
+    """A process in the peer's environment that does one task after another."""
 
     def __init__(self, peer: Peer, cache: Path, home: Path) -> None:
         self.peer = peer
@@ -160,7 +160,7 @@ class Worker:
         )
 
     def ask(self, given: Any, setting: dict[str, Any]) -> tuple[Any, float]:
-        """What the peer makes of the input, and the seconds of the processor that it took. Raises PeerError."""
+        """Return the peer's output and the processor seconds it took. Raises PeerError."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -184,7 +184,7 @@ class Worker:
 
 
 def _without_network() -> list[str]:
-    """A prefix that runs a command in a network of its own, which has nothing in it."""
+    """Return a command prefix that gives a process an empty network."""
     unshare = shutil.which("unshare")
     if sys.platform != "linux" or unshare is None:
         return []

@@ -1,7 +1,7 @@
-"""The first part of a conversation in the shape that a peer takes, and back from what it gives.
+"""Convert the first part of a conversation into a peer's input, and its output back.
 
-A session file holds the lines of the original up to the cut. A list of messages holds texts, calls and results as the
-Messages API spells them; thinking and images are not shown to the peer and stay as they are.
+A session file holds the original lines up to the cut. A list of messages holds texts, calls and results in the form of
+the Messages API; thinking and images are not shown to the peer and stay unchanged.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from condense_cli.toolcalls.tools import arguments_of
 
 
 class ShapeError(Exception):
-    """The conversation has no such shape, or what came back has another one."""
+    """The conversation cannot be converted, or the peer's output has another shape."""
 
 
 def session_file(before: Transcript) -> bytes:
-    """The lines of a session file up to the cut. Raises ShapeError where a client would read something else in them."""
+    """Return the lines of a session file up to the cut. Raises ShapeError if a client would read them differently."""
     used = {block.place.record for message in before.messages for block in message.blocks}
     source = before.source
     for records in (range(max(used) + 1), sorted(used)):
@@ -37,20 +37,20 @@ def session_file(before: Transcript) -> bytes:
 
 
 def messages_of(data: bytes, format: str) -> tuple[Message, ...]:
-    """The conversation in a session file that a peer wrote."""
+    """Read the conversation in a session file that a peer wrote."""
     return parse(data, format=format).messages
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A list of messages, and for each block in it where it is from: position of the message, numbers of its blocks."""
+    """A list of messages, and the origin of each block: position of the message, numbers of its blocks."""
 
     messages: list[dict[str, Any]]
     places: list[list[tuple[int, list[int]]]]
 
 
 def message_list(before: Sequence[Message]) -> Shown:
-    """The conversation as the Messages API spells it. Raises ShapeError where a call has no arguments to show."""
+    """Convert to the Messages API's form. Raises ShapeError if a call has no arguments to show."""
     shown: list[dict[str, Any]] = []
     places: list[list[tuple[int, list[int]]]] = []
     for position, message in enumerate(before):
@@ -90,7 +90,7 @@ def _result(block: Block) -> dict[str, Any]:
 
 
 def messages_from(before: Sequence[Message], shown: Shown, given: list[dict[str, Any]]) -> list[Message]:
-    """The conversation with what the peer changed. Raises ShapeError where messages or blocks are gone or new."""
+    """Apply a peer's changes. Raises ShapeError if messages or blocks were added or removed."""
     blocks = [list(message.blocks) for message in before]
     gone: set[tuple[int, int]] = set()
     if len(given) != len(shown.messages):
@@ -118,7 +118,7 @@ def messages_from(before: Sequence[Message], shown: Shown, given: list[dict[str,
 
 
 def _text(block: dict[str, Any], old: Block) -> str:
-    """The text of a block, spelled as the old one where it says the same."""
+    """Return the text of a block, in the old form if it says the same."""
     if block["type"] == "tool_use":
         return old.text if block["input"] == arguments_of(old) else dump_compact(block["input"])
     if block["type"] == "text":

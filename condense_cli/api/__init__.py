@@ -1,4 +1,4 @@
-"""The Python API. The command line uses the same functions."""
+"""Python API, which the command line uses too."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ overrides_from = with_arguments(
     keep_recent=kinds.COUNT, only_tools=kinds.TEXTS, except_tools=kinds.TEXTS, range=kinds.TEXT, pins=kinds.TEXTS,
     target_tokens=kinds.COUNT, target_percent=kinds.PERCENT, keep=kinds.TEXTS, cut=kinds.TEXTS,
 )(flags.overrides_from)  # fmt: skip
-"""`config.overrides.overrides_from`, which here also takes counts and shares as texts: `60k`, `50%`."""
+"""`config.overrides.overrides_from`, with counts and shares also as text: `60k`, `50%`."""
 
 _FLAGS = {name: f"Give overrides=overrides_from({name}={{}})." for name in flags.overrides_from.__kwdefaults__ or ()}
 
@@ -70,34 +70,32 @@ __all__ = [
 
 @with_arguments(path=kinds.PATH, format=kinds.TEXT)
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Read a transcript from a file, which may be compressed (gzip, Zstandard); its content shows its format.
+    """Read a transcript from a file, possibly compressed (gzip, Zstandard). The format is recognised from its content.
 
-    Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON are kept as
-    they are.
+    With `lenient`, lines that are not JSON are kept verbatim. Raises UnreadableError, NotJsonError, UnknownFormatError.
     """
     return _parsed(read_bytes(path), str(path), format, lenient=lenient)
 
 
 @with_arguments(format=kinds.TEXT)
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Read a transcript from the bytes of a file, compressed or not, from its text, or from a list of messages of
-    an API.
+    """Read a transcript from a file's bytes (compressed or not) or text, or from a list of messages of an API.
 
-    Messages and blocks in a list may be objects of the SDKs. Raises as `load` does, and UsageError for a list with
-    values that are not JSON.
+    Messages and blocks in a list may be SDK objects. Raises as `load` does, and UsageError if a list holds something
+    other than JSON.
     """
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     elif not isinstance(data, bytes | bytearray):
         try:
             data = msgspec.json.encode(data, enc_hook=kinds.as_json)
-        except UnicodeEncodeError:  # A lone surrogate, which JSON can spell.
+        except UnicodeEncodeError:  # A lone surrogate, which JSON can escape.
             data = json.dumps(data, default=kinds.as_json).encode()
     return _parsed(bytes(data), "input", format, lenient=lenient)
 
 
 def _parsed(data: bytes, name: str, format: str | None, *, lenient: bool) -> Transcript:
-    """Parse bytes, in a built-in format or one of an installed package."""
+    """Parse a file's bytes in a built-in format or one of an installed package."""
     return formats.parse(unpacked(data, name), name=name, format=format, lenient=lenient, others=Installed().formats)
 
 
@@ -147,30 +145,29 @@ def condense(
     selectors: Mapping[str, Predicate] | None = None,
     on_pass: Callable[[str], None] = lambda name: None,
 ) -> Condensation:
-    """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
+    """Condense a transcript with a configuration, or with a preset (name or path).
 
-    A configuration may also be given as the keys and values of its file. With `target_tokens` the passes stop once
-    the target is reached. Like all numbers of a configuration these are the model's tokens; `factor` converts ours
-    to them, and by default comes from the transcript or the table of models (`condense_cli.core.factor`). `counter`
-    overrides the configuration's: `tiktoken` counts with OpenAI's own tokenizer. `model` is the model that will
-    continue the conversation, if it is not the recorded one. `slim` also removes from the file what only a client
-    shows; the conversation stays the same. `clock` times the receipts (in seconds), `overrides` are the flags of a
-    run (`overrides_from`), and `registry` lists the providers; its active one runs if the configuration names none.
+    `configuration` may also be a dict with the keys of a configuration file. With `target_tokens` the passes stop once
+    the target is reached. Like all numbers of a configuration it is in the model's tokens. `factor` sets model tokens
+    per token of ours, in place of an estimate from transcript and model (`condense_cli.core.factor`). `counter`
+    overrides the configuration's; `tiktoken` is OpenAI's own tokenizer. `model` will continue the conversation, if not
+    the recorded one. `slim` also removes display-only data from the file; the conversation is the same. `clock` gives
+    seconds for receipts. `overrides` are a run's flags (`overrides_from`). `registry` holds the providers; its active
+    one runs if the configuration names none.
 
-    With `if_needed` a conversation is returned unchanged until it reaches the threshold of the configuration, or
-    leaves too little room in the model's window (`context_window` tokens, by default the listed size). `sizing`
-    replaces both. A result that does not read back is an error; without `proves`, `dump` raises it. Without
-    `settles`, lines that other cuts made worthless stay, which can halve the time.
+    With `if_needed` a conversation is returned unchanged until it reaches the configuration's threshold or leaves too
+    little room in the model's window (`context_window` tokens, if not the listed size). `sizing` replaces both. A
+    result that does not read back is an error; with `proves=False`, `dump` raises it instead. With `settles=False`,
+    lines that lost their use through other cuts stay, which can halve the time.
 
-    Summaries come from a `summarizer`, else from the model of a `profile`, or with `allow_calls` from the profiles
-    that the configuration names, else from the offline summarizer. Calls cost at most `max_cost` dollars, over all
-    runs at most `max_cost_per_conversation` and `max_cost_per_day`, and read and write at most `max_summary_tokens`
-    tokens; `redact` masks secrets. The user's own configuration gives the defaults. `selectors` are functions of a
-    message and a block, keyed by the names that the configuration selects with; `on_pass` is called with the name
-    of each pass as it begins.
+    Summaries come from `summarizer`, else from the model of `profile`, or with `allow_calls` from the profiles that the
+    configuration names; otherwise offline. Calls cost at most `max_cost` dollars, over all runs at most
+    `max_cost_per_conversation` and `max_cost_per_day`, and use at most `max_summary_tokens`, input and output together.
+    `redact` masks secrets. Limits not given come from the user's configuration. `selectors` maps names used in the
+    configuration to functions of a message and a block. `on_pass` receives each pass's name as it begins.
 
-    Raises ConfigurationError; UsageError for invalid arguments, or if an unknown window would decide; and
-    BrokenOutputError. An error inside a provider is the result's `error`.
+    Raises ConfigurationError, UsageError (also if the window is needed and unknown) and BrokenOutputError. An error
+    inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
     installed = Installed()
@@ -178,7 +175,7 @@ def condense(
     configuration = configuration_from(configuration, preset, registry)
     dollars = (max_cost, max_cost_per_conversation, max_cost_per_day)
     calls = calls_of(profile, allow_calls, *dollars, max_summary_tokens, redact, summarizer)
-    assert not isinstance(target_tokens, str)  # The decorator turns 60k into a number.
+    assert not isinstance(target_tokens, str)  # The decorator converts 60k.
     if target_tokens is not None:
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
@@ -216,7 +213,7 @@ def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
 def configuration_from(
     given: Configuration | Mapping[str, Any] | None, preset: str | None, registry: Registry | None = None
 ) -> Configuration:
-    """Return the configuration given, else that of a preset, else the defaults of the registry's active provider.
+    """Return the given configuration, a preset's, or the defaults of the registry's active provider.
 
     Raises ConfigurationError, UsageError.
     """
@@ -236,7 +233,7 @@ def configuration_from(
         raise UsageError(f"A configuration is needed, not the name or path {name}.", f"Give it as preset={name}.")
     try:
         text = json.dumps(given)
-    except (TypeError, ValueError, RecursionError) as error:  # RecursionError: the value contains itself.
+    except (TypeError, ValueError, RecursionError) as error:  # RecursionError: it contains itself.
         raise UsageError(
             f"The configuration is not JSON ({error}).", "Give dicts, lists, strings and numbers."
         ) from None
@@ -252,7 +249,7 @@ def _sizing(
     *,
     if_needed: bool,
 ) -> Sizing:
-    """Decide from the transcript and the arguments alone, not from the user's settings."""
+    """Build the default sizing. The user's own settings do not apply to the Python API."""
     asked = WindowFlags(window=context_window)
     return Sizing(
         lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
@@ -262,11 +259,11 @@ def _sizing(
 
 
 class Restoration(Struct, frozen=True):
-    """A transcript whose references are resolved as far as possible.
+    """A transcript with all resolvable references undone.
 
-    `unresolved` references stay, and so do `look_alikes`: lines that look like references and are text. `gaps`
-    counts lossy markers, whose content is gone from the file. `elsewhere` counts references in parts of the file
-    outside this conversation, such as other branches.
+    `unresolved` references stay, and so do `look_alikes`, text that looks like references. `gaps` counts lossy markers,
+    whose content is gone from the file. `elsewhere` counts references in parts of the file outside this conversation,
+    such as other branches.
     """
 
     before: Transcript
@@ -280,7 +277,7 @@ class Restoration(Struct, frozen=True):
 
 @with_arguments()
 def restore(transcript: Transcript) -> Restoration:
-    """Undo every reference of a condensed transcript, from the transcript alone."""
+    """Undo every reference of a condensed transcript, using the transcript alone."""
     found = decode(a_transcript(transcript).messages)
     restored = replace(transcript, messages=found.messages)
     broken = broken_in(transcript.messages, found)
@@ -290,10 +287,10 @@ def restore(transcript: Transcript) -> Restoration:
 
 @with_arguments()
 def dump(result: Condensation | Restoration | Transcript) -> bytes:
-    """Return the new transcript in the format of the input, read back and checked.
+    """Return the new transcript's bytes in the input's format, read back and checked.
 
-    Raises UsageError if that format is only read. Raises BrokenOutputError if the bytes break a rule that the input
-    of a condensation kept, or do not say the result: a defect of this program, by which nothing is lost.
+    Raises UsageError if that format is read-only. Raises BrokenOutputError if the bytes break a rule that the input
+    kept, or differ from the result. That is a defect of this program, and nothing is lost.
     """
     if isinstance(result, Condensation):
         return checked(result)
@@ -309,11 +306,10 @@ def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcrip
 
 @with_arguments(to=kinds.TEXT)
 def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
-    """Return the conversation as messages of an API, whatever format it was read from.
+    """Convert the conversation into messages of an API: `anthropic`, `openai-chat` or `openai-responses`.
 
-    `to` is `anthropic`, `openai-chat` or `openai-responses`. `notes` of the conversion say what could not be
-    carried over. The bytes are read back and checked by the API's rules. Raises UsageError for another format or
-    without a conversation, BrokenOutputError for a defect.
+    The conversion's `notes` list content that could not be carried over. The bytes are read back and checked against
+    the API's rules. Raises UsageError for other formats and empty conversations, BrokenOutputError for a defect.
     """
     from ..formats.convert import convert as converted
 
@@ -328,8 +324,7 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
 
 @with_arguments()
 def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
-    """Return the messages of the new transcript as a list, if the input was one. Raises as `dump` does, and
-    UsageError."""
+    """Return the new transcript's messages as a list, if the input was one. Raises as `dump` does, and UsageError."""
     transcript = _transcript_of(result)
     data = dump(result)
     if transcript.source.container is Container.ARRAY and transcript.format in _MESSAGE_LISTS:

@@ -27,8 +27,7 @@ from ..ledger.recap import ENOUGH, TOKENS, whole
 from ..ledger.recap import recap as told_of
 from ..money.prices import price_of, signs_of
 from ..plugins import Installed
-from ..providers.decision import DecisionReason, decide
-from ..providers.window import window_of
+from ..providers.window import DecisionReason, decide, window_of
 from ..report.costs.usage import beside_messages, overhead_of, remarks_on_usage
 from ..report.inspection.facts import inspect as facts_of
 from ..report.inspection.lookup import Hit, HitKind, find

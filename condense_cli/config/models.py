@@ -182,8 +182,8 @@ class ExtractConfig(_Base, frozen=True, kw_only=True):
     """What a pass in mode `extract` may shorten, and how far. Blocks of fewer than `min_tokens` tokens stay.
 
     It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the
-    passes that follow (`leave`). With `may_summarize` the oldest messages may become one summary, as far as more of
-    what later work needs stays that way. With `min_worth` it needs no target: lines go that are worth less for every
+    passes that follow (`leave`). With `may_summarize` the oldest messages become one summary where nothing else reaches
+    the target. With `min_worth` it needs no target: lines go that are worth less for every
     1,000 of their tokens, in facts and lines that later work is expected to need. In blocks that one of the `overrides`
     means, the first that does says how much that is.
     """

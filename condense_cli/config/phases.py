@@ -1,4 +1,4 @@
-"""The phases of provider smart: lossless, selection, lossy, summaries, fallback; `providers.phases` compiles them.
+"""The phases of provider smart: lossless, selection, lossy, summaries, fallback; `providers.smart` compiles them.
 
 Field names are the snake_case keys; the loader also accepts their camelCase forms.
 """

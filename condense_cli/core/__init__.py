@@ -1,1 +1,1 @@
-"""The values that everything works on, and what is known of texts: tokens, markers, JSON, names, models."""
+"""Values that everything works on, and knowledge of texts: tokens, markers, JSON, names, models."""

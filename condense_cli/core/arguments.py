@@ -1,8 +1,8 @@
-"""Arguments of the Python API, checked where they come in: what is wrong with one is said in a sentence with a hint."""
+"""Check arguments of the Python API on entry. A wrong one raises UsageError with a hint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeGuard, TypeVar
@@ -19,7 +19,9 @@ _SHOWN: Final = 40
 
 
 class ArgumentKind(NamedTuple):
-    """What an argument has to be, and what to do where it is not. `reads` makes a number of a text, or None."""
+    """Condition on an argument, with the hint for a value that fails it. `reads` parses text into a number, or returns
+    None.
+    """
 
     fits: Callable[[Any], bool]
     hint: str
@@ -31,7 +33,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_share(value: Any) -> bool:
-    """Whether it is a part of something: neither nothing nor all of it."""
+    """Return whether the value is a number strictly between 0 and 1."""
     return is_number(value) and 0 < value < 1
 
 
@@ -44,12 +46,12 @@ def _are(values: Any, fits: Callable[[Any], bool]) -> bool:
 
 
 def having(names: str, hint: str) -> ArgumentKind:
-    """A value with all these methods."""
+    """Accept values with all these methods; `names` are separated by blanks."""
     return ArgumentKind(lambda value: all(callable(getattr(value, name, None)) for name in names.split()), hint)
 
 
 def made_by(name: str, how: str) -> ArgumentKind:
-    """A value of the class of that name, which is not imported for it."""
+    """Accept instances of the class with this name, or of its subclasses, without importing it."""
     return ArgumentKind(lambda value: any(each.__name__ == name for each in type(value).__mro__), how)
 
 
@@ -95,8 +97,8 @@ SUMMARIZERS: Final = ArgumentKind(
 
 
 def a_transcript(given: Any) -> Transcript:
-    """What was given; it has to be a transcript. Raises UsageError; a path, or messages, is what one tries first."""
-    from .transcript import Transcript  # Whoever only imports this module pays for no structs.
+    """Return `given` if it is a Transcript. Raises UsageError with a hint for paths, messages and results."""
+    from .transcript import Transcript  # Importing this module alone must not load the structs.
 
     if isinstance(given, Transcript):
         return given
@@ -110,10 +112,10 @@ def a_transcript(given: Any) -> Transcript:
 def with_arguments(
     others: Mapping[str, str] = MappingProxyType({}), /, **kinds: ArgumentKind
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """A function that refuses arguments that are not of their kinds, that it has not, or that are missing.
+    """Decorate a function to raise UsageError, never TypeError, for wrong, unknown or missing arguments.
 
-    None is taken where it is the default. `others` are names that it has not, and hints where these belong, with `{}`
-    for the value. Raises UsageError in place of TypeError.
+    None is accepted where it is the default. `others` maps names of arguments that belong elsewhere to a hint, in which
+    `{}` is the given value.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -137,7 +139,8 @@ def with_arguments(
             for name, value in {**given, **read}.items():
                 if name not in names:
                     near = nearest(name, names)
-                    hint = f"Did you mean {near}?" if near else f"Its arguments: {', '.join(_shown(names))}."
+                    own = ", ".join(name for name in names if name != "self")
+                    hint = f"Did you mean {near}?" if near else f"Its arguments: {own}."
                     hint = others[name].format(_short(value)) if name in others else hint
                     raise UsageError(f"{called} has no argument {name!r}.", hint)
                 kind = kinds.get(name)
@@ -156,19 +159,18 @@ def with_arguments(
     return decorate
 
 
-def _shown(names: Iterable[str]) -> Iterable[str]:
-    return (name for name in names if name != "self")
-
-
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({type(value).__name__})"
 
 
 def as_json(value: Any) -> Any:
-    """An object of an SDK, as it is sent back: without what its answer did not hold."""
+    """Convert an SDK object into the JSON that is sent back, without fields its answer left unset.
+
+    Raises UsageError for anything else.
+    """
     if any(each.__name__ == "BaseMessage" and each.__module__.startswith("langchain") for each in type(value).__mro__):
-        # What it was made with does not say who speaks.
+        # The arguments of its constructor do not include the role.
         raise UsageError(
             f"A message is a {type(value).__name__} of LangChain.",
             "Use loads(convert_to_openai_messages(messages)), and convert_to_messages(dump_messages(result)) after.",

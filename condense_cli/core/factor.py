@@ -1,12 +1,12 @@
-"""Estimate how many tokens a model's provider bills for one of ours, from what is known of models and from usage.
+"""Estimate how many tokens a model's provider bills for each token we count.
 
-Ours are those of a vocabulary that is at hand: o200k_base, for models other than OpenAI's. Another family cuts the same
-text into more tokens. Inside, everything is counted in ours, so that receipts add up. A person sees, and asks for, the
-model's: ours times a factor. It comes from a table of model families, which `benchmarks/token_factors.py` fits to the
-usage that many sessions recorded; for a model of no such family from the usage that the transcript itself records.
+We count with a local vocabulary: o200k_base for all models but OpenAI's. Other families split the same text into more
+tokens. Internal counts are ours, so receipts add up; every figure that a person sees or sets is ours times a factor.
+The factor comes from a table of model families, which `benchmarks/token_factors.py` fits to recorded usage of many
+sessions. For a model outside the table it comes from the usage that the transcript itself records.
 
-What one session recorded is no surer a guide than the table: clients send what their files do not hold. And it is
-another one once texts are cut, so that a condensed file would count as something else than the run had told.
+A single session is no better a guide than the table: clients send content that their files lack. Its usage also no
+longer applies once texts are cut, so the condensed file would get another factor than the run reported.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ _BINDS_THINKING: Final = lazy_pattern(
 
 
 def binds_thinking(model: str | None) -> bool:
-    """Whether the model refuses thinking once anything before it changed."""
+    """Return whether the model rejects thinking once anything before it changed."""
     return bool(model and _BINDS_THINKING.search(model.lower()))
 
 
 _FORGETS_THINKING: Final = lazy_pattern(r"(?:^|[-/])(?:o[134](?![\da-z])|gpt-5(?:\.[0-5])?(?![.\d]))")
-"""By the recorded usage of Codex sessions, September 2025 to July 2026: with gpt-5 to gpt-5.5 the input shrinks by the
-thinking of a turn as soon as the next one begins, with gpt-5.6 it does not."""
+"""From usage recorded by Codex, September 2025 to July 2026: with gpt-5 to gpt-5.5 the input shrinks by a turn's
+thinking once the next turn begins; with gpt-5.6 it does not.
+"""
 
 
 def forgets_thinking(model: str | None) -> bool:
-    """Whether the API of the model leaves out thinking that comes before the newest message of the user."""
+    """Return whether the model's API drops thinking before the newest user message."""
     return bool(model and _FORGETS_THINKING.search(model.lower()))
 
 
@@ -56,32 +57,33 @@ _TOKENIZERS: Final = (
     (lazy_pattern(r"mimo-"), "MiMo"),
     (lazy_pattern(r"ling-"), "Ling"),
 )
-"""First match wins. Opus 4.7 brought a new tokenizer, which its successors use, with about 30% more tokens:
-https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7"""
+"""First match wins. Opus 4.7 brought a new tokenizer that yields about 30% more tokens; its successors use it too:
+https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7
+"""
 
 
 def tokenizer_of(model: str | None) -> str | None:
-    """The family of models that cut texts into tokens alike; None for one that is not known here."""
+    """Name the family of models that share this model's tokenizer. None if unknown."""
     name = (model or "").lower().replace(".", "-")
     return next((family for pattern, family in _TOKENIZERS if pattern.search(name)), None)
 
 
 CountName = Literal["model", "o200k", "exact"]
-"""In whose tokens numbers are: the model's as far as they are known, ours, or the model's as its provider counts."""
+"""Unit of shown numbers: estimated tokens of the model, o200k tokens, or tokens counted by the provider."""
 
 LOWEST: Final = 0.8
 HIGHEST: Final = 4.0
-"""No vocabulary is further from another than this: what says otherwise counted something else."""
+"""Vocabularies differ by no more than this; a ratio outside the range comes from faulty records."""
 
 _RECOUNTED: Final = 0.05
-"""A text that was condensed is another one: a provider that counts it may find a factor that is this much another."""
+"""Relative error of a provider's factor: counting the condensed text again may move it by this much."""
 _COUNTABLE: Final = 10**12
-"""Beyond so many tokens floats do not tell one from the next."""
+"""Above this, floats no longer distinguish neighbouring integers."""
 _ENOUGH: Final = 2_000
-"""With fewer tokens of recorded growth the table alone is believed."""
+"""Tokens of recorded growth needed before recorded usage is used."""
 _NEAR: Final = 1.0
 _NEAR_TOKENS: Final = 150
-"""A step this far from the typical one holds something that the file does not."""
+"""A step further than this from the median includes content that the file lacks."""
 
 _DOUBT: Final = (
     f"Recorded usage was ignored: it implies a factor outside {LOWEST:g} to {HIGHEST:g}, which is not plausible."
@@ -89,7 +91,7 @@ _DOUBT: Final = (
 
 
 class Known(StrEnum):
-    """How a factor is known. The values are what reports and JSON say."""
+    """Source of a factor. Reports and JSON show the values."""
 
     EXACT = "the model's own vocabulary"
     RECORDED = "recorded usage"
@@ -100,11 +102,11 @@ class Known(StrEnum):
 
 
 class Factor(Struct, frozen=True):
-    """The model's tokens for one of ours, and how that is known.
+    """Model tokens per token of ours, and the source of that figure.
 
-    `error` is the part of the tokens by which four of five counts are off at most, None where nobody measured it.
-    `doubt` is a sentence where recorded usage was not believed. `typical` is the table's value: unlike the other it
-    does not depend on what was recorded, so that limits of single blocks are the same in every run.
+    `error` is the relative error that four of five counts stay below; None if never measured. `doubt` is a sentence if
+    recorded usage was ignored. `typical` is the table's value. It does not depend on recorded usage, so limits of
+    single blocks are the same in every run.
     """
 
     value: float = 1.0
@@ -115,15 +117,15 @@ class Factor(Struct, frozen=True):
 
     @property
     def is_given(self) -> bool:
-        """Whether somebody said which it is, so that the transcript has no say."""
+        """Return whether the user or a provider set the factor, so the transcript does not decide it."""
         return self.known in (Known.BARE, Known.COUNTED)
 
     def shown(self, tokens: int) -> int:
-        """The model's tokens for so many of ours. Never fewer for more."""
+        """Convert our tokens to the model's. Monotonic."""
         return math.floor(tokens * self.value + 0.5)
 
     def bare(self, tokens: int) -> int:
-        """The most of our tokens that are no more than so many of the model's."""
+        """Return the largest count of our tokens that is shown as at most `tokens` of the model's."""
         found = math.floor(tokens / self.value)
         if tokens > _COUNTABLE:
             return found
@@ -132,7 +134,7 @@ class Factor(Struct, frozen=True):
         return found
 
     def parts(self, tokens: Iterable[int], total: int | None = None) -> list[int]:
-        """Parts in the model's tokens that add up to `total`, or else to what all of them together are shown as."""
+        """Convert parts so that they add up to `total`, by default to the converted sum."""
         sums = [0, *accumulate(tokens)]
         whole = self.shown(sums[-1]) if total is None else total
         if not sums[-1]:
@@ -141,9 +143,9 @@ class Factor(Struct, frozen=True):
         return [end - start for start, end in pairwise(ends)]
 
     def is_within(self, tokens: int, limit: int) -> bool:
-        """Whether so many of ours may be no more than `limit` of the model's, as far as that is known.
+        """Return whether `tokens` of ours fit into `limit` model tokens, within the factor's error.
 
-        Before texts were cut, recorded usage may have said another factor than can be told from what is left, if any.
+        The error matters because usage recorded before a cut may have implied another factor than the rest does now.
         """
         match self.known:
             case Known.EXACT | Known.BARE | Known.TABLE:
@@ -158,7 +160,7 @@ class Factor(Struct, frozen=True):
 
 
 class TokenFamily(Struct, frozen=True):
-    """What the table says of models that share a tokenizer: factor and error as above, from so many sessions."""
+    """Row of the table: factor and error as in Factor, and the number of sessions behind them."""
 
     factor: float
     error: float
@@ -166,13 +168,13 @@ class TokenFamily(Struct, frozen=True):
 
 
 def family_of(model: str | None) -> TokenFamily | None:
-    """What the table says of a model; None where no recorded session is of its family."""
+    """Look up the model's row in the table. None if no recorded session uses its tokenizer."""
     row = FAMILIES.get(tokenizer_of(model) or "")
     return TokenFamily(*row) if row else None
 
 
 def typical_of(model: str | None) -> float:
-    """The factor of the table; 1 for a model whose own vocabulary is at hand, and where the table says nothing."""
+    """Return the table's factor; 1 if the model's own vocabulary is local or the table lacks it."""
     family = None if encoding_for(model).exact else family_of(model)
     return family.factor if family else 1.0
 
@@ -181,7 +183,7 @@ AS_COUNTED: Final = Factor(known=Known.BARE)
 
 
 def factor_as(how: CountName, transcript: Transcript, count: Counter) -> Factor:
-    """The factor by which numbers are asked for and shown. Only a call can tell the `exact` one (`llm/counting.py`)."""
+    """Return the factor for a unit. Raises ValueError for `exact`, which needs a call (`llm/counting.py`)."""
     match how:
         case "model":
             return factor_of(transcript, count)
@@ -194,7 +196,7 @@ def factor_as(how: CountName, transcript: Transcript, count: Counter) -> Factor:
 
 
 class UsageStep(Struct, frozen=True):
-    """What went into the context from one request to the next: `billed` tokens of the API, `counted` ones of ours."""
+    """Growth of the context between two requests: `billed` by the API, `counted` by us."""
 
     billed: int
     counted: int
@@ -209,7 +211,7 @@ class UsageStep(Struct, frozen=True):
 
 
 def factor_of(transcript: Transcript, count: Counter) -> Factor:
-    """The factor for a transcript and its model."""
+    """Estimate the factor for the transcript's model."""
     if encoding_for(transcript.model, count.counter).exact:
         return Factor(1.0, Known.EXACT, 0.0)
     family = family_of(transcript.model)
@@ -223,10 +225,9 @@ def factor_of(transcript: Transcript, count: Counter) -> Factor:
 
 
 def steps_of(transcript: Transcript, count: Counter) -> Iterator[UsageStep]:
-    """The steps between two requests whose usage the file records, where it holds all that was sent then.
+    """Yield steps between recorded requests for which the file holds everything that was sent.
 
-    Left out are those with a mark of ours or with a summary, where text is gone that was billed, those with images and
-    the like, which are estimates, and those of another model.
+    Skips steps with our marks or a summary (billed text is gone), with images and other estimates, and of other models.
     """
     usages = (usage for usage in transcript.usages if not usage.is_older and _is_of(usage, transcript.model))
     messages = iter(transcript.messages)
@@ -257,20 +258,20 @@ def _is_whole(message: Message) -> bool:
 
 
 def fitted(steps: Sequence[UsageStep]) -> float:
-    """The factor that most of the steps agree on."""
+    """Fit the factor that most steps agree on."""
     typical = median_of(steps)
-    near = [step for step in steps if _is_near(step, typical)]
+    expected = [typical * step.counted for step in steps]
+    near = [
+        step
+        for step, tokens in zip(steps, expected, strict=True)
+        if abs(step.billed - tokens) <= max(_NEAR * tokens, _NEAR_TOKENS)
+    ]
     own = sum(step.billed for step in near) / sum(step.counted for step in near)
     return min(HIGHEST, max(LOWEST, own))
 
 
-def _is_near(step: UsageStep, factor: float) -> bool:
-    expected = factor * step.counted
-    return abs(step.billed - expected) <= max(_NEAR * expected, _NEAR_TOKENS)
-
-
 def median_of(steps: Sequence[UsageStep]) -> float:
-    """The ratio that half of the counted tokens are below."""
+    """Return the median ratio, weighted by counted tokens."""
     ordered = sorted(steps, key=lambda step: step.ratio)
     half = sum(step.counted for step in steps) / 2
     sums = accumulate(step.counted for step in ordered)

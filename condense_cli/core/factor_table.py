@@ -1,4 +1,4 @@
-"""What providers bill for one token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.
+"""Tokens billed per token of o200k_base, by tokenizer. Written by benchmarks/token_factors.py.
 
 Fitted on 2026-11-22 to 61 sessions with recorded usage. Do not edit.
 """
@@ -16,7 +16,7 @@ FAMILIES: Final[dict[str, tuple[float, float, int]]] = {
     "MiMo": (0.96, 0.09, 2),
     "MiniMax": (1.00, 0.09, 2),
 }
-"""The factor, the error that four of five sessions of projects left out stay below, and the sessions."""
+"""Factor, error (four of five sessions of held-out projects stay below it), and number of sessions."""
 
 RECORDED_ERROR: Final = 0.15
-"""The same error where a session's own usage is known."""
+"""The same error if the factor comes from recorded usage of the session."""

@@ -1,7 +1,7 @@
-"""The facts of a text: what later work names again and nobody could make up.
+"""Find facts in text: strings that later work repeats and nobody could guess.
 
-Identifiers, paths and file names, numbers of two digits and more, URLs, options of commands, and names, which are
-capitalised words in the middle of a sentence. Plain words are no facts.
+Facts are identifiers, paths, file names, numbers of two or more digits, URLs, command options, and capitalised words in
+mid-sentence. Plain words are not facts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from .lazy_pattern import lazy_pattern
 
-# What is no beginning goes first, plain words above all, and nothing is tried again that cannot match shorter (`++`).
+# Positions where no fact begins, mostly plain words, are rejected first. Possessive quantifiers avoid useless retries.
 _FACT: Final = lazy_pattern(
     r"""
     (?=[A-Za-z0-9_~.@/\\-])(?<![A-Za-z0-9_])(?![a-z]{1,40}+(?![A-Za-z0-9_.@/\\:(-]))
@@ -42,5 +42,5 @@ _TRAILING: Final = ".,:;-"
 
 
 def facts_of(text: str) -> list[str]:
-    """Every fact of a text, in order, as often as it stands there."""
+    """List every fact in order, repeats included."""
     return [fact.rstrip(_TRAILING) for fact in _FACT.findall(text)]

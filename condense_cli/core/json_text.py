@@ -1,11 +1,10 @@
-"""JSON as text: read it leniently, walk it, and replace single values without touching a byte around them.
+"""Walk JSON text and replace single values without touching a byte around them.
 
-A position is an offset into the text. Bytes decoded as Latin-1 have the same offsets. What is no JSON raises
-json.JSONDecodeError with the words and the place that Python's own parser has.
+A position is an offset into the text; bytes decoded as Latin-1 have the same offsets. Invalid JSON raises
+json.JSONDecodeError with the message and position of Python's own parser.
 
-A changed record is not parsed and dumped again. Only the literals that changed are exchanged in
-its text, so separators, indentation, number formats, key order, doubled keys and unknown keys stay
-exactly as the file had them.
+A changed record is not parsed and dumped again. Only changed literals are replaced in its text, so separators,
+indentation, number formats, key order, duplicate keys and unknown keys stay as they were.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from .lazy_pattern import lazy_pattern
 from .transcript import JsonPath
 
 Span = tuple[int, int]
-"""Where something begins and ends."""
+"""Start and end offset."""
 
 _scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def skip(text: str, index: int) -> int:
-    """Position of the first character at or after `index` that is not white space."""
+    """Return the position of the first character at or after `index` that is not white space."""
     if text[index : index + 1] > " ":
         return index
     return WHITESPACE.match(text, index).end()  # type: ignore[no-any-return]
 
 
 def scan(text: str, index: int) -> tuple[Any, int]:
-    """The value that starts at `index`, and where it ends."""
+    """Parse the value that starts at `index`; return it and its end."""
     try:
         value, end = _scan_once(text, index)
     except StopIteration:
@@ -47,7 +46,7 @@ def scan(text: str, index: int) -> tuple[Any, int]:
 
 
 def elements(text: str, index: int) -> Iterator[Span]:
-    """Where the elements of the list stand that opens at `index`, one by one."""
+    """Yield the span of each element of the list that opens at `index`."""
     index = skip(text, index + 1)
     while at(text, index) != "]":
         start, index = index, scan(text, index)[1]
@@ -56,13 +55,13 @@ def elements(text: str, index: int) -> Iterator[Span]:
 
 
 def whole_list(text: str, index: int) -> tuple[list[Span], int]:
-    """All of them, and where the list ends."""
+    """Return the spans of all elements and the end of the list."""
     found = list(elements(text, index))
     return found, skip(text, found[-1][1] if found else index + 1) + 1
 
 
 def key_at(text: str, index: int) -> tuple[str, int, int]:
-    """The key of the member that starts at `index`, where that ends, and where its value begins."""
+    """Return the key of the member at `index`, the key's end, and the start of its value."""
     if text[index] != '"':
         raise JSONDecodeError("Expecting property name enclosed in double quotes", text, index)
     key, end = scanstring(text, index + 1)
@@ -73,14 +72,14 @@ def key_at(text: str, index: int) -> tuple[str, int, int]:
 
 
 def at(text: str, index: int) -> str:
-    """The character there."""
+    """Return the character at `index`. Raises JSONDecodeError at the end of the text."""
     if index >= len(text):
         raise JSONDecodeError("The text ends in the middle of a value", text, index)
     return text[index]
 
 
 def next_member(text: str, index: int, closer: str) -> int:
-    """Position of the next member, or of the closer."""
+    """Return the position of the next member, or of the closer."""
     index = skip(text, index)
     if at(text, index) == ",":
         index = skip(text, index + 1)
@@ -92,23 +91,25 @@ def next_member(text: str, index: int, closer: str) -> int:
 
 
 REMOVE: Final = None
-"""In place of a literal: the value goes, with its key or list element."""
+"""Used in place of a literal: remove the value with its key or list element."""
 
 _ESCAPED: Final = lazy_pattern(rb"\\(?:\\|u(?!00[0-7]))")
-"""An escape that a file needs only when it escapes all that is not ASCII; or an escaped backslash, which stands before
-any letter, as in a path to `users`."""
+"""An escape that is needed only if the file escapes all non-ASCII; or an escaped backslash, which may precede any
+letter, as in a path to `users`.
+"""
 
 DEEPEST: Final = 600
-"""Levels of lists and objects that are read. How many a parser takes depends on the Python, and can be more than what
-walks a value level by level then has room for: 1,000 calls within one another, those around it included."""
+"""Maximum nesting that is read. Parsers may accept more, depending on the Python, than code that recurses per level
+then has stack for: 1,000 frames, the callers' included.
+"""
 
 _PIECE: Final = 1 << 16
-"""Bytes that are decoded at a time to see whether a file is UTF-8."""
+"""Bytes decoded at a time when checking for UTF-8."""
 _BEGINNING: Final = 90
-"""Bytes of a value by which it is looked for first."""
+"""Number of first bytes of a value to search for before searching for all of it."""
 _SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 _NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
-"""A lone surrogate that stands for no bad byte."""
+"""A lone surrogate that represents no invalid byte."""
 _BEYOND_ASCII: Final = lazy_pattern("[^\x00-\x7f]+")
 _decode = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -116,11 +117,11 @@ _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
-    """Value of one JSON text.
+    """Parse one JSON text.
 
-    Accepts what real files hold besides strict JSON: lone surrogates, NaN, integers of any size and
-    invalid UTF-8 (each bad byte becomes a lone surrogate U+DC80..U+DCFF that `encode` turns back).
-    Raises json.JSONDecodeError, or RecursionError when nested deeper than DEEPEST levels.
+    Accepts more than strict JSON, as real files need: lone surrogates, NaN, integers of any size and invalid UTF-8
+    (each bad byte becomes a lone surrogate U+DC80..U+DCFF that `encode` turns back). Raises json.JSONDecodeError, or
+    RecursionError if nested deeper than DEEPEST.
     """
     try:
         value = _decode(raw)
@@ -132,7 +133,7 @@ def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
 
 
 def parse_text(text: str) -> Any:
-    """Value of a JSON text that is a string already, lone surrogates included. Raises as `parse` does."""
+    """Parse a JSON text that is a string, lone surrogates included. Raises as `parse` does."""
     try:
         value = _decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -143,7 +144,7 @@ def parse_text(text: str) -> Any:
 
 
 def _check_depth(value: Any) -> None:
-    """Raises RecursionError. What is shorter than the brackets of so many levels need not be looked at."""
+    """Raise RecursionError if the value is too deep. Callers skip texts too short for that many brackets."""
     level: list[Any] = [[value]]
     for _ in range(DEEPEST + 1):
         level = [
@@ -158,7 +159,7 @@ def _check_depth(value: Any) -> None:
 
 
 def reason_of(error: JSONDecodeError) -> str:
-    """What is wrong with a JSON text, as it is said within a sentence."""
+    """Word a parse error for use within a sentence."""
     return (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
 
 
@@ -167,7 +168,7 @@ def decode(raw: bytes) -> str:
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a JSON text, bad ones as they were read."""
+    """Encode a JSON text, restoring invalid bytes that were read."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -175,13 +176,13 @@ def encode(text: str) -> bytes:
 
 
 def _spelled(surrogates: re.Pattern[str], text: str) -> str:
-    """The JSON text with lone surrogates as escapes: only a string can hold one."""
+    """Write lone surrogates as escapes, which are valid because only strings can hold them."""
     return surrogates.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 @cache
 def _encoder(escapes_non_ascii: bool, separators: tuple[str, str]) -> Callable[[Any], str]:
-    """What `json.dumps` makes anew for each value."""
+    """Cache the encoder that `json.dumps` builds anew for each value."""
     return json.JSONEncoder(ensure_ascii=escapes_non_ascii, separators=separators).encode
 
 
@@ -189,7 +190,7 @@ _dump_compact: Final = _encoder(False, (",", ":"))
 
 
 class Style(Struct, frozen=True):
-    """How a JSON text spells its strings."""
+    """Spelling of strings in a JSON text."""
 
     escapes_non_ascii: bool
     is_utf8: bool
@@ -201,23 +202,22 @@ class Style(Struct, frozen=True):
         return cls(escapes, is_ascii or is_utf8(data))
 
     def literal(self, value: str) -> str:
-        """JSON literal of a string."""
         return self.dump(value)
 
     def dump(self, value: Any, separators: tuple[str, str] = (",", ":")) -> str:
-        """JSON text of a value, the shortest unless told otherwise, its strings spelled as the file spells them."""
+        """Return compact JSON of the value, its strings written in this style."""
         text = _encoder(self.escapes_non_ascii, separators)(value)
-        # A text in UTF-8 can only have spelled a lone surrogate as an escape.
+        # Valid UTF-8 can only hold a lone surrogate as an escape.
         return _spelled(_SURROGATE, text) if self.is_utf8 else text
 
 
 def in_ascii(raw: bytes) -> bytes:
-    """The same JSON text with escapes for what is not ASCII, which only its strings can hold."""
+    """Escape all non-ASCII characters of a JSON text."""
     return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], decode(raw)).encode()
 
 
 def is_utf8(raw: bytes) -> bool:
-    # Piece by piece: one emoji makes the text of a whole file four bytes a character.
+    # In pieces: one emoji makes the decoded text of a whole file four bytes per character.
     if len(raw) <= _PIECE:
         try:
             raw.decode()
@@ -236,21 +236,21 @@ def is_utf8(raw: bytes) -> bool:
 
 
 DUMPED: Final = Style(escapes_non_ascii=False, is_utf8=False)
-"""How `dump_compact` spells strings."""
+"""Style of `dump_compact`."""
 
 
 def dump_compact(value: Any) -> str:
-    """Shortest JSON text of a value, for counting and for showing; equal values have equal texts.
+    """Return compact JSON for counting and display; equal values have equal texts.
 
-    Not by msgspec: it refuses lone surrogates, and a second encoder for those spells numbers differently.
+    Not by msgspec: it refuses lone surrogates, and a second encoder for those would write numbers differently.
     """
     return _dump_compact(value)
 
 
 def replace_values(text: str, edits: Mapping[JsonPath, Any], style: Style | None = None) -> str:
-    """The text of an object with the values at some paths exchanged; everything around them stays.
+    """Replace the values at some paths in the text of an object and keep everything else.
 
-    Lists and objects are spaced as the object is.
+    New lists and objects use the object's own spacing.
     """
     style = style or Style.of(text.encode("utf-8", "surrogatepass"))
     separators = (", ", ": ") if _layout(text)[1] == ": " else (",", ":")
@@ -258,10 +258,10 @@ def replace_values(text: str, edits: Mapping[JsonPath, Any], style: Style | None
 
 
 def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
-    """Exchange the values at the given paths of a JSON text for JSON literals, or remove them.
+    """Replace the values at the given paths by JSON literals, or remove them.
 
-    The root is the empty path and cannot be removed. Paths that do not exist raise KeyError: an edit that silently
-    changes nothing would be reported as done.
+    The root is the empty path and cannot be removed. Raises KeyError for paths that do not exist: an edit without
+    effect would be reported as done.
     """
     if not edits:
         return text
@@ -276,9 +276,9 @@ def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
 
 
 def exchange(raw: bytes, edits: Mapping[JsonPath, str | None]) -> bytes | None:
-    """What `splice` makes of a JSON text, in its bytes and without taking all of it apart; None where that cannot be.
+    """Do as `splice` on bytes, without parsing all of them. None if that is impossible.
 
-    A value is found by its bytes, which have to stand there once: then they are the value.
+    Values are found by searching for their bytes, which must occur exactly once.
     """
     cuts: list[tuple[int, int, str]] = []
     for path, new in edits.items():
@@ -287,7 +287,7 @@ def exchange(raw: bytes, edits: Mapping[JsonPath, str | None]) -> bytes | None:
             for key in path:
                 inside = value
                 value = bytes(_elements(inside)[key] if isinstance(key, int) else _members(inside)[key])
-                # A beginning that stands there once is enough, and found sooner than a long text.
+                # If the beginning occurs once, that suffices and is faster than searching for a long text.
                 beginning = value[:_BEGINNING]
                 found = inside.find(beginning)
                 if inside.find(beginning, found + 1) >= 0:
@@ -314,19 +314,19 @@ _FIRST_KEY: Final = lazy_pattern(r'\{(\s*)"(?:[^"\\]|\\.)*"(\s*:\s*)')
 
 
 def object_like(text: str, members: Mapping[str, str]) -> str:
-    """An object of the given members (keys and JSON literals), laid out as the object in `text` is."""
+    """Build an object from keys and JSON literals, laid out like the object in `text`."""
     lead, colon, closer = _layout(text)
     return "{" + _comma(lead, colon).join(lead + _member(key, new, colon) for key, new in members.items()) + closer
 
 
 def with_member(text: str, key: str, literal: str) -> str:
-    """The object in `text` with one more member at its end."""
+    """Append a member to the object in `text`."""
     lead, colon, closer = _layout(text)
     return text.rstrip()[: -len(closer)] + _comma(lead, colon) + lead + _member(key, literal, colon) + closer
 
 
 def _layout(text: str) -> tuple[str, str, str]:
-    """What an object puts in front of a key, between key and value, and at its end."""
+    """Return what an object puts before a key, between key and value, and at its end."""
     first = _FIRST_KEY.match(text)
     text = text.rstrip()
     closer = text[len(text.removesuffix("}").rstrip()) :]
@@ -342,18 +342,18 @@ def _member(key: str, literal: str, colon: str) -> str:
 
 
 def locate(text: str, paths: Iterable[JsonPath]) -> dict[JsonPath, tuple[int, int]]:
-    """Where the values at the given paths stand in a JSON text, as offsets. Raises KeyError as `splice` does."""
+    """Return the spans of the values at the given paths. Raises KeyError as `splice` does."""
     cuts = _cuts(text, skip(text, 0), _tree({path: path for path in paths}))[1]
     return {path: (start, end) for start, end, path in cuts}
 
 
 _HERE: Final = object()
 _Cut = tuple[int, int, Any]
-"""Start, end and what the edit tree has for the value between them."""
+"""Start, end, and the edit tree's entry for the value between them."""
 
 
 def _tree(edits: Mapping[JsonPath, Any]) -> dict[Any, Any]:
-    """The edits by key, level by level."""
+    """Arrange edits as nested dicts by key."""
     tree: dict[Any, Any] = {}
     for path, new in edits.items():
         node = tree
@@ -364,7 +364,7 @@ def _tree(edits: Mapping[JsonPath, Any]) -> dict[Any, Any]:
 
 
 def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]:
-    """End of the value that starts at `start`, and the cuts that the edit tree asks for inside it."""
+    """Return the end of the value at `start`, and the cuts inside it."""
     if _HERE in tree:
         end = scan(text, start)[1]
         return end, [(start, end, tree[_HERE])]
@@ -381,7 +381,7 @@ def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]
         if is_object:
             key, _, index = key_at(text, index)
         if key in tree:
-            # Of doubled keys the last counts, as for every reader of JSON; an earlier one may look different.
+            # The last of duplicate keys counts, as for every JSON parser. An earlier one may have another shape.
             found.pop(key, None)
             try:
                 end, cuts = _cuts(text, index, tree[key])
@@ -401,7 +401,7 @@ def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]
 
 
 def remove_members(members: Sequence[tuple[int, int]], gone: Iterable[int]) -> list[_Cut]:
-    """Cuts that take members out of a list or object together with exactly one comma each."""
+    """Return cuts that remove members of a list or object, each with exactly one comma."""
     gone = set(gone)
     kept = [position for position in range(len(members)) if position not in gone]
     first_kept = kept[0] if kept else len(members)

@@ -1,31 +1,34 @@
-"""Lossy markers: what stands where content was left out, and how to read them back.
+r"""Write and read lossy markers, which replace omitted content.
 
     def total(items):
     [… 68 lines #406167]
     the first words…
     [… 300 characters #406167]
 
-A marker has a line of its own. The number tells how much is missing; the hash names the whole text it
-was cut from, so that it can be found in the original. Behind it further gaps of the same text say how much
-is missing, as `[…12 lines]`: they share its hash. A suppressed block is a marker and nothing else;
-in place of an image it is `[… image #406167]`, and the hash names the image's data. A text that
-a model summarized begins with `[condense: summary of 70 lines #406167]`.
+A marker has a line of its own. The amount says how much is missing; the hash names the whole text it was cut from, so
+that it can be found in the original. Further gaps of the same text share the hash and are written as `[…12 lines]`. A
+suppressed block is a marker and nothing else. An image's marker is `[… image #406167]`; the hash names its data. A text
+summarized by a model begins with `[condense: summary of 70 lines #406167]`.
 
 A summary of several messages begins with a line of its own:
 
     [condense: summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
 
-The last hash names the first and the last of them, the one before it the request in front of the summary, by which a
-mark is told from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation
-went on since.
+The last hash names its first and last message. The hash before it names the request in front of the summary, which
+tells a mark from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation has
+gone on since.
 
-Text of others that would be read as a summary's mark or a reference of ours gets an escape where a file is written, one
-backslash before its words, and so does text that has escapes already; reading takes one away:
+A note holds lines of a few calls at their place. Its hashes are the same two:
 
-    [condense: \\summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
-    [see \\lines 3-75 of the next Read of src/app.py #520917]
+    [condense: notes on 4 messages #073811 #5f2c91d8]
 
-Version 0.1.0 wrote `[condense: 68 lines left out #5f2c91d8]`, which is read, and written again, as it is.
+On writing, foreign text that would be read as a mark or reference of ours gets an escape, one backslash before its
+words. So does text that already has escapes. Reading removes one:
+
+    [condense: \summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
+    [see \lines 3-75 of the next Read of src/app.py #520917]
+
+Version 0.1.0 wrote `[condense: 68 lines left out #5f2c91d8]`. Those are still read, and written back unchanged.
 """
 
 from __future__ import annotations
@@ -57,47 +60,49 @@ _EARLIER: Final = lazy_pattern(
     rf"\[condense: (?:{_AMOUNTS}|(?P<image>image)) left out #(?P<hash>[0-9a-f]{{8}})\]", re.ASCII
 )
 _MOST: Final = 9_999_999_999
-"""No text has more lines or characters; a larger number is none of ours, nor is a sum of such numbers written."""
+"""Largest amount: larger numbers are not ours, and sums are capped here."""
 PREFIX: Final = "[condense: "
 PREFIXES: Final = ("[…", PREFIX)
-"""How the lines begin that are markers."""
+"""Beginnings of marker lines."""
 SPELLED: Final = lazy_pattern(rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
-"""What looks like a marker in the bytes of a record, also where JSON is in a string of it."""
+"""Matches possible markers in a record's bytes, also inside JSON in a string."""
 REFERENCE_PREFIX: Final = "[see "
-"""How references begin, the lossless markers; `lossless.references` writes and reads them."""
+"""Beginning of references, the lossless markers; see `lossless.references`."""
 
 
 _MARK: Final = lazy_pattern(r"\[(?:condense:|…|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
 
 
 def may_be_marked(content: Text) -> bool:
-    """Whether a text has what markers begin with; without it there is none, and no need to look at each line."""
+    """Check quickly for a marker's beginning, to avoid looking at each line."""
     return any(prefix in content for prefix in PREFIXES)
 
 
 def is_marked(content: Text) -> bool:
-    """Whether a marker or a reference is in it, also inside the parameters of a call, where it has no line of its own.
+    """Return whether a text holds a marker or reference, also inside a call's arguments, where it has no line of its
+    own.
 
-    Text that imitates one counts too: whoever asks wants to know whether something may be missing.
+    Imitations count too: callers ask whether something may be missing.
     """
     return (may_be_marked(content) or REFERENCE_PREFIX in content) and _MARK.search(str(content)) is not None
 
 
 def content_hash(text: str) -> str:
-    """First eight hex digits of the SHA-256 of the text."""
+    """Return the first eight hex digits of the text's SHA-256."""
     data = text.encode("utf-8", "surrogatepass")
     digest: str = (_sha256_of_little() if len(data) < _LITTLE else _sha256_of_much())(data).hexdigest()
     return digest[:8]
 
 
 _LITTLE: Final = 5_000
-"""From so many bytes on OpenSSL's SHA-256 saves what Python's own, a fifth as fast, does without: to load OpenSSL takes
-as long as a hundred such texts."""
+"""Size in bytes from which OpenSSL's SHA-256 wins over Python's own, which is a fifth as fast. Loading OpenSSL takes as
+long as a hundred such texts.
+"""
 
 
 @cache
 def _sha256_of_little() -> Callable[[bytes], Any]:
-    for name in ("_sha2", "_sha256"):  # The second is that of Python 3.11; one may be built without.
+    for name in ("_sha2", "_sha256"):  # The second in Python 3.11. A Python may be built without it.
         with suppress(ImportError):
             own: Callable[[bytes], Any] = import_module(name).sha256
             return own
@@ -115,26 +120,26 @@ _DIGITS: Final = 6
 
 
 def short(digest: str) -> str:
-    """Six digits for a hash: two tokens, and where two texts share them a reader is told. Six stay as they are."""
+    """Shorten a hash to six digits, which are two tokens. Readers are told if texts share them. Six digits stay."""
     return digest if len(digest) == _DIGITS else f"{int(digest, 16) % 10**_DIGITS:06}"
 
 
 def short_hash(text: str) -> str:
-    """Six digits for a text: a marker names by them what it was cut from."""
+    """Hash a text to the six digits by which markers name it."""
     return short(content_hash(text))
 
 
 def is_same(digest: str, other: str) -> bool:
-    """Whether two hashes may name the same content: whole ones are equal, or one is the six digits of the other."""
+    """Return whether two hashes may name the same content: equal, or one is the short form of the other."""
     return digest == other or (len(digest) != len(other) and short(digest) == short(other))
 
 
 _OF_FIRST: Final = 2
-"""Digits of the hash of a stretch that are those of its first message: looking for it need not try every pair."""
+"""Leading digits of a stretch's hash that come from its first message, so a search need not try every pair."""
 
 
 def stretch_hash(first: str, last: str) -> str:
-    """Eight hex digits for the messages between two, from the hashes of these."""
+    """Hash a stretch of messages to eight hex digits, from the hashes of its first and last message."""
     return first[:_OF_FIRST] + content_hash(first + last)[_OF_FIRST:]
 
 
@@ -150,10 +155,10 @@ def find_stretch(messages: Sequence[str], wanted: str) -> tuple[int, int] | None
 
 
 class Gap(Struct, frozen=True):
-    """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from.
+    """A marker: whole lines, characters of a line, or both, and the hash of the text they were cut from.
 
-    An image that is missing has neither. After a gap that `is_summary` stands what a model wrote in its place. A hash
-    of eight digits is one of version 0.1.0; an empty one is that of the marker before it in its text.
+    A missing image has neither lines nor characters. `is_summary`: a model's summary follows. Hashes of eight digits
+    are from version 0.1.0; an empty one means that of the previous marker in the text.
     """
 
     hash: str
@@ -180,7 +185,7 @@ class Gap(Struct, frozen=True):
 
 
 def parse_gap(line: str) -> Gap | None:
-    """The gap that a line stands for, if it is a marker and nothing else."""
+    """Parse a line that is exactly one marker; else None."""
     if not line.startswith(PREFIXES):
         return None
     match = (
@@ -200,7 +205,7 @@ def parse_gap(line: str) -> Gap | None:
 
 
 def gaps_at(lines: Sequence[str]) -> dict[int, Gap]:
-    """The lines of a text that are markers, by their numbers. One without a hash counts behind one that has it."""
+    """Map line numbers to markers. One without a hash counts only after one with a hash."""
     gaps: dict[int, Gap] = {}
     has_hash = False
     for number, line in enumerate(lines):
@@ -211,7 +216,7 @@ def gaps_at(lines: Sequence[str]) -> dict[int, Gap]:
 
 
 def gaps_in(text: str) -> list[Gap]:
-    """Every gap of a text, in order, each with its hash."""
+    """List every gap of a text in order, each with its hash."""
     if not may_be_marked(text):
         return []
     gaps: list[Gap] = []
@@ -221,39 +226,49 @@ def gaps_in(text: str) -> list[Gap]:
 
 
 _SUMMARY: Final = lazy_pattern(
-    r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
-    r"(?:, after #(?P<after>\d{6}))? #(?P<hash>[0-9a-f]{8})\]",
+    r"\[condense: (?:summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
+    r"(?:, after #(?P<after>\d{6}))?|notes on (?P<noted>\d{1,9}) messages? #(?P<request>\d{6}))"
+    r" #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
 GO_ON: Final = "[condense: the conversation goes on after this summary]"
-"""What stands between a summary and the next message where roles have to alternate."""
+"""Line between a summary and the next message, where roles have to alternate."""
 
 
 class SummaryMark(Struct, frozen=True):
-    """First line of a summary: how many messages it stands for, and how many stood behind it when it was written.
+    """First line of a summary: number of messages it replaces, and of those that followed when it was written.
 
-    `after` is the short hash of the request in front of it; version 0.1.0 wrote none.
+    `after` is the short hash of the request in front of it; version 0.1.0 wrote none. `following` is None for a note.
     """
 
     messages: int
-    following: int
+    following: int | None
     hash: str
     after: str = ""
 
+    @property
+    def is_note(self) -> bool:
+        return self.following is None
+
     def __str__(self) -> str:
-        noun = "message" if self.messages == 1 else "messages"
+        messages = f"{self.messages} message{'' if self.messages == 1 else 's'}"
+        if self.is_note:
+            return f"{PREFIX}notes on {messages} #{self.after} #{self.hash}]"
         after = f", after #{self.after}" if self.after else ""
-        return f"[condense: summary of {self.messages} {noun}, {self.following} follow{after} #{self.hash}]"
+        return f"{PREFIX}summary of {messages}, {self.following} follow{after} #{self.hash}]"
 
 
 def parse_summary(text: str) -> SummaryMark | None:
-    """The mark of a summary that a text begins with; whether it is ours is another question."""
+    """Parse the summary mark at the beginning of a text, ours or not; else None."""
     if not text.startswith(PREFIX):
         return None
     match = _SUMMARY.fullmatch(text.partition("\n")[0])
     if not match:
         return None
-    mark = SummaryMark(int(match["messages"]), int(match["following"]), match["hash"], match["after"] or "")
+    if match["noted"]:
+        mark = SummaryMark(int(match["noted"]), None, match["hash"], match["request"])
+    else:
+        mark = SummaryMark(int(match["messages"]), int(match["following"]), match["hash"], match["after"] or "")
     return mark if text.startswith(str(mark)) else None
 
 
@@ -261,25 +276,25 @@ ESCAPE: Final = "\\"
 
 
 def with_escape(line: str) -> str:
-    """A line that begins with a mark, or an escaped one, with one escape more. Each stands behind the first blank."""
+    """Add one escape to a line that begins with a mark. Escapes follow the first blank."""
     start = line.index(" ") + 1
     return f"{line[:start]}{ESCAPE}{line[start:]}"
 
 
 def without_escape(line: str) -> str:
-    """A line that begins with a mark without one of its escapes, if it has any."""
+    """Remove one escape, if there is any, from a line that begins with a mark."""
     start = line.index(" ") + 1
     return line[:start] + line[start:].removeprefix(ESCAPE)
 
 
 def without_escapes(line: str) -> str:
-    """A line that begins with a mark without its escapes."""
+    """Remove all escapes from a line that begins with a mark."""
     start = line.index(" ") + 1
     return line[:start] + line[start:].lstrip(ESCAPE)
 
 
 def begins_as_summary(content: Text) -> bool:
-    """Whether a text begins with the mark of a summary, escaped or not."""
+    """Return whether a text begins with a summary mark, escaped or not."""
     if PREFIX not in content:
         return False
     text = str(content)

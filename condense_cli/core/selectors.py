@@ -1,18 +1,18 @@
-"""The one language for what is kept or cut, in flags, configurations and programs, with time-limited user patterns.
+"""Parse selectors: the one language for what is kept or cut, in flags, configurations and programs.
 
-The package `regex` reads them: it takes what Python's own `re` takes, lookarounds and references back included, and
-stops at a time limit, which `re` cannot. An engine that never backtracks (RE2) would need no limit; its package has no
-wheel for Alpine and knows neither of the two. What the limit costs is that a slow pattern is an error earlier on a slow
-machine; it never changes what comes out.
-
-34              message 34                    tool:WebFetch   calls and results of tools with that name
+    34              message 34                    tool:WebFetch   calls and results of tools with that name
     -1              the last message              file:src/*.py   calls that name such a file, and their results
     12.0            the first block of message 12 /DECISION/      blocks whose text the regular expression finds
-    40:80           messages 40 to 79             not:file:src/   all that the selector behind it does not mean
+    40:80           messages 40 to 79             not:file:src/   everything that the rest does not select
     last:20         the last 20 turns
 
-A selector that means a call means its result as well. In names `*` stands for any characters. `passes.selection` finds
-the blocks.
+A selector that matches a call includes its result. In names `*` matches any characters. `passes.selection` applies
+selectors.
+
+The package `regex` runs user patterns: it accepts all that `re` accepts, lookarounds and back references included, and
+has time limits, which `re` lacks. An engine without backtracking (RE2) would need no limit, but its package has no
+wheel for Alpine and supports neither. The price of a limit: a slow pattern fails sooner on a slow machine. It never
+changes the output.
 """
 
 from __future__ import annotations
@@ -29,29 +29,28 @@ from .lazy_pattern import lazy_pattern
 from .wording import brief, nearest, quoted
 
 _SECONDS: Final = 5.0
-"""Processor time that all searches of a process may take beyond their rate."""
+"""Processor seconds that all searches of a process may take beyond their rate."""
 _RATE: Final = 0.5e-6
-"""Seconds that a search may take for each character. Slow patterns take a tenth of it, most a hundredth."""
+"""Seconds allowed per character of text. Slow patterns take a tenth of it, most a hundredth."""
 _LONGEST_PATTERN: Final = 10_000
 _LARGEST: Final = 1_000_000
-"""Characters of a pattern; and as many with its counted repetitions written out, as reading it takes that long."""
-_SHOWN: Final = 60
+"""Maximum characters of a pattern with counted repetitions written out, since reading it takes that long."""
 _VERBOSE: Final = lazy_pattern(r"\(\?[a-zA-Z]*x")
 _COUNTED: Final = lazy_pattern(r"(\)\s*+)?\{(\d*+)(?:,(\d*+))?\}")
 _HINT: Final = "Avoid nested repetition: write .*= instead of (.*)*=."
 
 _left = _SECONDS
-"""What is left of it, for all patterns together: a file may have many that are slow, but not too slow."""
+"""Remaining part of _SECONDS, shared by all patterns: a file may have many that are slow, but not too slow."""
 
 
 class PatternError(ValueError):
-    """A text is no regular expression, or one that takes too long to read."""
+    """Not a regular expression, or one that takes too long to read."""
 
 
 def searcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a pattern is found in a text. Raises PatternError.
+    """Return a function that searches text for a pattern. Raises PatternError.
 
-    The function that is given back raises ConfigurationError where looking takes too long.
+    The returned function raises ConfigurationError if a search takes too long.
     """
     compiled = _compiled(pattern)
 
@@ -64,7 +63,7 @@ def searcher(pattern: str) -> Callable[[str], bool]:
         except TimeoutError:
             _left = _SECONDS
             raise ConfigurationError(
-                f"The pattern {_shown(pattern)} takes too long; it was stopped in a text of {len(text):,} characters.",
+                f"The pattern {quoted(pattern)} takes too long; it was stopped in a text of {len(text):,} characters.",
                 _HINT,
             ) from None
         _left = max(0.0, min(_SECONDS, allowed - (time.process_time() - started)))
@@ -74,20 +73,20 @@ def searcher(pattern: str) -> Callable[[str], bool]:
 
 
 def check(pattern: str) -> None:
-    """Raises PatternError."""
+    """Raise PatternError if the pattern is invalid."""
     _compiled(pattern)
 
 
 def _compiled(pattern: str) -> Any:
-    """The pattern of the package `regex`, which says nothing of its types."""
+    """Compile with the package `regex`, which has no types. Raises PatternError."""
     if len(pattern) > _LONGEST_PATTERN:
         raise PatternError(f"it has {len(pattern):,} characters, and {_LONGEST_PATTERN:,} is the limit")
     if _written_out(pattern) > _LARGEST:
         raise PatternError("it has too many nested counted repetitions")
-    import regex  # 20 ms, and most runs have no pattern
+    import regex  # Takes 20 ms, and most runs have no pattern.
 
     try:
-        re.compile(pattern)  # Its words for what is wrong are those that people know.
+        re.compile(pattern)  # People know its error messages.
         return regex.compile(pattern)
     except (re.error, regex.error, OverflowError) as error:
         raise PatternError(str(error)) from None
@@ -96,23 +95,19 @@ def _compiled(pattern: str) -> Any:
 
 
 def _written_out(pattern: str) -> int:
-    """How many characters the pattern has without counted repetitions, at most: a group may hold all that is before."""
+    """Estimate an upper bound of the characters without counted repetitions: a group may hold all that precedes it."""
     times = 1
-    is_verbose = _VERBOSE.search(pattern) is not None  # Then comments may hide what is repeated.
+    is_verbose = _VERBOSE.search(pattern) is not None  # Then comments may hide a repeated group.
     for group, least, most in _COUNTED.findall(pattern):
         count = max(int(number or 1) for number in (least, most))
         times = times * count if group or is_verbose else max(times, count)
     return times * len(pattern)
 
 
-def _shown(pattern: str) -> str:
-    return repr(pattern if len(pattern) <= _SHOWN else pattern[:_SHOWN] + "…")
-
-
 KINDS: Final = ("tool", "file", "last", "not")
 HOW: Final = "Write 34 (a message), 12.0 (a block of it), 40:80, last:20, tool:Bash, 'file:src/*.py' or /regex/."
 _LONGEST_SELECTOR: Final = 80
-"""Characters of what may be a selector with a slip in it."""
+"""Maximum characters of a text that may be a mistyped selector."""
 _MESSAGE: Final = lazy_pattern(r"#?(-?\d{1,9})", re.ASCII)
 _BLOCK: Final = lazy_pattern(r"#?(-?\d{1,9})\.(\d{1,9})", re.ASCII)
 _RANGE: Final = lazy_pattern(r"([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?", re.ASCII)
@@ -120,7 +115,7 @@ _COUNT: Final = lazy_pattern(r"[1-9]\d{0,8}", re.ASCII)
 
 
 class SelectorError(ValueError):
-    """A text is no selector; `hint` says how one is written."""
+    """Not a selector; `hint` says how to write one."""
 
     def __init__(self, message: str, hint: str = HOW) -> None:
         super().__init__(message)
@@ -128,20 +123,20 @@ class SelectorError(ValueError):
 
 
 class OfMessage(Struct, frozen=True):
-    """A message by its index; a negative one counts from the end."""
+    """A message by index; negative ones count from the end."""
 
     index: int
 
 
 class OfBlock(Struct, frozen=True):
-    """A block by its message's index and its number in it."""
+    """A block by the message's index and its number in the message."""
 
     index: int
     number: int
 
 
 class OfRange(Struct, frozen=True):
-    """Messages from `start` up to, not including, `end`, as Python slices."""
+    """Messages from `start` up to, not including, `end`, as in Python slices."""
 
     start: int | None
     end: int | None
@@ -154,13 +149,13 @@ class OfLast(Struct, frozen=True):
 
 
 class OfTool(Struct, frozen=True):
-    """Calls and results of tools whose name matches a glob; case does not matter."""
+    """Calls and results of tools whose name matches a glob, ignoring case."""
 
     glob: str
 
 
 class OfFile(Struct, frozen=True):
-    """Calls that work on a file whose path, or the end of it, matches a glob. A folder means all in it."""
+    """Calls on a file whose path, or the end of it, matches a glob. A folder includes its files."""
 
     glob: str
 
@@ -172,7 +167,7 @@ class OfText(Struct, frozen=True):
 
 
 class Except(Struct, frozen=True):
-    """All that another selector does not mean."""
+    """Everything that another selector does not match."""
 
     inner: AnySelector
 
@@ -181,7 +176,7 @@ AnySelector = OfMessage | OfBlock | OfRange | OfLast | OfTool | OfFile | OfText 
 
 
 def parse_selector(text: str) -> AnySelector:
-    """The selector that is written so. Raises SelectorError."""
+    """Parse a selector. Raises SelectorError."""
     text = text.strip()
     if len(text) > 2 and text[0] == text[-1] == "/":
         return _of_text(text[1:-1])
@@ -211,7 +206,7 @@ def parse_selector(text: str) -> AnySelector:
 
 
 def written(selector: AnySelector) -> str:
-    """The text that `parse_selector` reads as this selector."""
+    """Format a selector so that `parse_selector` reads it."""
     match selector:
         case OfMessage(index):
             return str(index)
@@ -234,7 +229,7 @@ def written(selector: AnySelector) -> str:
 
 
 def is_exact(selector: AnySelector) -> bool:
-    """Whether it names a single message or block, and nothing that happens to match."""
+    """Return whether a selector names a single message or block."""
     return isinstance(selector, OfMessage | OfBlock)
 
 
@@ -258,7 +253,7 @@ def _of_range(text: str, start: int | None, end: int | None) -> OfRange:
 
 
 def _hint(text: str, kind: str) -> str:
-    """What was probably meant."""
+    """Guess the intended selector."""
     if len(text) > _LONGEST_SELECTOR:
         return HOW
     near = nearest(kind, KINDS) if kind else None

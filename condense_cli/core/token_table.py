@@ -1,13 +1,12 @@
-"""Counts small texts by a table of all tokens that is mapped into memory, not read: the first count comes at once.
+"""Count small texts with a memory-mapped token table, so the first count needs no loading.
 
-A tokenizer's vocabulary takes most of a tenth of a second to load, which is longer than all other work on a small
-transcript. The table is a file that is made from the installed tokenizer when the package is built (`hatch_build.py`).
-It holds the tokens of o200k_base one after the other and an open-addressing hash table that leads to them, so that only
-the pages are read that a text asks for. Counting with it is pure Python and slower by far than a tokenizer, which
-takes over where there is much text (`tokens.py`).
+Loading a tokenizer's vocabulary takes almost a tenth of a second, more than all other work on a small transcript. The
+build makes the table from the installed tokenizer (`hatch_build.py`). It holds the tokens of o200k_base in sequence and
+an open-addressing hash table over them; only the pages that a text needs are read. This counter is pure Python and far
+slower than a tokenizer, which takes over for large texts (`tokens.py`).
 
-The splitting pattern is the one of tiktoken (tiktoken_ext/openai_public.py). `re` knows no Unicode categories, so each
-character beyond ASCII is exchanged for one that stands for its category before the text is split.
+The splitting pattern is tiktoken's (tiktoken_ext/openai_public.py). `re` has no Unicode categories, so before splitting
+each non-ASCII character is replaced by one that represents its category.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from typing import Final
 
 ENCODING: Final = "o200k_base"
 TOKENS: Final = 199_998
-"""How many byte-pair tokens it has; special tokens come above them."""
+"""Number of byte-pair tokens; special tokens have higher ranks."""
 TABLE: Final = Path(__file__).with_name("o200k_base.table")
 
 _MAGIC: Final = b"condense token table 1\0\0"
 _HEADER: Final = struct.Struct("<24sIIII")
-"""Magic words, number of tokens, number of slots, bytes of all tokens, Adler-32 of everything behind the header."""
+"""Magic bytes, number of tokens, number of slots, total bytes of tokens, Adler-32 of everything after the header."""
 _SLOTS: Final = 1 << 19
 _LONG: Final = 40
-"""Bytes of a piece from which on a heap finds the next merge sooner than a scan."""
+"""Piece length in bytes from which a heap is faster than a scan."""
 _KNOWN: Final = 50_000
-"""How many pieces are remembered."""
+"""Maximum number of cached pieces."""
 
 _UPPER, _LOWER, _LETTER, _MARK, _DIGIT, _SPACE, _OTHER = "A", "a", "ª", "\u0301", "0", "\x0b", "\x01"
 _OF_CATEGORY: Final = {
@@ -60,17 +59,17 @@ _SPLIT: Final = re.compile(
 
 
 class UnknownCharacterError(Exception):
-    """A character that this Python's Unicode does not know: its category, and so the split, may be another one."""
+    """This Python's Unicode version lacks a character, so its category and the split are uncertain."""
 
 
 class _Categories(dict[int, str]):
-    """What each character beyond ASCII becomes before a text is split; filled as they are met."""
+    """Maps code points to the character that represents their category; filled on demand."""
 
     def __missing__(self, code: int) -> str:
         category = unicodedata.category(chr(code))
         if category == "Cn":
             raise UnknownCharacterError(f"U+{code:04X}")
-        # The only two beyond ASCII that regex engines fold to letters of `'s`, `'ll` and the like.
+        # ſ is the only non-ASCII letter that regex engines fold to one of `'s`, `'ll` etc.; U+0085 is white space.
         found = {0x17F: "s", 0x85: _SPACE}.get(code) or _OF_CATEGORY.get(category, _OTHER)
         self[code] = found
         return found
@@ -80,7 +79,7 @@ _STANDS_FOR: Final = _Categories({code: chr(code) for code in range(128)})
 
 
 class _Pieces(dict[str, int]):
-    """Tokens of pieces, counted as they are met and remembered: words recur."""
+    """Token counts by piece, filled on demand."""
 
     def __init__(self, table: TokenTable) -> None:
         self._count = table.piece
@@ -93,14 +92,14 @@ class _Pieces(dict[str, int]):
 
 
 class TokenTable:
-    """The tokens of o200k_base, looked up in a file that is mapped into memory.
+    """Callable that counts tokens of o200k_base with a memory-mapped table.
 
-    Calling it gives the tokens of a text; special tokens spelled out in it count as ordinary text. Raises
-    UnknownCharacterError, and UnicodeEncodeError for lone surrogates.
+    Special tokens in the text count as ordinary text. Raises UnknownCharacterError, and UnicodeEncodeError for lone
+    surrogates.
     """
 
     def __init__(self, data: memoryview) -> None:
-        """Of a whole table, header included. Raises ValueError where it is damaged."""
+        """Read a whole table, header included. Raises ValueError if it is damaged."""
         if len(data) < _HEADER.size:
             raise ValueError("it ends in its header")
         magic, tokens, slots, size, checksum = _HEADER.unpack_from(data)
@@ -118,19 +117,19 @@ class TokenTable:
         if text.isascii():
             pieces: Iterable[str] = _SPLIT.findall(text)
         else:
-            # One character for each, so that the parts have the lengths of the text's own.
+            # Characters are replaced one by one, so the pieces' lengths apply to the original text.
             ends = list(accumulate(map(len, _SPLIT.findall(text.translate(_STANDS_FOR))), initial=0))
             pieces = map(text.__getitem__, map(slice, ends, ends[1:]))
         return sum(map(self._known.__getitem__, pieces))
 
     def piece(self, piece: bytes) -> int:
-        """Tokens of one piece that the pattern splits off."""
+        """Count the tokens of one piece that the pattern split off."""
         if self._rank(piece) is not None:
             return 1
         return self._merged(piece) if len(piece) < _LONG else self._merged_by_heap(piece)
 
     def _rank(self, token: bytes) -> int | None:
-        """The rank of a token: the lower, the sooner its halves are merged. None where it is no token."""
+        """Return a token's rank (lower ranks merge first), or None if it is not a token."""
         slots, starts = self._slots, self._starts
         slot = zlib.crc32(token) & self._mask
         while number := int(slots[slot]):
@@ -140,7 +139,7 @@ class TokenTable:
         return None
 
     def _merged(self, piece: bytes) -> int:
-        """Tokens of a piece by byte-pair encoding: of all neighbours those of the lowest rank merge first."""
+        """Count tokens by byte-pair encoding: repeatedly merge the neighbours of lowest rank."""
         ends = list(range(len(piece) + 1))
         rank = self._rank
         ranks = [rank(piece[at : at + 2]) for at in range(len(piece) - 1)]
@@ -157,7 +156,9 @@ class TokenTable:
         return len(ends) - 1
 
     def _merged_by_heap(self, piece: bytes) -> int:
-        """The same in N log N, for long pieces. A part is named by its start; outdated merges are skipped."""
+        """Count as `_merged` in O(n log n), for long pieces. Parts are named by their start; outdated merges are
+        skipped.
+        """
         size = len(piece)
         end = list(range(1, size + 1))
         before = list(range(-1, size - 1))
@@ -182,7 +183,7 @@ class TokenTable:
 
 
 def load(path: Path = TABLE) -> Callable[[str], int] | None:
-    """The counter by the table in a file; None where there is none, or one that is damaged or of another byte order."""
+    """Open a table. None if it is missing, damaged or of another byte order."""
     if sys.byteorder != "little":
         return None
     try:
@@ -194,7 +195,7 @@ def load(path: Path = TABLE) -> Callable[[str], int] | None:
 
 
 def table_of(tokens: Sequence[bytes]) -> bytes:
-    """The table of tokens in the order of their ranks."""
+    """Build the table from tokens in rank order."""
     starts = array("I", (0,))
     slots = array("I", bytes(4 * _SLOTS))
     for number, token in enumerate(tokens, 1):

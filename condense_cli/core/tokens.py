@@ -1,13 +1,12 @@
-"""Token counts, offline.
+"""Count tokens offline.
 
-The vocabularies come with an installed package, splintr-rs; little text is counted by a table made from it
-(`token_table.py`). Counts for OpenAI's encodings equal tiktoken's; for every other family o200k_base serves as an
-estimate and is labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30% less than
-Claude's own tokenizer).
+The package splintr-rs ships the vocabularies; small texts use a table built from it (`token_table.py`). Counts for
+OpenAI's encodings equal tiktoken's. Other vendors publish no vocabulary, so o200k_base serves as an estimate and is
+labelled as one (tiktoken counts 15 to 30% less than Claude's tokenizer).
 
-Which counter counts is a name that travels with what is to be done (`Configuration.counter`, an argument elsewhere) and
-stays with every `Counter` and `Encoding`: nothing is chosen for a whole process, so that another process counts the
-same, and one caller of the Python API never changes the counts of another.
+The counter's name travels with the work (`Configuration.counter`, an argument elsewhere) and stays with each `Counter`
+and `Encoding`. There is no process-wide choice: other processes count the same, and one caller of the Python API never
+changes another's counts.
 """
 
 from __future__ import annotations
@@ -26,13 +25,14 @@ from .transcript import Block, Message, Transcript
 from .values import LONG, BlockKind, Text, compact, size_of
 
 MESSAGE_TOKENS: Final = 3
-"""What each message costs besides its content: OpenAI's chat encoding spends three tokens on it."""
+"""Overhead per message in OpenAI's chat encoding."""
 
 CALL_TOKENS: Final = 50
-"""What a call and its result cost besides name, arguments and content: the markup around them, ids, names of keys.
+"""Overhead of a call and its result besides name, arguments and content: markup, ids, names of keys.
 
-Recorded usage says 20 to 110 by model (benchmarks/usage.py); no vendor publishes it. Calls that a format writes as text
-have all that in the text."""
+Recorded usage implies 20 to 110, depending on the model; no vendor publishes it. Calls that a format writes as text
+include all that in the text.
+"""
 
 DEFAULT_ENCODING: Final = "o200k_base"
 
@@ -44,21 +44,22 @@ _ENCODING_OF_MODEL: Final = (
     (lazy_pattern(r"gpt-4o|chatgpt-4o|gpt-4\.[15]|gpt-5|gpt-oss|codex|o[134](?:-|$)"), "o200k_base"),
     (lazy_pattern(r"gpt-4(?:-|$)|gpt-3\.5|gpt-35|text-embedding-(?:ada-002|3)"), "cl100k_base"),
 )
-"""After tiktoken's own table of models (tiktoken/model.py); first match at the start of a name wins."""
+"""From tiktoken's table of models (tiktoken/model.py). The first match at the start of a name wins."""
 
 _MUCH: Final = 750_000
-"""From so much text on, in bytes or characters, the tokenizer is done sooner than the table, loading included."""
+"""Amount of text, in bytes or characters, from which loading the tokenizer is faster than using the table."""
 
 _CHUNK: Final = 65_536
 _BOUNDARY: Final = lazy_pattern(r"(?<=[A-Za-z0-9])(?=[ !-&(-/:-@\[-`{-~])")
-"""Between these two characters every encoding's splitting pattern breaks, so no count changes there.
-The apostrophe is left out: it opens contractions such as `'ll`."""
+"""Every encoding splits between these two characters, so counts add up there. The apostrophe is excluded: it opens
+contractions such as `'ll`.
+"""
 
 
 class Encoding(Struct, frozen=True):
-    """Which vocabulary counts for a model, whether that is the model's own, and what counts.
+    """Vocabulary and counter for a model. `exact` if the vocabulary is the model's own.
 
-    `missing` is the model's own where tiktoken knows it and this machine does not have it; empty otherwise.
+    `missing` names the model's own vocabulary if tiktoken knows it but it is not on this machine; else empty.
     """
 
     name: str
@@ -68,9 +69,9 @@ class Encoding(Struct, frozen=True):
 
 
 def encoding_for(model: str | None, counter: CounterName = BUILT_IN) -> Encoding:
-    """Encoding of a model; routing prefixes such as `openai/` do not matter, nor does what a fine-tuned one adds.
+    """Return the encoding of a model, ignoring routing prefixes such as `openai/` and fine-tuning suffixes.
 
-    Raises UsageError for a counter that there is not.
+    Raises UsageError for an unknown counter.
     """
     if counter not in COUNTERS:
         raise UsageError(f"There is no counter {counter!r}.", f"There are {' and '.join(COUNTERS)}.")
@@ -86,9 +87,9 @@ def encoding_for(model: str | None, counter: CounterName = BUILT_IN) -> Encoding
 
 
 class Counter:
-    """Counts texts with one encoding and remembers every count, so that no text is counted twice.
+    """Counts texts with one encoding and caches every count.
 
-    `size` is about how many bytes of text there are to count.
+    `size` is the approximate number of bytes to count.
     """
 
     def __init__(self, encoding: str = DEFAULT_ENCODING, size: int = 0, counter: CounterName = BUILT_IN) -> None:
@@ -98,7 +99,7 @@ class Counter:
         self._known: dict[Text, int] = {"": 0}
 
     def __call__(self, text: Text) -> int:
-        # What is remembered is held: never a long text as a string.
+        # The cache keeps its keys in memory, so never a long text as a string.
         held = compact(text) if isinstance(text, str) and len(text) >= LONG else text
         count = self._known.get(held)
         if count is None:
@@ -106,22 +107,22 @@ class Counter:
         return count
 
     def forget(self, but: Iterable[Text] = ()) -> None:
-        """Forget every count `but` those of some texts: what is remembered is held, and a counter may serve long."""
+        """Drop every cached count except those of `but`, to free memory in a long-lived counter."""
         known, texts = self._known.get, chain[Text](("",), but)
         self._known = {text: count for text in texts if (count := known(text)) is not None}
 
     @classmethod
     def of(cls, transcript: Transcript, counter: CounterName = BUILT_IN) -> Counter:
-        """The counter for a transcript and the model it names. Raises as `encoding_for` does."""
+        """Make the counter for the transcript's model. Raises as `encoding_for` does."""
         size = sum(size_of(block.content) for message in transcript.messages for block in message.blocks)
         return cls(encoding_for(transcript.model, counter).name, size, counter)
 
     def anew(self, text: str) -> int:
-        """Tokens of a text that is not asked for again: nothing is remembered."""
+        """Count a text without caching."""
         return count_text(text, self.encoding, is_much=self._is_much, counter=self.counter)
 
     def each_anew(self, texts: Iterable[str]) -> Iterator[int]:
-        """Tokens of each of many short texts, as `anew` counts them."""
+        """Count many short texts without caching."""
         count = _counter(self.encoding, self._is_much, self.counter)
         for text in texts:
             try:
@@ -130,11 +131,11 @@ class Counter:
                 yield self.anew(text)
 
     def block(self, block: Block) -> int:
-        """Tokens of a block: its text and a tool call's name; estimates for what cannot be counted."""
+        """Count a block: its text, a tool call's name and overhead, and estimates for uncountable content."""
         if block.forgotten:
             return 0
         content = block.content
-        tokens = self._known.get(content)  # Mostly asked for again.
+        tokens = self._known.get(content)  # Mostly cached.
         if tokens is None:
             tokens = self(content)
         if block.kind is BlockKind.TOOL_CALL:
@@ -142,7 +143,7 @@ class Counter:
         return tokens + block.estimate
 
     def content(self, block: Block) -> int:
-        """Tokens of a block without what is around a call: what an operation could make shorter."""
+        """Count a block without a call's overhead: the part that an operation can shrink."""
         return self.block(block) - (CALL_TOKENS if is_framed(block) else 0)
 
     def message(self, message: Message) -> int:
@@ -153,27 +154,27 @@ class Counter:
 
 
 def is_framed(block: Block) -> bool:
-    """Whether it is a call that the API puts into words. A call inside a text has all its words there."""
+    """Return whether the API adds markup to a call. A call inside a text has all its markup in the text."""
     return block.kind is BlockKind.TOOL_CALL and block.span is None
 
 
 def count_text(
     text: str, encoding: str = DEFAULT_ENCODING, *, is_much: bool = False, counter: CounterName = BUILT_IN
 ) -> int:
-    """Tokens of a text. Special tokens spelled out in it count as ordinary text.
+    """Count a text. Special tokens in it count as ordinary text.
 
-    `is_much` says that it is one of many, which decides how to count, not what comes of it.
+    `is_much` says that the text is one of many. It selects the faster counter and never changes the count.
     """
     count = _counter(encoding, is_much, counter)
     try:
         return count(text) if len(text) <= _CHUNK else sum(map(count, chunks(text)))
     except UnicodeEncodeError:
-        # Lone surrogates have no UTF-8; a replacement character stands for each.
+        # Lone surrogates have no UTF-8; replace each by U+FFFD.
         return sum(map(count, chunks(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))))
 
 
 def chunks(text: str, size: int = _CHUNK) -> Iterator[str]:
-    """The text in pieces of about `size` characters whose counts add up to the count of the whole."""
+    """Split the text into pieces of about `size` characters whose counts add up to the whole's."""
     start = 0
     while len(text) - start > size:
         boundary = _BOUNDARY.search(text, start + size)
@@ -186,7 +187,7 @@ def chunks(text: str, size: int = _CHUNK) -> Iterator[str]:
 
 @cache
 def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_IN) -> Callable[[str], int]:
-    """What counts; of those that are built in one for little or much text: both give the same counts."""
+    """Return the counting function. For the built-in counter `is_much` selects one of two with equal counts."""
     match counter:
         case "built-in":
             table = None if is_much or encoding != token_table.ENCODING else token_table.load()
@@ -200,7 +201,7 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
 
 
 def _relieved(table: Callable[[str], int], encoding: str) -> Callable[[str], int]:
-    """Counts by the table until it has counted much, or meets a text that it cannot split; then by the tokenizer."""
+    """Count with the table until much was counted or it cannot split a text; then use the tokenizer."""
     counted = 0
 
     def count(text: str) -> int:
@@ -224,7 +225,7 @@ def _splintr_counter(encoding: str) -> Callable[[str], int]:
     encode_ordinary, encode_flat = tokenizer.encode_ordinary, tokenizer.encode_flat
 
     def count(text: str) -> int:
-        # The flat form, four bytes a token, is half as fast again, but takes "<|endoftext|>" for a special token.
+        # The flat form (four bytes per token) is 1.5 times as fast, but treats "<|endoftext|>" as a special token.
         return len(encode_ordinary(text)) if "<|" in text else len(encode_flat(text)) // 4
 
     return count

@@ -1,7 +1,7 @@
-"""The values that everything else works on: a transcript, its messages and their blocks; and calls with their results.
+"""Transcripts, messages and blocks: the values that everything else works on.
 
-All of them are frozen. A pass does not edit a transcript; it makes a new one that shares every block it left alone. The
-bytes of the file stay in `Source`, so that what nobody changed is written back as it was.
+All are frozen. A pass returns a new transcript that shares every unchanged block. `Source` keeps the file's bytes, so
+unchanged content is written back as it was.
 """
 
 from __future__ import annotations
@@ -29,55 +29,54 @@ from .values import (
 from .wording import plural
 
 TEXT_CALL = "text-call-"
-"""How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
+"""Prefix of ids made up for calls that a format writes as text and links by order alone."""
 
 TYPED_KINDS: Final = ("queued_command", "bashExecution")
-"""Words of a person that the client sends with some of its own: a prompt that waited until the agent was free, as
-Claude Code calls it, and a command in a shell, as pi does."""
+"""User input that clients send along with their own text: a prompt queued while the agent was busy (Claude Code), and a
+shell command (pi).
+"""
 
 SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
-"""What Anthropic's API calls the calls that a server answers. Names of their results end in `_tool_result`."""
+"""Types of calls that Anthropic's servers execute. The types of their results end in `_tool_result`."""
 
 JsonPath = tuple[str | int, ...]
-"""Keys and indices that lead from a record's root to a value inside it."""
+"""Keys and indices from a record's root to a value inside it."""
 
 IN_STRING: Final = "\0json"
-"""A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
+"""Path step into JSON text: the string reached so far holds JSON, and the rest of the path continues inside it."""
 
 
-# Without a header for the garbage collector, of which there would be one a block: neither can be part of a circle.
+# gc=False saves a header per object; neither type can be part of a reference cycle.
 class Place(Struct, frozen=True, cache_hash=True, gc=False):
-    """Where a value stands in the file: the record's number and the path inside that record."""
+    """Location of a value in the file: record number and path inside the record."""
 
     record: int
     path: JsonPath
 
 
 BlockKey = tuple[Place, tuple[int, int] | None, JsonPath]
-"""What names a block through a run, whatever becomes of its text: where it stands in the file."""
+"""Identifies a block through a run by its location, whatever happens to its text."""
 
 
 class Block(Struct, frozen=True, gc=False):
     """One piece of content.
 
-    `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its
-    arguments, for an image or encrypted thinking empty (`estimate` then holds the tokens it is taken to cost).
-    `place` is where the content stands and is replaced; where it is only a part of a string, `span` is that part,
-    as character offsets. `owner` is the path of the whole API block, which goes when the block is removed. A tool
-    result whose content is a list gives one block per part; all of them carry the same `call_id` and `owner`.
-    `is_object` tells that the file holds the arguments as an object, not as JSON in a string; `is_free_text` that
-    they are no JSON at all, but one text as the tool takes it. `edits` are the values of a tool call's arguments
-    that were replaced, by their path inside the arguments: strings, or None for any other value, which `content`
-    has; the rest keeps its bytes. A block that `summarizes` was written in place of earlier messages, or leads
-    on from that. One that `anchors` stays: without it the client would send what stands before the conversation, or
-    nobody could tell what it stands for. One that `demonstrates` is from an example of the client's. `api_type` is what
-    the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
-    `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
-    image's data, `pixels` are its width and height where its header tells them, `encoded` the characters of base64 that
-    it or a document has. Thinking that is `unsigned` is not the API's own. Of `content`, the first `lead` characters
-    are not at its `place`. A block that `stands_in` was an image: its `place` is that of the whole part. One that is
-    `forgotten` costs nothing: the client sends it, and the API leaves it out. A result `is_answer` where a field of the
-    format says that a person gave it. One that `is_unknown` was not understood: it may be a call, a result or anything.
+    `content` is what the model reads, `text` the same as a string: JSON arguments for a tool call, empty for an image
+    or encrypted thinking (`estimate` then holds the assumed tokens). `place` is the location of the content; if the
+    content is part of a string, `span` gives character offsets in that string. `owner` is the path of the whole API
+    block, which is deleted when the block is removed. A tool result with a list gives one block per part, all with the
+    same `call_id` and `owner`. `is_object`: the file holds the arguments as an object, not as JSON in a string.
+    `is_free_text`: the arguments are plain text, not JSON. `edits` lists replaced values of the arguments by path:
+    strings, or None for other values, which are in `content`; all else keeps its bytes. `summarizes`: the block
+    replaces earlier messages, or is the line after such a block. `anchors`: the block must stay, because without it the
+    client would send content from before the conversation or nobody could tell what it replaces. `demonstrates`: it
+    belongs to an example of the client's. `api_type` is the API's name for an opaque block; `content` is its text if
+    `is_readable`, else its JSON. `server_call` is the id of a call that a server executes, on the call and its result.
+    `digest` is the hash of an image's data, `pixels` its width and height if its header says, `encoded` the base64
+    characters of an image or document. `unsigned` thinking is not the API's own. The first `lead` characters of
+    `content` are not at `place`. `stands_in`: a text that replaced an image; its `place` is the whole part.
+    `forgotten`: the client sends it and the API ignores it, so it costs nothing. `is_answer`: a field of the format
+    says that a person gave this result. `is_unknown`: not understood; it may be a call, a result or anything.
     """
 
     kind: BlockKind
@@ -116,28 +115,28 @@ class Block(Struct, frozen=True, gc=False):
 
     @property
     def is_document(self) -> bool:
-        """Whether it is a file that somebody attached, no image. What has its JSON or text for content is none."""
+        """Return whether it is an attached file other than an image."""
         return self.kind is BlockKind.OPAQUE and bool(self.estimate) and not (self.content or self.injected)
 
     @property
     def is_inserted(self) -> bool:
-        """Whether it is new: not in its record, which it takes the place of."""
+        """Return whether the block is new and replaces the whole record."""
         return self.changed and not self.place.path
 
     @property
     def is_attached(self) -> bool:
-        """Whether it is a text that the client attached, whose words at its `place` are what is sent."""
+        """Return whether it is a text attached by the client whose words at `place` are what is sent."""
         is_readable = self.kind is BlockKind.OPAQUE and self.is_readable and not self.call_id
         return is_readable and self.injected and self.place.path != self.owner
 
     @property
     def looks_like_summary(self) -> bool:
-        """Whether it is one, or begins as ours do, whoever wrote it: no message is made of it and its neighbours."""
+        """Return whether it is a summary or begins like ours. Such a message is never merged with its neighbours."""
         return self.summarizes or (self.kind is BlockKind.TEXT and begins_as_summary(self.content))
 
     @property
     def leads_on(self) -> bool:
-        """Whether it is the line between a summary and the next message."""
+        """Return whether it is the line between a summary and the next message."""
         return self.summarizes and self.content == GO_ON
 
     @property
@@ -145,7 +144,7 @@ class Block(Struct, frozen=True, gc=False):
         return str(self.content)
 
     def reads_as(self, other: Block) -> bool:
-        """Whether both have the same text."""
+        """Return whether both blocks have the same text."""
         one, two = self.content, other.content
         return one is two or (isinstance(one, LazyText) and one == two) or self.text == other.text
 
@@ -155,18 +154,18 @@ class Block(Struct, frozen=True, gc=False):
 
     @property
     def answers(self) -> str | None:
-        """The id of the call that this block is (a part of) the result of."""
+        """Id of the call that this block is (part of) the result of."""
         return None if self.kind is BlockKind.TOOL_CALL else self.call_id
 
     def part(self, start: int, end: int) -> Block:
-        """The piece of a text block between two offsets."""
+        """Return the part of a text block between two offsets."""
         return replace(self, content=compact(self.text[start:end]), span=(start, end))
 
     def with_text(self, text: Text) -> Block:
         return replace(self, content=compact(text), changed=True)
 
     def replaced_by(self, text: str, kind: BlockKind) -> Block:
-        """A text block in place of an image; `kind` is what such a text is where the image stands."""
+        """Return a text block that replaces an image. `kind` is the kind of a text at that place."""
         return replace(self, kind=kind, content=text, estimate=0, changed=True, stands_in=True)
 
     def with_edits(self, text: str, edits: Mapping[JsonPath, Any]) -> Block:
@@ -175,10 +174,10 @@ class Block(Struct, frozen=True, gc=False):
 
 
 class Message(Struct, frozen=True):
-    """One turn: a message as the API sees it, which may be spread over several records.
+    """One turn: a message as the API sees it, possibly spread over several records.
 
-    A summary takes the place, and the index, of the first message that it stands for.
-    `index` is its number in the transcript as it was read and stays the same when others go.
+    `index` is its number in the transcript as read; it does not change when other messages go. A summary takes the
+    place and index of the first message that it replaces.
     """
 
     index: int
@@ -187,17 +186,26 @@ class Message(Struct, frozen=True):
 
     @property
     def is_injected(self) -> bool:
-        """Whether the client wrote all of it, and the user none."""
+        """Return whether the client wrote all of a user message."""
         return self.role is Role.USER and all(block.injected for block in self.blocks)
 
     @property
     def is_summary(self) -> bool:
-        """Whether it stands for earlier messages, or leads from such a text to the next one."""
+        """Return whether it replaces earlier messages, or is the line after such a message."""
         return any(block.summarizes for block in self.blocks)
 
     @property
+    def is_note(self) -> bool:
+        """Whether it holds lines of a few calls, at their place."""
+        return any(
+            (mark := parse_summary(block.text)) is not None and mark.is_note
+            for block in self.blocks
+            if block.summarizes
+        )
+
+    @property
     def stands_apart(self) -> bool:
-        """Whether it stays a message of its own because it is a summary, or begins like one."""
+        """Return whether it must stay separate because it is a summary or begins like one."""
         return any(block.looks_like_summary for block in self.blocks)
 
     @property
@@ -206,12 +214,12 @@ class Message(Struct, frozen=True):
 
     @property
     def is_only_thinking(self) -> bool:
-        """Such a turn goes when its thinking goes; not counting it keeps every window where it was."""
+        """Return whether nothing remains once thinking goes. Not counting such turns keeps every window in place."""
         return bool(self.blocks) and all(block.kind is BlockKind.THINKING for block in self.blocks)
 
     @property
     def turns(self) -> int:
-        """How many turns of the conversation it stands for."""
+        """Number of turns of the conversation that it represents."""
         if self.is_only_thinking or any(block.leads_on for block in self.blocks):
             return 0
         marks = [parse_summary(block.text) for block in self.blocks if block.summarizes]
@@ -219,7 +227,7 @@ class Message(Struct, frozen=True):
 
     @property
     def hash(self) -> str:
-        """Names the message by what it says and by the ids of its calls."""
+        """Hash of its texts and call ids."""
         return content_hash("\n".join(f"{block.call_id or ''} {block.digest or block.text}" for block in self.blocks))
 
     @property
@@ -232,27 +240,27 @@ class Message(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """The file's bytes and where each record stands in them, as (start, end) offsets."""
+    """The file's bytes and the (start, end) offsets of each record."""
 
     data: bytes
     spans: tuple[tuple[int, int], ...]
     container: Container
     unparsed: frozenset[int] = frozenset()
-    """Records that are not JSON and were kept as they are because the user asked for it."""
+    """Records that are not JSON, kept verbatim at the user's request."""
     beside: int = 0
-    """How many of the records, the last ones, are no part of the conversation but repeat it elsewhere in the file."""
+    """Number of trailing records that only repeat the conversation elsewhere in the file."""
 
     @property
     def listed(self) -> int:
-        """How many records stand in the list that is the conversation."""
+        """Number of records in the conversation's own list."""
         return len(self.spans) - self.beside
 
     def line_of(self, record: int) -> int:
-        """Number, from 1, of the line where a record begins."""
+        """Return the 1-based number of the line where a record begins."""
         return self.data.count(b"\n", 0, self.spans[record][0]) + 1
 
     def view(self, record: int) -> memoryview:
-        """The bytes of a record, not copied."""
+        """Return a record's bytes without copying."""
         return memoryview(self.data)[slice(*self.spans[record])]
 
     def raw(self, record: int) -> bytes:
@@ -261,9 +269,9 @@ class Source(Struct, frozen=True):
 
 
 class FirstRequest(Struct, frozen=True):
-    """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported.
+    """The first request of a file before a compaction: its messages and the tokens the API reported.
 
-    They are those of a `model`, None where the file does not say so.
+    `model` is None if the file does not name it.
     """
 
     messages: tuple[Message, ...]
@@ -272,9 +280,9 @@ class FirstRequest(Struct, frozen=True):
 
 
 class Slimmed(Struct, frozen=True):
-    """A value that a client shows and no model sees, and the JSON literal that is written in its place.
+    """A display-only value and the JSON literal that replaces it in the file.
 
-    `kind` says what the value was, `saved` how many bytes the file loses by it.
+    `kind` names the sort of value; `saved` is the number of bytes saved.
     """
 
     place: Place
@@ -286,11 +294,11 @@ class Slimmed(Struct, frozen=True):
 class Transcript(Struct, frozen=True):
     """One conversation in order, with the file it came from.
 
-    `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the file that is sent
-    with every request besides the messages (system prompt, tool definitions), all of it where `is_envelope_whole`. One
-    that `begins_in_middle` continues messages that the file does not hold. `window_signs` are at most one for each
-    model. `unknown` counts, by their kinds, records of which nobody knows whether they are sent. `slimmed` is no part
-    of the conversation: it only makes the file smaller.
+    `removed` holds source blocks that are no longer in `messages`. `envelope` is text sent with every request besides
+    the messages (system prompt, tool definitions); `is_envelope_whole` says that nothing of it is missing.
+    `begins_in_middle`: earlier messages are not in the file. `window_signs` has at most one entry per model. `unknown`
+    counts, by kind, records that may or may not be sent. `slimmed` only makes the file smaller and is no part of the
+    conversation.
     """
 
     format: str
@@ -318,7 +326,7 @@ class Transcript(Struct, frozen=True):
                 yield message, block
 
     def continued_by(self, model: str | None) -> Transcript:
-        """The transcript with another model that goes on. What was recorded is of the one that was there before."""
+        """Return the transcript with a new model; recorded usage keeps the previous one."""
         if model == self.model or model is None:
             return self
         was = self.model
@@ -333,27 +341,27 @@ class Transcript(Struct, frozen=True):
 
     @property
     def first_usage(self) -> Usage | None:
-        """The first that was recorded for this conversation."""
+        """First usage recorded for this conversation since its last compaction."""
         return next((usage for usage in self.usages if not usage.is_older), None)
 
     @property
     def lives_hour(self) -> bool:
-        """Whether the client writes caches that live for an hour, by the newest usage that tells it."""
+        """Return whether the client writes one-hour caches, by the newest usage that says so."""
         return next((usage.lives_hour for usage in reversed(self.usages) if usage.lives_hour is not None), False)
 
     @property
     def has_new_summary(self) -> bool:
-        """Whether a message stands in it that is not in the source."""
+        """Return whether it has a message that is not in the source."""
         return any(message.is_inserted for message in self.messages)
 
     @property
     def is_changed(self) -> bool:
-        """Whether the file is written otherwise than it was read."""
+        """Return whether writing it gives another file than was read."""
         return bool(self.removed or self.slimmed) or any(block.changed for _, block in self.blocks())
 
 
 def calls_by_id(messages: Sequence[Message]) -> dict[str, Block]:
-    """Every tool call by its id; of calls that share an id the first counts."""
+    """Map ids to tool calls. The first of several calls with one id wins."""
     calls: dict[str, Block] = {}
     for message in messages:
         for block in message.blocks:
@@ -363,7 +371,7 @@ def calls_by_id(messages: Sequence[Message]) -> dict[str, Block]:
 
 
 def cut_before(messages: Sequence[Message], position: int) -> int:
-    """The nearest position at or before `position` where a cut separates no call from its result.
+    """Return the last position up to `position` where a cut separates no call from its result.
 
     Positions are indices into `messages`; a cut at p puts messages[:p] on one side.
     """
@@ -377,9 +385,9 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
 
 
 def _positions_of_calls(messages: Sequence[Message]) -> list[int]:
-    """For each message the position of the first whose calls it answers: its own where it answers none.
+    """For each message return the position of the first message whose calls it answers, else its own.
 
-    Where results need not follow at once, words of the assistant may stand between two results of one message.
+    Where results need not follow at once, assistant text may come between two results for one message.
     """
     callers: dict[str | None, int] = {}
     on_server: dict[str, int] = {}
@@ -398,7 +406,7 @@ def _positions_of_calls(messages: Sequence[Message]) -> list[int]:
 
 
 def stretches(messages: Sequence[Message]) -> list[range]:
-    """The smallest stretches of messages that can go without separating a call from its result, as positions."""
+    """Split messages into the smallest ranges that can go without separating a call from its result."""
     last_answer = {
         block.answers: position for position, m in enumerate(messages) for block in m.blocks if block.answers
     }

@@ -1,41 +1,36 @@
-"""The folders that this user has for programs, as `platformdirs` says.
+"""Locate the user's folders for this program, as `platformdirs` does.
 
-On Linux it is asked only in doubt: importing it takes longer than all files that are looked for in them.
+On Linux `platformdirs` is imported only if in doubt: the import takes longer than reading all files in the folders.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import Literal
 
 _NAME = "condense"
 
 
 def config_folder() -> str:
-    """For settings: ~/.config/condense, or as XDG_CONFIG_HOME says."""
-    found = _on_linux("XDG_CONFIG_HOME", ".config")
-    if found is not None:
-        return found
-    from platformdirs import user_config_dir
-
-    return user_config_dir(_NAME, appauthor=False)
+    """Return the folder for settings: ~/.config/condense, or below XDG_CONFIG_HOME."""
+    return _folder("config", "XDG_CONFIG_HOME", ".config")
 
 
 def cache_folder() -> str:
-    """For what can be made again: ~/.cache/condense, or as XDG_CACHE_HOME says."""
-    found = _on_linux("XDG_CACHE_HOME", ".cache")
-    if found is not None:
-        return found
-    from platformdirs import user_cache_dir
-
-    return user_cache_dir(_NAME, appauthor=False)
+    """Return the folder for caches: ~/.cache/condense, or below XDG_CACHE_HOME."""
+    return _folder("cache", "XDG_CACHE_HOME", ".cache")
 
 
-def _on_linux(variable: str, default: str) -> str | None:
-    """The folder by the XDG base directory specification; None where only `platformdirs` knows."""
-    if sys.platform != "linux" or "ANDROID_ROOT" in os.environ:
-        return None
-    given, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
-    if not os.path.isabs(given):
-        given = os.path.join(home, default)
-    return os.path.join(given, _NAME) if os.path.isabs(given) else None
+def _folder(kind: Literal["config", "cache"], variable: str, default: str) -> str:
+    """Return the folder by the XDG base directory specification if that applies."""
+    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
+        given, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
+        if not os.path.isabs(given):
+            given = os.path.join(home, default)
+        if os.path.isabs(given):
+            return os.path.join(given, _NAME)
+    import platformdirs
+
+    find = platformdirs.user_config_dir if kind == "config" else platformdirs.user_cache_dir
+    return find(_NAME, appauthor=False)

@@ -1,4 +1,4 @@
-"""Values that transcripts are made of: kinds of content and files, recorded usage, and texts as they are held."""
+"""Values that transcripts are made of: kinds of content and files, recorded usage, and memory-saving texts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ E = TypeVar("E", bound=Enum)
 
 
 def at_hand(kind: type[E]) -> type[E]:
-    """The members of an enumeration as plain attributes, as later Pythons have them.
+    """Turn the members of an enumeration into plain attributes, as later Pythons do.
 
-    Python 3.11 calls a function for each look-up, which a run would do for every block many times.
+    Python 3.11 calls a function per look-up, too slow for looking at every block several times.
     """
     for name, member in kind.__members__.items():
         type.__setattr__(kind, name, member)
@@ -30,7 +30,7 @@ class Role(StrEnum):
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
-    """The results that answer one assistant message, in formats that give them a role of their own."""
+    """Results that answer one assistant message, in formats with a separate role for them."""
 
 
 STANDING_ROLES = frozenset({Role.SYSTEM, Role.DEVELOPER})
@@ -38,7 +38,7 @@ STANDING_ROLES = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 @at_hand
 class Family(StrEnum):
-    """Whose rules a transcript has to satisfy."""
+    """API whose rules a transcript has to satisfy."""
 
     ANTHROPIC = "anthropic"
     OPENAI_CHAT = "openai-chat"
@@ -57,7 +57,7 @@ class BlockKind(StrEnum):
 
 @at_hand
 class ContentType(StrEnum):
-    """What a pass speaks about. Thinking and opaque blocks have no content type."""
+    """Kind of content that a pass addresses. Thinking and opaque blocks have none."""
 
     MESSAGE_TEXT = "message_text"
     TOOL_PARAMETERS = "tool_parameters"
@@ -75,7 +75,7 @@ CONTENT_TYPE_OF_KIND = {
 
 @at_hand
 class Container(StrEnum):
-    """How the records stand in the file."""
+    """Arrangement of the records in the file."""
 
     LINES = "lines"
     ARRAY = "array"
@@ -83,11 +83,11 @@ class Container(StrEnum):
 
 
 class Usage(Struct, frozen=True):
-    """What the API reported for the request that `message` answers: tokens sent, cached ones included, and answered.
+    """Tokens the API reported for the request that `message` answers: input (cached included) and output.
 
-    One that `is_older` was recorded before a compaction: of what was sent then, not all stands before the message now.
-    `model` is the one that answered, None where the file does not say so. `lives_hour` tells whether what was written
-    to the cache lives for an hour and not for five minutes, None where nothing was, or nobody says for how long.
+    `is_older`: recorded before a compaction, so part of that input is no longer in the file. `model` is None if the
+    file does not name it. `lives_hour`: cache writes live for an hour, not five minutes; None if nothing was written or
+    the file does not say.
     """
 
     message: int
@@ -99,10 +99,10 @@ class Usage(Struct, frozen=True):
 
 
 class WindowSigns(Struct, frozen=True):
-    """What a file shows of the context window that a model had in its client. 0: nothing.
+    """Evidence in a file of a model's context window, in tokens; 0 if there is none.
 
-    `used` is the largest input that the API counted, in older parts of the file too; `compacted_at` the tokens in use
-    when the client last compacted by itself; `named` the window as the client gives it.
+    `used` is the largest input the API counted, older parts of the file included. `compacted_at` is the usage at which
+    the client last compacted by itself. `named` is the window that the client names.
     """
 
     model: str | None = None
@@ -112,20 +112,20 @@ class WindowSigns(Struct, frozen=True):
 
 
 LONG: Final = 500
-"""Texts of fewer characters are held as strings: the way to their spelling would take as much memory."""
+"""Shorter texts (in characters) are kept as strings: a reference to their literal would take as much memory."""
 _read = msgspec.json.Decoder(str).decode
 
 
 class LazyText(Struct, frozen=True, eq=False):
-    """A text as the JSON literal that spells it, which is read each time somebody asks.
+    """A text kept as its JSON literal and decoded on each access.
 
-    In a string every character takes the two or four bytes that the widest one needs: an arrow doubles a text. A
-    literal is UTF-8, and in a file that was read it is a stretch of the bytes that are there anyway.
+    In a string the widest character sets the width of all, two or four bytes: one arrow doubles a text. A literal is
+    UTF-8, and in a file that was read it is a slice of bytes already in memory.
     """
 
     literal: Raw
     checksum: int = -1
-    """Of the literal, once somebody has asked for it: what remembers texts looks each one up many times."""
+    """Checksum of the literal, computed on first use: caches look up each text many times."""
 
     def __str__(self) -> str:
         return _read(self.literal)
@@ -139,32 +139,33 @@ class LazyText(Struct, frozen=True, eq=False):
         return self.checksum
 
     def __contains__(self, word: str) -> bool:
-        """Whether a word is in the text. No quote, slash, backslash or control character is in the word.
+        """Return whether a word is in the text, mostly without decoding it.
 
-        The word begins with no letter, which behind a backslash would be half of an escape. Of characters beyond ASCII
-        it has only such whose number has no letters, as that of the ellipsis, 2026: an escape spells those in one way.
+        The word must have no quote, slash, backslash or control character and must not begin with a letter, which after
+        a backslash would be half an escape. Its non-ASCII characters must have code points without letters, such as
+        2026 (ellipsis): those have only one escaped spelling.
         """
         literal = bytes(self.literal)
-        # Any other spelling of an ASCII character is an escape of its number.
+        # The only other spelling of an ASCII character is an escape of its code point.
         if b"\\u00" in literal:
             return word in str(self)
         return word.encode() in literal or (not word.isascii() and ascii(word)[1:-1].encode() in literal)
 
 
 Text = str | LazyText
-"""A text in either form: `str(text)` gives it. The two forms of one text are not equal."""
+"""A text in either form; `str(text)` decodes. The two forms of one text are not equal."""
 
 
 def size_of(text: Text) -> int:
-    """About how many bytes the text has; nothing is read for it."""
+    """Estimate the bytes of a text without decoding it."""
     return len(text) if isinstance(text, str) else memoryview(text.literal).nbytes
 
 
 def compact(text: Text) -> Text:
-    """The text in the form that takes less memory, which for all but long ones is the string."""
+    """Return the text in the form that takes less memory."""
     if not isinstance(text, str) or len(text) < LONG:
         return text
     try:
         return LazyText(Raw(msgspec.json.encode(text)))
     except UnicodeEncodeError:
-        return text  # A lone surrogate
+        return text  # It has a lone surrogate.

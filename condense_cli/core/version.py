@@ -1,3 +1,3 @@
-"""The version of the program, which reports and caches name."""
+"""Version of the program, for reports and caches."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""Word messages: quoted values, the nearest known name, counts with nouns, and numbers as people write them."""
+"""Word messages: quoted values, close matches, counts with nouns, and numbers as people write them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ _MOST: Final = 60
 
 
 def brief(text: str, most: int = _MOST) -> str:
-    """A text of at most so many characters, the last of which tells that more would follow."""
+    """Shorten the text to at most `most` characters, with an ellipsis at the end."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def quoted(value: Any, most: int = _MOST) -> str:
-    """A value as Python writes it, not longer than a message bears."""
+    """Return the value's repr, shortened to about `most` characters."""
     return repr(brief(value, most)) if isinstance(value, str) else brief(repr(value), most)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name closest to a mistyped one, if any is close."""
-    import difflib  # Only mistakes need it.
+    """Return the known name closest to a mistyped one. None if none is close."""
+    import difflib  # Needed for mistakes only.
 
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
 
 
 def plural(number: int, noun: str, several: str = "") -> str:
-    """The number with its noun; `several` is the noun's plural where that is not made with an s."""
+    """Format a number with its noun. `several` is an irregular plural."""
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
@@ -39,7 +39,7 @@ _SHARE: Final = lazy_pattern(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*%", re.ASCII)
 
 
 def count_in(text: str) -> int | None:
-    """The count that a text is: 60000, 60,000, 60k, 1.5M; None where it is none."""
+    """Parse a count such as 60000, 60,000, 60k or 1.5M. None if it is not one."""
     match = _COUNT.fullmatch(text.strip())
     if not match:
         return None
@@ -48,6 +48,6 @@ def count_in(text: str) -> int | None:
 
 
 def percent_in(text: str) -> float | None:
-    """The percentage that a text is: 50% or 12.5 %; None where it is none."""
+    """Parse a percentage such as 50% or 12.5 %. None if it is not one."""
     match = _SHARE.fullmatch(text.strip())
     return float(match[1]) if match else None

@@ -20,7 +20,6 @@ import heapq
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from math import fsum
 from typing import Final
 
 from msgspec import Struct
@@ -61,11 +60,6 @@ class Coverage:
         for key in keys:
             said[key] = times = said[key] - 1
             gains[key] = weights[key] * _OF_FIRST[times] if times < _HEARD else 0.0
-
-    def worth(self) -> float:
-        """The weights of all that is said, each once."""
-        # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
-        return fsum(weight for weight, times in zip(self.weights, self.said, strict=True) if times)
 
 
 UNLIMITED: Final = 1 << 60
@@ -251,6 +245,8 @@ class Choice:
         self.kept = bytearray(size)
         self.spent = 0
         self.covered = covered
+        self.density = 0.0
+        """What the newest choice added for each token."""
         self._least = least
         self._left = bytearray(size)
         """What is at the left of each unit, and of the end."""
@@ -371,6 +367,7 @@ class Choice:
                     for other in self._texts.rest(stretch_of[unit]):
                         self._push(self._ratio(other), other)
             else:
+                self.density = before
                 self._take(added, cost)
                 self._close_gaps(added, budget)
 

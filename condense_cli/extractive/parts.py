@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.lazy_pattern import lazy_pattern
+from ..core.markers import parse_summary
 from ..core.transcript import Block, JsonPath, Message
 from ..core.values import BlockKind, Role, Text, compact
 from ..toolcalls.outcomes import Results, tells_failure
@@ -39,13 +40,17 @@ Key = tuple[int, int, JsonPath]
 
 
 class Part(Struct, frozen=True):
-    """One text with where it stands; `call` is the call that it belongs to, as an argument or as a result."""
+    """One text with where it stands; `call` is the call that it belongs to, as an argument or as a result.
+
+    A section of a note has a `heading`.
+    """
 
     key: Key
     content: Text
     role: Role
     block: Block
     call: Block | None = None
+    heading: Heading | None = None
 
     @property
     def text(self) -> str:
@@ -83,7 +88,8 @@ class Part(Struct, frozen=True):
 def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
     """Every part of a conversation in order. Thinking, images and what nobody can read are none.
 
-    Some cannot be shortened, but a summary may tell what they say: blocks that are opaque and readable.
+    Some cannot be shortened, but a summary may tell what they say: blocks that are opaque and readable. A note has one
+    for each of its sections: like an earlier summary, they count as what the assistant says.
     """
     calls: dict[str, Block] = {}
     for position, message in enumerate(messages):
@@ -95,9 +101,21 @@ def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
                 values = string_values(arguments) if arguments is not None else [((), block.text)]
                 for path, value in values:
                     yield Part((position, number, path), compact(value), message.role, block, block)
+            elif block.summarizes and (mark := parse_summary(block.text)) and mark.is_note:
+                for section, (heading, body) in enumerate(_sections_of(block.text)):
+                    yield Part((position, number, (section,)), body, _ASSISTANT, block, heading=heading)
             elif block.kind in (_TEXT, _RESULT) or block.is_readable:
                 call = calls.get(block.answers) if block.answers else None
                 yield Part((position, number, ()), block.content, message.role, block, call)
+
+
+def _sections_of(note: str) -> Iterator[tuple[Heading, str]]:
+    """Yield the sections of a note: the heading, with the first of several lines as its argument, and the rest."""
+    _, *sections = f"\n{note.partition(BREAK)[2]}".split(f"{BREAK}{HASHES}")
+    for section in sections:
+        tool, _, body = section.partition(BREAK)
+        argument, has_more, rest = body.partition(BREAK)
+        yield (Heading(tool, argument), rest) if has_more else (Heading(tool), body)
 
 
 _WORDS: Final = lazy_pattern(r"[^\W\d_]+")
@@ -170,6 +188,8 @@ def _most_common(line: str, other: str) -> int:
     return len(line) - (left & everywhere).bit_count()
 
 
+HASHES: Final = "## "
+BREAK: Final = "\n"
 _LONGEST_HEADING: Final = 120
 
 _ON_OPEN_FILE: Final = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file"})
@@ -194,12 +214,12 @@ class Heading(Struct, frozen=True):
 
     def __str__(self) -> str:
         argument = self.argument if len(self.argument) <= _LONGEST_HEADING else self.argument[:_LONGEST_HEADING] + "…"
-        return f"## {self.tool}{self.ending}\n{argument}".rstrip()
+        return f"{HASHES}{self.tool}{self.ending}\n{argument}".rstrip()
 
     def over(self, lines: str) -> str:
         """The heading where these lines are the first below it: what they begin with is not said twice."""
         is_said = self.argument and lines.startswith(self.argument)
-        return f"## {self.tool}{self.ending}" if is_said else str(self)
+        return f"{HASHES}{self.tool}{self.ending}" if is_said else str(self)
 
     def is_of(self, part: Part) -> bool:
         """Whether an argument is the one below the tool's name, whole."""
@@ -226,6 +246,8 @@ class Headings:
 
     def of(self, part: Part) -> Heading:
         call = part.call
+        if part.heading is not None:
+            return part.heading
         if call is None:
             return Heading("earlier summary" if part.block.summarizes else part.role.value)
         return self._known.get(id(call)) or self._known.setdefault(id(call), self._of_call(call))

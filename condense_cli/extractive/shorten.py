@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import compress
 from typing import Final
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from ..core.values import Text
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch, fit
 from .parts import Key, Part, restated_units
-from .summary import Sections
+from .summary import Sections, addresses
 from .survey import ReadText, Survey
 from .units import Units, priced_texts, render
 from .versions import DECISION, Kind
@@ -277,16 +278,13 @@ class SharedBudget:
         self._told = len(told)
         self._candidates: Candidates | None = None
         self._known: dict[Key, tuple[bytes, Text]] = {}
-        self._filled: tuple[int, Choice] | None = None
-        """The last choice that was only valued, and the budget it was valued for."""
         self.tokens = sum(tokens.values()) + (sections.tokens if sections else 0)
 
     def within(self, budget: int) -> Shortened:
         """As much of the parts as fits into so many tokens, shared so that most of what later work needs stays."""
         if self._sections is None and self.tokens <= budget:
             return Shortened({}, (), self.tokens)
-        filled, self._filled = self._filled, None
-        choice = filled[1] if filled is not None and filled[0] == budget else self._choice()
+        choice = self._choice()
         found = Shortened({}, (), 0)
 
         def measure() -> int:
@@ -303,27 +301,16 @@ class SharedBudget:
         choice.fill(None)
         return rendered(self._survey, self._long, self._placed, choice)
 
-    def value_within(self, budget: int) -> float | None:
-        """How many of the facts and lines that later work is expected to need fit into so many tokens, about.
-
-        None where not even markers fit into it.
-        """
+    def kept_within(self, budget: int) -> tuple[dict[Key, int], float]:
+        """About how many tokens stay of each part within a budget, and what the last of them adds for each token."""
         choice = self._choice()
-        taken = self._short + self._firsts
-        choice.fill(budget - taken)
-        if choice.spent + taken > budget:
-            return None
-        self._filled = budget, choice
-        return choice.covered.worth()
-
-    def forget(self) -> None:
-        """Hold no longer what was worked out for a budget."""
-        self._filled = None
-
-    @property
-    def size(self) -> int:
-        """How many units there are to choose from."""
-        return sum(stretch.stop - stretch.start for stretch in self._stretches)
+        choice.fill(budget - self._short - self._firsts)
+        tokens = choice.all.tokens
+        kept = {
+            key: sum(compress(tokens[stretch.start : stretch.stop], choice.kept[stretch.start : stretch.stop]))
+            for key, stretch in zip(self._keys, self._stretches, strict=True)
+        }
+        return kept, choice.density
 
     @property
     def _placed(self) -> list[Stretch]:
@@ -374,5 +361,6 @@ def summaries(survey: Survey, runs: Sequence[Collection[int]], budget: int) -> S
     What the messages outside say, and what the user wrote, counts as said. Empty where not even that fits that there is
     no line.
     """
-    found = SharedBudget(Priced(survey), (), Sections(survey, runs)).within(budget)
+    blocks = [addresses(survey.messages, run) for run in runs]
+    found = SharedBudget(Priced(survey), (), Sections(survey, blocks)).within(budget)
     return found.summaries if found.tokens <= budget else ()

@@ -21,23 +21,43 @@
 
 A call whose path or command alone is worth its tokens has nothing else below its heading. What the user wrote and the
 todos are not in it: the ledger has them, word for word.
+
+A note on a few calls has no first line, and names the calls that it tells nothing of:
+
+    ## Read
+    src/app.py
+        12→def load():
+    ## left out
+    Bash pytest -q; Read src/a.py, src/b.py
 """
 
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Final
 
 from msgspec import Struct
 
-from ..core.wording import plural
+from ..core.transcript import Message
+from ..core.wording import brief, plural
 from ..toolcalls.outcomes import without_claims
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
+from .answers import Address
 from .choice import Opening, Stretch
-from .parts import Heading, Key, Part
+from .parts import HASHES, Heading, Key, Part
 from .survey import Survey
 from .units import render
+
+
+def addresses(messages: Sequence[Message], positions: Iterable[int]) -> list[Address]:
+    """The blocks of the messages at some positions."""
+    return [(position, number) for position in positions for number in range(len(messages[position].blocks))]
+
+
+_BRIEF: Final = 60
+"""Characters of an argument where nothing else is told of its call."""
 
 
 class _Section(Struct):
@@ -52,27 +72,33 @@ class _Section(Struct):
 
 
 class Sections:
-    """The parts of messages that may be told in summaries, one for each run of positions, each with its heading.
+    """The parts of blocks that may be told in summaries, one for each run of blocks, each with its heading.
 
     `keys` are those parts in order, `openings` what each costs besides its units, `headings` the tokens of the
-    headings, by their numbers, and `tokens` what all of them take. Of parts that are `unsaid` nothing is told.
+    headings, by their numbers, and `tokens` what all of them take. Of parts that are `unsaid` nothing is told. With
+    `are_notes`, the summaries are notes.
     """
 
-    def __init__(self, survey: Survey, runs: Sequence[Collection[int]]) -> None:
+    def __init__(self, survey: Survey, runs: Sequence[Collection[Address]], *, are_notes: bool = False) -> None:
         self._survey = survey
-        self._messages = [len(positions) for positions in runs]
-        self._run_of = {position: number for number, positions in enumerate(runs) for position in positions}
+        self._are_notes = are_notes
+        self._messages = [len({position for position, _ in run}) for run in runs]
+        self._run_of = {address: number for number, run in enumerate(runs) for address in run}
         self.keys: list[Key] = []
         self.unsaid: list[Key] = []
         self._titles: set[Key] = set()
         """Parts that stand in their headings, as the path of a call does."""
         self._headings: dict[Key, Heading] = {}
         self._replaced: set[Key] = set()
+        self._calls: list[dict[int, Heading]] = [{} for _ in runs]
+        """The calls of each run, by their identity, with their headings."""
         for key, part in survey.parts.items():
-            if key[0] not in self._run_of:
+            if key[:2] not in self._run_of:
                 continue
             heading = survey.headings.of(part)
-            if not _is_told(part):
+            if part.call is not None:
+                self._calls[self._run_of[key[:2]]][id(part.call)] = heading
+            if not self._is_told(part):
                 continue
             is_line = len(survey.bodies[key]) == 1 and not survey.gaps[key]
             if part.is_argument and is_line and heading.is_of(part):
@@ -92,7 +118,7 @@ class Sections:
         numbers: dict[object, int] = {}
         for key in self.keys:
             part, heading = survey.parts[key], self._headings[key]
-            owner = key if part.call is None else (self._run_of[key[0]], id(part.call))
+            owner = key if part.call is None else (self._run_of[key[:2]], id(part.call))
             number = numbers.setdefault(owner, len(self.headings))
             if number == len(self.headings):
                 self.headings.append(survey.count(f"{heading}\n"))
@@ -113,8 +139,8 @@ class Sections:
         }
         told: list[list[Key]] = [[] for _ in self._messages]
         for key in self._without_replaced_alone(chosen):
-            told[self._run_of[key[0]]].append(key)
-        left_out = Tally(self._run_of[key[0]] for key in {*self.keys} - set(chain(*told)) - self._titles)
+            told[self._run_of[key[:2]]].append(key)
+        left_out = Tally(self._run_of[key[:2]] for key in {*self.keys} - set(chain(*told)) - self._titles)
         return [self._text(number, keys, chosen, left_out[number]) for number, keys in enumerate(told)]
 
     def _text(self, run: int, told: Sequence[Key], chosen: Mapping[Key, Sequence[int]], left_out: int) -> str:
@@ -141,12 +167,29 @@ class Sections:
                 section.lines[0] = heading.over(lines)
             section.lines += [*_label(part, section.newest), lines]
             section.newest = part
+        if self._are_notes:
+            return "\n".join([*("\n".join(section.lines) for section in sections), *self._left_out(run, of_call)])
         missing = f"{plural(left_out, 'text is', 'texts are')} left out whole." if left_out else ""
         messages = plural(self._messages[run], "message")
         if not sections:
             return f"No lines of {messages} were picked. {missing}".rstrip()
         opening = f"Lines picked from {messages}, as they stood. {missing}".rstrip()
         return "\n".join([opening, "", *("\n".join(section.lines) for section in sections)])
+
+    def _left_out(self, run: int, told: Collection[int]) -> list[str]:
+        """The section that names the calls of a run of which nothing is told; no lines if there are none."""
+        named: dict[str, dict[str, None]] = {}
+        for call, heading in self._calls[run].items():
+            if call not in told:
+                named.setdefault(f"{heading.tool}{heading.ending}", {})[_brief(heading.argument)] = None
+        calls = (f"{tool} {', '.join(filter(None, arguments))}".rstrip() for tool, arguments in named.items())
+        return [f"{HASHES}left out", "; ".join(calls)] if named else []
+
+    def _is_told(self, part: Part) -> bool:
+        """Whether lines may be picked from a part: what the ledger holds is not told again, and a note has none."""
+        if part.call is None:
+            return not part.is_request
+        return name_of(part.call) not in (TODO_LISTS if self._are_notes else TODO_LISTS | TASK_TOOLS)
 
     def _without_replaced_alone(self, chosen: Collection[Key]) -> list[Key]:
         """What is chosen but for replaced texts where nothing stands of what an edit put in their place."""
@@ -158,19 +201,19 @@ class Sections:
         return [key for key in chosen if key not in self._replaced or id(parts[key].call) in edits]
 
 
+def _brief(argument: str) -> str:
+    """An argument in a few words; of a path its end."""
+    if len(argument) > _BRIEF and "/" in argument and " " not in argument:
+        return f"…{argument[1 - _BRIEF :]}"
+    return brief(argument, _BRIEF)
+
+
 def _label(part: Part, before: Part | None = None) -> list[str]:
     """What stands between a part and the one before it in a section: of an argument its name."""
     if part.is_argument:
         name = next((str(key) for key in reversed(part.key[2]) if isinstance(key, str)), "")
         # The arguments of a command line go on where its heading ends.
         return [f"{name}:"] if name and not (name == "arguments" and part.block.span) else []
-    if before is None or (before.call is not None and before.is_result):
+    if before is None or part.heading or (before.call is not None and before.is_result):
         return []
     return ["result:" if before.is_argument else ""]
-
-
-def _is_told(part: Part) -> bool:
-    """Whether lines may be picked from a part: what the ledger holds is not told again."""
-    if part.call is None:
-        return not part.is_request
-    return name_of(part.call) not in TODO_LISTS | TASK_TOOLS

@@ -21,10 +21,9 @@ from ..core.transcript import Transcript
 from ..passes.condensation import Condensation, RunError
 from ..passes.summaries import Summarizer
 from ..plugins import Installed
-from ..providers.decision import CheckDecision
 from ..providers.manager import Manager, Sizing, failure_of
 from ..providers.registry import Registered, Registry
-from ..providers.window import WindowFlags, window_of
+from ..providers.window import CheckDecision, WindowFlags, window_of
 from .requests import tokens_of
 
 _REPORTED: Final = "reported usage"

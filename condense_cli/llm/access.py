@@ -1,11 +1,12 @@
-"""Find the profile that a pass may use, and mask secrets before anything is sent.
+"""Choose the profile for a pass, and mask secrets before anything is sent.
 
-A key in the environment permits nothing. `--profile NAME` permits that profile and stands for every other.
-`--allow-calls`, or `allow_calls: true` in the user's own configuration, permits what the configuration names.
+A key in the environment permits nothing. `--profile NAME` permits that profile and replaces all others.
+`--allow-calls`, or `allow_calls: true` in the user's own configuration, permits the profiles that a configuration
+names.
 
-The detector is Kingfisher, which knows the forms of several hundred kinds of keys and tokens, private keys, and
-passwords in addresses and commands. It runs in this process and asks nobody. A password has no form, so what is
-assigned to a name such as `password`, `secret`, `token` or `api_key` is masked as well.
+Kingfisher detects several hundred kinds of keys and tokens, private keys, and passwords in addresses and commands. It
+runs in this process and contacts nobody. Passwords have no recognisable form, so values assigned to names such as
+`password`, `secret`, `token` or `api_key` are masked too.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from .client import Cause, Failure, ModelRequest, ReasonNames, failure, names_of
 
 
 class Permission(Struct, frozen=True):
-    """What the command line says: the profile it names, and whether calls are allowed."""
+    """Permission given on the command line: a profile, or calls in general."""
 
     profile: str | None = None
     allow_calls: bool = False
 
 
 class AccessChoice(Struct, frozen=True):
-    """The profile for a pass, or the reason why there is none. `warnings` are sentences.
+    """Profile for a pass, or the reason why there is none. `warnings` are sentences.
 
-    Without consent, `failure` is NO_CONSENT and the offline summarizer does the work, as it does for OFFLINE.
+    Without consent `failure` is NO_CONSENT, and the offline summarizer does the work, as for OFFLINE.
     """
 
     access: Access | None
@@ -58,10 +59,10 @@ def choose(
     *,
     is_planned: bool = False,
 ) -> AccessChoice:
-    """The profile for a pass that names `dedicated`, in a configuration whose main profile is `main`.
+    """Choose the profile for a pass that names `dedicated`, in a configuration with the main profile `main`.
 
-    The dedicated one falls back to the main one with a warning, and that to the user's own main one; where nobody
-    names any, the offline summarizer works. Where calls are only planned and priced, a missing key is a warning.
+    Falls back from `dedicated` to `main` with a warning, then to the user's main profile, then to the offline
+    summarizer. If calls are only planned and priced, a missing key is a warning.
     """
     if permission.profile is not None:
         return _first_usable([permission.profile], user, environment, is_planned)
@@ -75,7 +76,7 @@ def choose(
 
 
 def open_access(name: str, user: UserConfiguration, environment: Mapping[str, str]) -> Access | Failure:
-    """The profile of that name with its key, or the reason why it cannot be used."""
+    """Look up a profile and its API key; return the reason if it cannot be used."""
     known = user.profiles.get(name)
     if known is None:
         refused = unknown_profile(name, user.profiles)
@@ -88,7 +89,7 @@ def open_access(name: str, user: UserConfiguration, environment: Mapping[str, st
     key = environment.get(variable, "").strip()
     if not key:
         return failure(Cause.NO_KEY, names_of(access))
-    if not (key.isascii() and key.isprintable()):  # It would come back inside the error of the HTTP library.
+    if not (key.isascii() and key.isprintable()):  # The HTTP library would quote it in its error.
         return failure(Cause.NO_KEY, names_of(access), "(It is set, but not to a valid key.)")
     return Access(name, known.profile, key)
 
@@ -117,16 +118,16 @@ _ASSIGNED: Final = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 _SHORTEST: Final = 4
-"""Characters. A shorter secret is masked nowhere, for it would be masked in every word that holds it."""
+"""Minimum characters of a secret: masking a shorter one would garble ordinary words."""
 
 _PLACEHOLDER: Final = "[secret {number}]"
 
 
 class Redactor:
-    """Masks texts of one run; the same secret becomes the same placeholder everywhere."""
+    """Masks secrets in a run's texts; each secret has one placeholder everywhere."""
 
     def __init__(self, rules_folder: Path | None = None) -> None:
-        """Load the detector; with a folder for its compiled rules that takes a tenth of the time the next time.
+        """Load the detector. With a folder for compiled rules, later loads take a tenth of the time.
 
         Raises CondenseError if it is not installed.
         """
@@ -144,26 +145,27 @@ class Redactor:
 
     @property
     def count(self) -> int:
-        """Different secrets that were masked so far."""
+        """Number of different secrets masked so far."""
         return len(self._numbers)
 
     def request(self, request: ModelRequest) -> ModelRequest:
         return replace(request, system=self.text(request.system), prompt=self.text(request.prompt))
 
     def hides(self, text: str) -> bool:
-        """Whether a secret that was masked so far is in the text, or the text in a secret."""
+        """Return whether a known secret contains the text or occurs in it."""
         return any(secret in text or text in secret for secret in self._numbers)
 
     def text(self, text: str) -> str:
-        found = sorted({*self._detected(text), *_assigned(text)}, key=lambda secret: (text.find(secret), -len(secret)))
-        for secret in found:
+        assigned = (match["value"] for match in _ASSIGNED.finditer(text))
+        # Names, types and calls are assigned to passwords too; secrets that people or machines make have digits.
+        found = {*self._detected(text), *(value for value in assigned if any(char.isdigit() for char in value))}
+        for secret in sorted(found, key=lambda secret: (text.find(secret), -len(secret))):
             self._numbers.setdefault(secret, len(self._numbers) + 1)
         return self.masked(text)
 
     def masked(self, text: str) -> str:
-        """The text without the secrets that are known so far."""
-        # The longest first: a key may stand inside the address that holds it. All that are known, because a
-        # secret that gives itself away in one place is one everywhere.
+        """Mask all secrets known so far."""
+        # Longest first: an address may contain a key. All known ones: a secret detected in one place is one everywhere.
         for secret in sorted(self._numbers, key=len, reverse=True):
             text = text.replace(secret, _PLACEHOLDER.format(number=self._numbers[secret]))
         return text
@@ -174,11 +176,3 @@ class Redactor:
             secret = str(finding.secret)
             if len(secret) >= _SHORTEST and secret in text:
                 yield secret
-
-
-def _assigned(text: str) -> Iterator[str]:
-    for match in _ASSIGNED.finditer(text):
-        value = match["value"]
-        # Names, types and calls are assigned to passwords as well; what people and machines make up has digits in it.
-        if any(char.isdigit() for char in value):
-            yield value

@@ -1,7 +1,7 @@
-"""Calls of the Messages API, streamed, and its counting of tokens.
+"""Call the Messages API, streamed, and its token counting.
 
-The SDK ends a stream that the server cut without any error; only the stop reason tells. It reports an
-error inside a stream as a status error with status 200, and lets those of the connection through as they are.
+If the server cuts a stream, the SDK ends it without an error; only the stop reason tells. It reports an error inside a
+stream as a status error with status 200, and passes connection errors through unchanged.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ _REASON_OF_STOP: Final = {
     "model_context_window_exceeded": Cause.OVER_LIMIT,
     "refusal": Cause.REFUSED_BY_MODEL,
 }
-"""Only `end_turn` is a whole answer. What is not listed (a tool call, a pause) was not asked for."""
+"""Only `end_turn` is a whole answer. Anything unlisted (a tool call, a pause) was not requested."""
 
 
 class _Http(OneOrigin, anthropic.DefaultHttpxClient):
-    """The SDK's own client, within one origin."""
+    """The SDK's HTTP client, restricted to one origin."""
 
 
 class AnthropicClient:
-    """Access to one model of the Messages API."""
+    """Client for one model of the Messages API."""
 
     def __init__(self, access: Access) -> None:
         self._profile = access.profile
         self._names = names_of(access)
-        # All that decides where a transcript goes is given here: a variable of the environment must not redirect it.
+        # Pass everything that determines the destination: environment variables must not redirect a transcript.
         self._client = anthropic.Anthropic(
             api_key=access.key or "none",
             base_url=access.profile.url,
@@ -91,7 +91,7 @@ class AnthropicClient:
 
     @contextmanager
     def _errors(self, usage: Callable[[], CallUsage | None] = lambda: None) -> Iterator[None]:
-        """Raises CallError for whatever the SDK raises inside."""
+        """Turn any error of the SDK into CallError."""
         try:
             yield
         except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
@@ -104,7 +104,7 @@ class AnthropicClient:
             reason = reason_of(error.status_code, error.type)
             detail = destination(error.response) or error.api_message or error.message
             raise self._error(reason, detail, usage()) from error
-        except Exception as error:  # The SDK lets errors of its parsers through as they are.
+        except Exception as error:  # The SDK does not wrap errors of its parsers.
             raise self._error(Cause.MALFORMED, f"{type(error).__name__}: {error}", usage()) from error
 
     def _error(self, reason: Cause, detail: str, usage: CallUsage | None) -> CallError:
@@ -112,10 +112,10 @@ class AnthropicClient:
 
 
 def _usage_so_far(stream: anthropic.MessageStream[None]) -> CallUsage | None:
-    """What the stream has told. Of an answer that broke off the input is known, of the output only the beginning."""
+    """Return usage reported by the stream. If the answer broke off, output covers only its beginning."""
     try:
         message = stream.current_message_snapshot
-    except AssertionError:  # No message has begun.
+    except AssertionError:  # No message had begun.
         return None
     usage = message.usage
     return usage_of(

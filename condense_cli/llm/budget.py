@@ -1,25 +1,115 @@
-"""Account for what calls cost, and hold a limit in money and tokens that no call may cross."""
+"""Account for the cost of calls and enforce limits in money and tokens.
+
+Costs per day and conversation, over all runs, are recorded in a SQLite file in the user's cache folder, but only if one
+of these limits is set. It holds amounts, days, and hashes of first requests. Several processes may use it at once: a
+call's worst case is booked before it starts.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
+from contextlib import closing
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
+from pathlib import Path
 from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
 from ..config.profiles import Profile
+from ..core.transcript import Transcript
+from ..core.values import BlockKind, Role
 from ..money.economics import Accounting, CallUsage, cost_of_call
 from ..money.prices import Price, price_of
-from .accounts import Accounts
+from ..storage.cache_files import CacheFile
+
+FILE_NAME: Final = "spent.sqlite3"
+_WAIT: Final = 10.0
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS calls_1 (id INTEGER PRIMARY KEY, day TEXT NOT NULL, conversation TEXT NOT NULL, "
+    "cost INTEGER NOT NULL)"
+)
+_UNIT: Final = Decimal("1e-9")
+"""Dollars per stored unit."""
+
+
+class Spendable(Struct, frozen=True):
+    """Limits in dollars per day and per conversation; None is no limit."""
+
+    per_day: Decimal | None = None
+    per_conversation: Decimal | None = None
+
+
+class Accounts:
+    """Accounts on one `day` (YYYY-MM-DD). `conversation` is the one that calls are now made for."""
+
+    def __init__(self, path: Path, day: str, limits: Spendable) -> None:
+        self.conversation = ""
+        self._file = CacheFile(path, _TABLE, _WAIT)
+        self._day, self._limits = day, limits
+
+    def book(self, cost: Decimal) -> int | None:
+        """Book a call's worst-case cost and return the entry's number.
+
+        None if a limit does not cover it or the file cannot be written.
+        """
+        try:
+            with closing(self._file.connect()) as connection:
+                connection.isolation_level = None
+                connection.execute("BEGIN IMMEDIATE")  # Nobody else may book between the sums and the entry.
+                if not self._covers(connection, cost):
+                    connection.execute("ROLLBACK")
+                    return None
+                entry = (self._day, self.conversation, _units(cost))
+                cursor = connection.execute("INSERT INTO calls_1 (day, conversation, cost) VALUES (?, ?, ?)", entry)
+                connection.execute("COMMIT")
+                return cursor.lastrowid
+        except (sqlite3.Error, OSError):
+            return None
+
+    def settle(self, entry: int, cost: Decimal) -> None:
+        """Replace a call's worst-case cost by its actual cost."""
+        try:
+            with closing(self._file.connect()) as connection, connection:
+                connection.execute("UPDATE calls_1 SET cost = ? WHERE id = ?", (_units(cost), entry))
+        except (sqlite3.Error, OSError):
+            pass  # The worst case stays, so less can be spent than allowed.
+
+    def _covers(self, connection: sqlite3.Connection, cost: Decimal) -> bool:
+        for column, value, limit in (
+            ("day", self._day, self._limits.per_day),
+            ("conversation", self.conversation, self._limits.per_conversation),
+        ):
+            if limit is None or not value:
+                continue
+            [(spent,)] = connection.execute(f"SELECT total(cost) FROM calls_1 WHERE {column} = ?", (value,))
+            if int(spent) + _units(cost) > _units(limit):
+                return False
+        return True
+
+
+def conversation_of(transcript: Transcript) -> str:
+    """Identify a conversation by its first request, in any file and however often it was condensed."""
+    for message in transcript.messages:
+        if message.role is Role.USER:
+            for block in message.blocks:
+                if block.kind is BlockKind.TEXT:
+                    return hashlib.sha256(block.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return ""
+
+
+def _units(cost: Decimal) -> int:
+    return int((cost / _UNIT).to_integral_value(rounding="ROUND_CEILING"))
+
 
 _PER: Final = 1_000_000
 
 
 class Spent(Struct, frozen=True):
-    """Calls and what they used. `cost` are the dollars that are known.
+    """Calls and their use. `cost` is the known part, in dollars.
 
-    `unknown` counts calls that cost more than that: their usage or their price is not known, or they broke off.
+    `unknown` counts calls that cost more: they broke off, or their usage or price is unknown.
     """
 
     calls: int = 0
@@ -40,16 +130,16 @@ def accounting_of(profile: Profile) -> Accounting:
     match profile.api:
         case "anthropic":
             return Accounting.ANTHROPIC
-        case "openai" | "offline" | "installed":  # The last two report no usage.
+        case "openai" | "offline" | "installed":  # The last two report none.
             return Accounting.OPENAI
         case other:
             assert_never(other)
 
 
 def price_for(profile: Profile, when: datetime, input_tokens: int = 0) -> Price | None:
-    """The price of a profile for requests of so many input tokens; None where it is not known.
+    """Return a profile's price for requests of `input_tokens`. None if unknown.
 
-    The table knows what the vendors take. What a server at another address takes only the profile can say.
+    The table has the vendors' prices. For a server at another address only the profile can state them.
     """
     listed = None if profile.base_url else price_of(profile.model, when, input_tokens)
     own = profile.price
@@ -80,7 +170,7 @@ def price_for(profile: Profile, when: datetime, input_tokens: int = 0) -> Price 
 
 
 def spent_on(usage: CallUsage | None, profile: Profile, when: datetime) -> Spent:
-    """What one call cost, by the accounting of its API."""
+    """Compute the cost of one call by its API's accounting."""
     if usage is None:
         return Spent(calls=1, unknown=1)
     accounting = accounting_of(profile)
@@ -91,24 +181,24 @@ def spent_on(usage: CallUsage | None, profile: Profile, when: datetime) -> Spent
 
 
 class Worst(Struct, frozen=True):
-    """The most that a call can use: tokens read and written, and dollars (None: the price is not known)."""
+    """Worst case of a call: input and output tokens, and dollars (None if the price is unknown)."""
 
     tokens: int
     cost: Decimal | None
 
 
 class Reserved(Struct, frozen=True):
-    """A call that was reserved, with its entry in the accounts."""
+    """A reserved call and its entry in the accounts."""
 
     worst: Worst
     entry: int | None = None
 
 
 class Budget:
-    """Counts what calls have used and what those under way may still use. One budget serves a whole run.
+    """Tracks use by finished and running calls of a whole run.
 
-    A call is reserved with its worst case when it starts, and settled with what it used when it ends. Where that
-    is not known, the worst case is taken as used. `accounts` hold limits over all runs.
+    A call is reserved with its worst case when it starts and settled with its actual use when it ends. If that is
+    unknown, the worst case counts. `accounts` hold limits over all runs.
     """
 
     def __init__(
@@ -118,13 +208,13 @@ class Budget:
         self.max_tokens = max_tokens
         self.accounts = accounts
         self.needed = Decimal(0)
-        """The most that the calls that were planned may cost, made or not."""
+        """Most that the planned calls may cost, made or not."""
         self._cost = Decimal(0)
         self._tokens = 0
 
     @property
     def has_enough(self) -> bool:
-        """Whether the limit of money is enough for all calls that were planned."""
+        """Return whether the money limit covers all planned calls."""
         return self.max_cost is not None and self.max_cost >= self.needed
 
     @property
@@ -132,7 +222,7 @@ class Budget:
         return self.max_cost is not None or self.accounts is not None
 
     def covers(self, worst: Worst) -> bool:
-        """Whether a call with that worst case may start, as far as this run alone knows."""
+        """Return whether a call with this worst case may start, by this run's own limits."""
         if self.max_tokens is not None and self._tokens + worst.tokens > self.max_tokens:
             return False
         if self.is_in_money and worst.cost is None:
@@ -140,7 +230,7 @@ class Budget:
         return self.max_cost is None or self._cost + (worst.cost or 0) <= self.max_cost
 
     def uncovered(self, worst: Worst) -> str:
-        """Why no call with that worst case may start, with the sums."""
+        """Explain with sums why no call with this worst case may start."""
         if self.max_tokens is not None and self._tokens + worst.tokens > self.max_tokens:
             left = max(0, self.max_tokens - self._tokens)
             return f"(The next call may take {worst.tokens:,} tokens, and {left:,} of {self.max_tokens:,} are left.)"
@@ -151,11 +241,11 @@ class Budget:
         return f"(The next call may cost {as_limit(cost)}, and less is left for the day or the conversation.)"
 
     def may_need(self, worst: Worst) -> None:
-        """Note a call that may follow those that were planned."""
+        """Add a call that may follow the planned ones."""
         self.needed += worst.cost or 0
 
     def plan(self, worst: Worst, tokens: int, cost: Decimal) -> bool:
-        """Whether a call with that worst case would be made; then it counts as having used so much."""
+        """Return whether a call with this worst case would be made; if so, count this use."""
         self.may_need(worst)
         if not self.covers(worst):
             return False
@@ -164,7 +254,7 @@ class Budget:
         return True
 
     def reserve(self, worst: Worst) -> Reserved | None:
-        """Reserve a call that is covered; None where the accounts do not cover it."""
+        """Reserve a covered call. None if the accounts do not cover it."""
         entry = None
         if self.accounts is not None:
             entry = self.accounts.book(worst.cost or Decimal(0))
@@ -175,7 +265,7 @@ class Budget:
         return Reserved(worst, entry)
 
     def settle(self, reserved: Reserved, tokens: int | None, cost: Decimal | None) -> None:
-        """Put what a call used in the place of its worst case; None is unknown, and the worst case stays."""
+        """Replace a call's worst case by its actual use. None is unknown and leaves the worst case."""
         worst = reserved.worst
         if tokens is not None:
             self._tokens += tokens - worst.tokens
@@ -186,5 +276,5 @@ class Budget:
 
 
 def as_limit(amount: Decimal) -> str:
-    """Dollars, rounded up, so that a limit of as much is enough."""
+    """Format dollars rounded up, so that the figure suffices as a limit."""
     return f"${amount.quantize(Decimal('0.0001'), ROUND_UP):f}"

@@ -1,8 +1,8 @@
-"""Answers of earlier runs, so that the same question is paid for once.
+"""Cache answers, so that each question is paid for once.
 
-One SQLite file in the user's cache folder, readable by the user alone. It holds hashes and answers, no question.
-Several processes may use it at once. A cache that cannot be used never stops a run: a broken file is set aside,
-and where nothing can be written the run goes on without.
+One SQLite file in the user's cache folder, readable by the user alone. It holds hashes and answers, not questions.
+Several processes may use it at once. A faulty cache never stops a run: a broken file is set aside, and if nothing can
+be written the run goes on without a cache.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ T = TypeVar("T")
 
 FILE_NAME: Final = "summaries.sqlite3"
 _WAIT: Final = 10.0
-"""Seconds that a process waits for another one that is writing."""
+"""Seconds to wait for another process that is writing."""
 
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS answers_1 (key BLOB PRIMARY KEY, text TEXT NOT NULL, reason TEXT NOT NULL)"
 
 
 class Stored(Struct, frozen=True):
-    """An answer, or the lasting reason why the model gave none of use."""
+    """An answer, or the permanent reason why the model gave no useful one."""
 
     text: str = ""
     reason: Cause | None = None
@@ -47,12 +47,12 @@ class CacheInfo(Struct, frozen=True):
 
 
 def cache_path() -> Path:
-    """Where the cache is: ~/.cache/condense/summaries.sqlite3, or as XDG_CACHE_HOME says."""
+    """Return the cache file: ~/.cache/condense/summaries.sqlite3, or below XDG_CACHE_HOME."""
     return Path(cache_folder()) / FILE_NAME
 
 
 def key_of(request: ModelRequest, profile: Profile) -> bytes:
-    """Hash of everything that decides what a model answers."""
+    """Hash everything that determines a model's answer."""
     parts = (
         PROMPT_VERSION,
         profile.api,
@@ -72,7 +72,7 @@ def key_of(request: ModelRequest, profile: Profile) -> bytes:
 
 
 class Cache:
-    """The cache file, opened when it is first needed. Use it from one thread. `notes` say what went wrong."""
+    """The cache file, opened on first use. Not thread-safe. `notes` lists problems."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,7 +82,7 @@ class Cache:
         self._is_off = False
 
     def get(self, key: bytes) -> Stored | None:
-        """The answer for a key. A file that is not there is not created."""
+        """Look up an answer. Does not create a missing file."""
         if self._connection is None and not os.path.lexists(self.path):
             return None
         row = self._do(lambda db: db.execute("SELECT text, reason FROM answers_1 WHERE key = ?", (key,)).fetchone())
@@ -91,24 +91,28 @@ class Cache:
         text, reason = row
         with suppress(ValueError):
             return Stored(text, Cause(reason) if reason else None)
-        return None  # A later version knows a reason that this one does not.
+        return None  # A reason by a later version.
 
     def put(self, key: bytes, stored: Stored) -> None:
         row = (key, stored.text.encode("utf-8", "replace").decode(), stored.reason or "")
         self._do(lambda db: db.execute("INSERT OR REPLACE INTO answers_1 VALUES (?, ?, ?)", row))
 
     def info(self) -> CacheInfo:
-        """What the cache holds. A file that is not there is not created."""
+        """Count the cache's answers and bytes. Does not create a missing file."""
         row = None
         if self.path.exists():
             row = self._do(
                 lambda db: db.execute("SELECT COUNT(*), COUNT(NULLIF(reason, '')) FROM answers_1").fetchone()
             )
         total, refused = row or (0, 0)
-        return CacheInfo(self.path, total, refused, sum(_size(path) for path in _files(self.path)))
+        size = 0
+        for suffix in ("", "-wal", "-shm"):  # SQLite keeps the last two beside a database.
+            with suppress(OSError):
+                size += self.path.with_name(self.path.name + suffix).stat().st_size
+        return CacheInfo(self.path, total, refused, size)
 
     def clear(self) -> int:
-        """Forget every answer; their number. Processes that use the cache go on with an empty one."""
+        """Delete all answers and return their number. Other processes then go on with an empty cache."""
         if not self.path.exists():
             return 0
         count: int | None = self._do(lambda db: db.execute("DELETE FROM answers_1").rowcount)
@@ -123,7 +127,7 @@ class Cache:
         self._connection = None
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What the work gives; None when the cache cannot be used."""
+        """Run `work` on the connection. None if the cache cannot be used."""
         for _ in range(2):
             if self._is_off:
                 return None
@@ -136,12 +140,12 @@ class Cache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = self._file.connect()
-            # Autocommit: every statement is a transaction of its own, so an answer is kept as soon as it is there.
+            # Autocommit: each answer is stored at once.
             self._connection.isolation_level = None
         return self._connection
 
     def _recover(self, error: Exception) -> None:
-        """Set a broken file aside, to begin a new one; anything else: go on without a cache."""
+        """Set a broken file aside and start a new one; for other errors go on without a cache."""
         self.close()
         if is_broken(error):
             with suppress(OSError):
@@ -153,15 +157,3 @@ class Cache:
                 return
         self._is_off = True
         self.notes.append(f"The cache of summaries {self.path} cannot be used ({error}); the run continues without it.")
-
-
-def _files(path: Path) -> tuple[Path, Path, Path]:
-    """A database with the files that SQLite keeps beside it."""
-    return path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -1,7 +1,7 @@
-"""Fulfilling requests: from the cache, else by calls, several at once, within the budget, in the order asked.
+"""Fulfil requests from the cache or by parallel calls, within the budget, in order.
 
-One thread coordinates: it alone touches cache and budget, and starts a thread for each call. Those threads do
-nothing but wait for the server, so an interrupt or a server that hangs leaves nothing that holds up the exit.
+One thread coordinates: it alone uses cache and budget, and starts a thread per call. Those threads only wait for the
+server, so neither an interrupt nor a hanging server delays the exit.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from .connecting import connect
 from .prompts import Count, worst_input
 
 _GIVE_UP_AFTER: Final = 5
-"""Failures one after the other, after which the rest is not tried: it would take long, and may be paid for."""
+"""Consecutive failures after which no further call is tried: each takes long and may be charged."""
 
 _LOOK: Final = 0.2
-"""Seconds between two looks at the clock while calls are under way; on Windows also the wait for Ctrl-C."""
+"""Seconds between looks at the clock during calls; on Windows also the delay of Ctrl-C."""
 
 
 class CallOutcome(Struct, frozen=True):
-    """What became of a request: a text, or the reason why there is none.
+    """Result of a request: a text, or the reason why there is none.
 
-    `spent` is what its own call cost. `is_cached`: it had none, because the answer was in the cache or an equal
+    `spent` is the cost of its own call. `is_cached`: there was no call, because the answer was in the cache or an equal
     request was called.
     """
 
@@ -67,7 +67,7 @@ class Fulfilment(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True):
-    """How far it is: requests with an outcome, all requests, and what the calls so far have used."""
+    """Number of finished requests, of all requests, and use by calls so far."""
 
     done: int
     total: int
@@ -75,15 +75,15 @@ class Progress(Struct, frozen=True):
 
 
 class Patience:
-    """Counts calls that failed one after the other. `lost` is why no further one is tried."""
+    """Counts consecutive failures. `lost` is the reason why no further call is tried."""
 
     def __init__(self) -> None:
         self.lost: Failure | None = None
         self._failed = 0
 
     def take(self, why: Failure | None) -> None:
-        """Note what became of a call."""
-        if why is None or why.reason is Cause.NOT_SMALLER:  # Which is an answer.
+        """Count a call's failure, or success if None."""
+        if why is None or why.reason is Cause.NOT_SMALLER:  # The model did answer.
             self._failed = 0
             return
         self._failed += 1
@@ -92,12 +92,11 @@ class Patience:
 
 
 class Caller(Struct, frozen=True):
-    """What requests are fulfilled with. One serves a whole run, so that its budget, cache and patience are shared.
+    """Dependencies of calls. One instance serves a whole run, which shares its budget, cache and patience.
 
-    `count` counts with our vocabulary, which is that of the model if it is `exact`; `factor` is how many of the model's
-    tokens one of ours usually is. `when` dates the prices.
-    `max_parallel_calls` are allowed at a time where the profile allows more.
-    `clock` gives seconds. `opened` makes a client; a test may give another.
+    `count` uses our vocabulary, which is the model's own if `exact`; `factor` is the typical number of model tokens per
+    token of ours. `when` dates prices. `max_parallel_calls` lowers the profile's limit. `clock` returns seconds.
+    `opened` makes a client; tests replace it.
     """
 
     access: Access
@@ -116,9 +115,9 @@ class Caller(Struct, frozen=True):
 
 
 def fulfil(requests: Sequence[ModelRequest], caller: Caller) -> Fulfilment:
-    """An outcome for every request. Equal requests are called once. Raises nothing for a call that fails.
+    """Return one outcome per request. Equal requests are called once. Failing calls raise nothing.
 
-    Ctrl-C ends it early: what has an answer keeps it, the others are INTERRUPTED.
+    Ctrl-C stops early: finished requests keep their outcome, the others get INTERRUPTED.
     """
     redactor = caller.redactor
     if redactor is not None:
@@ -143,7 +142,7 @@ def fulfil(requests: Sequence[ModelRequest], caller: Caller) -> Fulfilment:
 
 
 def _judged(outcome: CallOutcome, request: ModelRequest, caller: Caller) -> CallOutcome:
-    """A whole answer still has to be short enough."""
+    """Refuse a whole answer that is not short enough."""
     if outcome.text is None:
         return outcome
     tokens = caller.count(outcome.text)
@@ -163,7 +162,7 @@ class _Call(Struct, frozen=True):
 
 
 class _Run:
-    """The state of one fulfilment."""
+    """State of one batch of calls."""
 
     def __init__(self, asked: dict[bytes, ModelRequest], caller: Caller) -> None:
         self.outcomes: dict[bytes, CallOutcome] = {}
@@ -192,13 +191,13 @@ class _Run:
                 self._listen()
 
     def stop(self, why: Failure) -> None:
-        """Start no further call; those under way go on."""
+        """Start no further calls; running ones go on."""
         for key in self._waiting:
             self.outcomes[key] = CallOutcome(None, why)
         self._waiting.clear()
 
     def interrupt(self) -> None:
-        """Give up what has no outcome, calls under way too. This may come at any point of the work."""
+        """Give up all requests without outcome, including running calls. May be called at any point of the work."""
         self.is_interrupted = True
         given_up = failure(Cause.INTERRUPTED, self._names)
         for key in self._asked:
@@ -223,7 +222,7 @@ class _Run:
         self._tell()
 
     def _start(self, key: bytes) -> bool:
-        """Begin a call. False: not now, or never."""
+        """Start a call. False if it cannot start now, or ever."""
         request, access = self._asked[key], self._caller.access
         worst = worst_of(request, self._caller, is_in_money=self._budget.is_in_money)
         if not self._budget.covers(worst):
@@ -243,13 +242,13 @@ class _Run:
         return True
 
     def _uncovered(self, worst: Worst) -> bool:
-        """Nothing more can be called, unless a call that ends leaves enough. False."""
+        """Stop unless a running call may free enough of the budget. Returns False."""
         if not self._running:
             self.stop(not_covered(self._budget, worst, self._caller.access))
         return False
 
     def _listen(self) -> None:
-        """Wait a moment for a call to end; give up those that take too long."""
+        """Wait briefly for a call to end, and give up overdue ones."""
         try:
             key, result = self._results.get(timeout=_LOOK)
         except Empty:
@@ -298,7 +297,7 @@ class _Run:
 
 
 def worst_of(request: ModelRequest, caller: Caller, *, is_in_money: bool = True) -> Worst:
-    """The most that a call can use; its dollars only where somebody asks for them."""
+    """Compute the worst case of a call; its dollars only if needed."""
     profile = caller.access.profile
     read = worst_input(request, caller.count, exact=caller.exact)
     written = max_output(profile, request.limit)
@@ -306,13 +305,13 @@ def worst_of(request: ModelRequest, caller: Caller, *, is_in_money: bool = True)
     if price is None or price.output is None:
         return Worst(read + written, None)
     dearest = price.input
-    if accounting_of(profile) is Accounting.OPENAI:  # It writes to its cache without being asked.
+    if accounting_of(profile) is Accounting.OPENAI:  # It writes to its cache by default.
         dearest = max(dearest, price.cache_write_5m or dearest)
     return Worst(read + written, read * dearest + written * price.output)
 
 
 def not_covered(budget: Budget, worst: Worst, access: Access) -> Failure:
-    """Why a call with that worst case is not made."""
+    """Explain why a call with this worst case is not made."""
     if budget.is_in_money and worst.cost is None:
         return failure(Cause.UNPRICED, names_of(access))
     return failure(Cause.BUDGET_SPENT, names_of(access), budget.uncovered(worst))
@@ -325,5 +324,5 @@ def _call(
         results.put((key, client.call(request)))
     except CallError as error:
         results.put((key, error))
-    except Exception as error:  # Whoever waits for this thread must hear from it.
+    except Exception as error:  # The coordinator waits for a result in any case.
         results.put((key, CallError(failure(Cause.MALFORMED, detail=f"{type(error).__name__}: {error}"))))

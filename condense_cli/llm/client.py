@@ -1,11 +1,10 @@
-"""Make one model call: a request, and either a whole answer or the reason why there is none.
+"""Define model calls: a request, and a whole answer or the reason why there is none.
 
-The SDKs follow 20 redirects to anywhere, and try each call again after too many. Here a redirect is followed only to
-the origin (scheme, host, port) that was asked, with the same body, and a few times; the SDK gets any other as the
-answer that it is, which it reports as a status error and does not try again.
+By default the SDKs follow 20 redirects to any address, and retry each call after too many. Here a redirect is followed
+only within the origin (scheme, host, port), with the same method, and a few times. The SDK receives any other redirect
+as the response, which it reports as a status error without a retry.
 
-https://platform.claude.com/docs/en/api/errors
-https://platform.openai.com/docs/guides/error-codes
+https://platform.claude.com/docs/en/api/errors https://platform.openai.com/docs/guides/error-codes
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ..core.wording import brief
 from ..money.economics import CallUsage
 
 _MOST: Final = 300
-"""Characters of what an API says, which are shown."""
+"""Maximum characters shown of an API's message."""
 
 
 class Cause(StrEnum):
@@ -65,13 +64,13 @@ HOPELESS: Final = frozenset(
         Cause.BUDGET_SPENT,
     }
 )
-"""After one of these no further call of the same profile can succeed."""
+"""After one of these, no further call of the same profile can succeed."""
 
 LASTING: Final = frozenset({Cause.EMPTY, Cause.OVER_LIMIT, Cause.REFUSED_BY_MODEL})
-"""The model answered in full, and the answer is of no use: the cache keeps that, so that nobody pays for it twice."""
+"""The model answered in full but uselessly. The cache keeps that, so nobody pays for it twice."""
 
 ANSWERED: Final = LASTING | {Cause.NOT_SMALLER, Cause.LACKS_CONTENT}
-"""With these the model has answered, or did so too often: asking it another time changes nothing."""
+"""The model has answered, perhaps too often already; asking again changes nothing."""
 
 _LATER: Final = "Run it again later; finished summaries come from the cache."
 
@@ -168,7 +167,7 @@ _TEXTS: Final = {
 
 
 NO_VARIABLE: Final = "(none)"
-"""What stands for the variable of a profile that has none."""
+"""Shown as the key variable of a profile without one."""
 
 _NO_KEY_SENT: Final = (
     "{host} asked for a key, and the profile {profile} sends no key.",
@@ -177,7 +176,7 @@ _NO_KEY_SENT: Final = (
 
 
 class Failure(Struct, frozen=True):
-    """A reason in words: what happened (`detail`: as the other side says it), and what to do."""
+    """A reason in words: what happened and what to do. `detail` quotes the other side."""
 
     reason: Cause
     what: str
@@ -189,7 +188,7 @@ class Failure(Struct, frozen=True):
 
 
 class ReasonNames(Struct, frozen=True):
-    """The names that the sentences speak of."""
+    """Names to fill into the sentences."""
 
     profile: str = "(none)"
     model: str = "The model"
@@ -208,7 +207,7 @@ def failure(reason: Cause, names: ReasonNames | None = None, detail: str = "") -
 
 
 class ModelRequest(Struct, frozen=True):
-    """What is asked. The answer may have `limit` tokens, and fewer than the `replaced` tokens it stands for."""
+    """A request. The answer may have `limit` tokens, and must have fewer than the `replaced` tokens of the original."""
 
     system: str
     prompt: str
@@ -217,16 +216,16 @@ class ModelRequest(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """A whole answer that is not blank. `usage` is None where the server does not report it."""
+    """A whole, non-blank answer. `usage` is None if the server does not report it."""
 
     text: str
     usage: CallUsage | None
 
 
 def usage_of(read: Any, written: Any, to_cache: Any, from_cache: Any, *, is_whole: bool = True) -> CallUsage | None:
-    """The tokens that a server tells of; None where one of them is no number of tokens, which no SDK checks.
+    """Check the token counts that a server reports. None if one is not a count; SDKs do not check.
 
-    What it does not tell of the cache is 0.
+    Unreported cache counts are 0.
     """
     numbers = (read, written, to_cache or 0, from_cache or 0)
     if not all(isinstance(number, int) and number >= 0 for number in numbers):
@@ -235,14 +234,14 @@ def usage_of(read: Any, written: Any, to_cache: Any, from_cache: Any, *, is_whol
 
 
 def a_count(told: Any) -> int:
-    """A number of tokens that a server tells. Raises ValueError for what is none, which no SDK checks."""
+    """Check a token count that a server reports. Raises ValueError if it is not one; SDKs do not check."""
     if isinstance(told, bool) or not isinstance(told, int) or told < 0:
         raise ValueError(f"{told!r} is no number of tokens")
     return told
 
 
 class CallError(Exception):
-    """A call that gave no answer. `usage` is what it used all the same; None is unknown."""
+    """A call without an answer. `usage` is its use, or None if unknown."""
 
     def __init__(self, failure: Failure, usage: CallUsage | None = None) -> None:
         super().__init__(str(failure))
@@ -251,26 +250,26 @@ class CallError(Exception):
 
 
 class ModelClient(Protocol):
-    """Access to one model. Its calls may run in several threads at once."""
+    """Client for one model. Thread-safe."""
 
     def call(self, request: ModelRequest) -> Answer:
-        """The answer to a request. Raises CallError, and nothing else."""
+        """Return the answer. Raises CallError only."""
 
     def close(self) -> None:
-        """Give the connections back; calls that still run fail."""
+        """Close the connections; running calls fail."""
 
 
 class CountingClient(ModelClient, Protocol):
-    """Access to one model that also counts."""
+    """Client for one model that can also count tokens."""
 
     def count_tokens(self, body: dict[str, Any]) -> int:
-        """Tokens of a request with this body, of which nothing is answered. Raises CallError, and nothing else."""
+        """Count the tokens of a request with this body, without an answer. Raises CallError only."""
 
 
 def max_output(profile: Profile, limit: int) -> int:
-    """Tokens that the API may write for an answer of at most `limit` tokens.
+    """Return the output tokens to allow for an answer of `limit` tokens.
 
-    Half as many more, because the model counts with another vocabulary than we do, and what it reasons before.
+    Half as much is added because the model's vocabulary differs from ours, and further tokens for reasoning.
     """
     return min(profile.max_tokens, limit + limit // 2 + profile.reasoning_tokens)
 
@@ -286,11 +285,11 @@ def names_of(access: Access) -> ReasonNames:
 
 
 MOST: Final = 3
-"""Redirects that are followed for one request: gateways add a slash or a version to the path."""
+"""Maximum redirects per request: gateways add a slash or a version to the path."""
 
 
 class OneOrigin(httpx2.Client):
-    """A client that leaves the origin of a request to nobody. It goes before the default client of an SDK."""
+    """HTTP client that never leaves a request's origin. Inherit from it before an SDK's default client."""
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         options["follow_redirects"] = False
@@ -309,7 +308,7 @@ class OneOrigin(httpx2.Client):
 
 
 def destination(response: httpx2.Response) -> str:
-    """Where a redirect leads, for a message: without query and credentials; "" for what is none."""
+    """Describe a redirect's target, without query and credentials; empty if there is none."""
     following = response.next_request
     if following is None:
         return ""
@@ -352,9 +351,9 @@ _OF_STATUS: Final = {
 
 
 def reason_of(status: int | None, *types: str | None) -> Cause:
-    """The reason behind an error. A status that says failure decides; inside a stream only a type tells.
+    """Find the reason behind an error. A failure status decides; inside a stream only the type does.
 
-    Running out of credit comes as a 429 with a type of its own.
+    Running out of credit is a 429 with a type of its own.
     """
     named = [_OF_TYPE[kind] for kind in types if kind in _OF_TYPE]
     if Cause.OUT_OF_CREDIT in named:

@@ -1,4 +1,4 @@
-"""The client of a profile. Each imports the SDK of its API, which takes up to a second: only where a call is made."""
+"""Open a profile's client. Each imports its API's SDK, which takes up to a second, so only before a call."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Calls of the Chat Completions API, streamed: OpenAI's own and every compatible server; and OpenAI's counting.
+"""Call the Chat Completions API, streamed, of OpenAI or compatible servers, and OpenAI's token counting.
 
-The SDK ends a stream that the server cut without any error; only the finish reason tells. Compatible servers
-may not know every parameter and may not report usage.
+If the server cuts a stream, the SDK ends it without an error; only the finish reason tells. Compatible servers may lack
+parameters and may not report usage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -35,47 +35,31 @@ _REASON_OF_FINISH: Final = {
     "length": Cause.OVER_LIMIT,
     "content_filter": Cause.REFUSED_BY_MODEL,
 }
-"""Only `stop` is a whole answer. What is not listed (a tool call) was not asked for."""
+"""Only `stop` is a whole answer. Anything unlisted (a tool call) was not requested."""
 
 Parameters = dict[str, Any]
 
-
-def _old_limit(parameters: Parameters) -> None:
-    parameters["max_tokens"] = parameters.pop("max_completion_tokens")
-
-
-def _without(name: str) -> Callable[[Parameters], None]:
-    def drop(parameters: Parameters) -> None:
-        del parameters[name]
-
-    return drop
-
-
-_WAYS_ROUND: Final[dict[str, Callable[[Parameters], None]]] = {
-    "max_completion_tokens": _old_limit,
-    "stream_options": _without("stream_options"),
-    "reasoning_effort": _without("reasoning_effort"),
-}
-"""What to do about a parameter that a compatible server refuses."""
+_DISPENSABLE: Final = ("max_completion_tokens", "stream_options", "reasoning_effort")
+"""Parameters that are left out if a compatible server refuses them; for the first the older `max_tokens` is sent."""
 
 _OF_VALUE: Final = frozenset({"invalid_value", "unsupported_value"})
-"""Codes of errors about what a parameter says. The server knows the parameter, and the user chose the value."""
+"""Error codes about a parameter's value: the server knows the parameter, and the user chose the value."""
 
 
 class _Http(OneOrigin, openai.DefaultHttpxClient):
-    """The SDK's own client, within one origin."""
+    """The SDK's HTTP client, restricted to one origin."""
 
 
 class OpenAIClient:
-    """Access to one model of a server that speaks Chat Completions."""
+    """Client for one model of a server with the Chat Completions API."""
 
     def __init__(self, access: Access) -> None:
         self._profile = access.profile
         self._names = names_of(access)
         self._refused: frozenset[str] = frozenset()
-        # All that decides where a transcript goes is given here: a variable of the environment must not redirect it.
+        # Pass everything that determines the destination: environment variables must not redirect a transcript.
         self._client = openai.OpenAI(
-            api_key=access.key or "none",  # The SDK insists on one; servers without keys ignore it.
+            api_key=access.key or "none",  # The SDK requires one; servers without keys ignore it.
             base_url=access.profile.url,
             timeout=access.profile.timeout_seconds,
             max_retries=access.profile.max_retries,
@@ -125,7 +109,9 @@ class OpenAIClient:
         if self._profile.reasoning_effort is not None:
             parameters["reasoning_effort"] = self._profile.reasoning_effort
         for name in self._refused & parameters.keys():
-            _WAYS_ROUND[name](parameters)
+            value = parameters.pop(name)
+            if name == "max_completion_tokens":
+                parameters["max_tokens"] = value
         return parameters
 
     def count_tokens(self, body: dict[str, Any]) -> int:
@@ -134,7 +120,7 @@ class OpenAIClient:
 
     @contextmanager
     def _errors(self, heard: _Heard, parameters: Collection[str] = ()) -> Iterator[None]:
-        """Raises CallError for whatever the SDK raises inside, and _ParameterRefusedError for some `parameters`."""
+        """Turn any error of the SDK into CallError, or into _ParameterRefusedError for some `parameters`."""
         try:
             yield
         except openai.APITimeoutError as error:
@@ -143,7 +129,7 @@ class OpenAIClient:
             reason = Cause.CUT_OFF if heard.chunks else Cause.CONNECTION
             raise self._error(reason, str(error.__cause__ or ""), heard) from error
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            for name in _WAYS_ROUND if error.code not in _OF_VALUE else ():
+            for name in _DISPENSABLE if error.code not in _OF_VALUE else ():
                 if name in parameters and (error.param == name or name in error.message):
                     raise _ParameterRefusedError(name) from None
             raise self._error(reason_of(error.status_code, error.code, error.type), error.message, heard) from error
@@ -152,7 +138,7 @@ class OpenAIClient:
             raise self._error(reason, destination(error.response) or error.message, heard) from error
         except openai.APIError as error:
             raise self._error(reason_of(None, error.code, error.type), error.message, heard) from error
-        except Exception as error:  # The SDK lets errors of its parsers through as they are.
+        except Exception as error:  # The SDK does not wrap errors of its parsers.
             raise self._error(Cause.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
 
     def _error(self, reason: Cause, detail: str, heard: _Heard) -> CallError:
@@ -165,7 +151,7 @@ class _ParameterRefusedError(Exception):
 
 
 class _Heard:
-    """What a stream has said so far. Nothing is taken for granted: the SDK does not check what a server sends."""
+    """Content of a stream so far. Nothing is taken for granted: the SDK does not check the server's data."""
 
     def __init__(self) -> None:
         self.chunks = 0
@@ -176,7 +162,7 @@ class _Heard:
 
     @property
     def usage(self) -> CallUsage | None:
-        """What was used, of an answer that broke off only so far: some servers tell it with every chunk."""
+        """Usage; partial if the answer broke off, since some servers report it with every chunk."""
         return self._usage and replace(self._usage, is_whole=self.finish is not None)
 
     def take(self, chunk: Any) -> None:

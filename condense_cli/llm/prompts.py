@@ -1,10 +1,10 @@
-"""Write what a model is asked: to shorten a block, to summarize messages as plain text, to join parts.
+"""Write prompts to shorten a block, to summarize messages as plain text, or to join parts.
 
-Transcript text stands between two tags that cannot occur in it, and is named as data: what it says, orders or asks
-is something to summarize. Change PROMPT_VERSION with any text here: cached answers belong to a version. A new text
-that no request had so far leaves the others, and their answers, as they are.
+Transcript text is fenced by two tags that cannot occur in it and labelled as data: instructions and questions in it are
+text to summarize. Change PROMPT_VERSION with any text here, because cached answers belong to a version. A new text that
+no earlier request contained needs no new version.
 
-Nothing is cut off: the parts of a text are the text.
+Nothing is cut: the parts of a text add up to the text.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SECTIONS: Final = (
     ("Problems solved", "what failed, with the message, and what helped; what was tried in vain"),
     ("Pending tasks and next steps", "what is still open, with the user's own words for what was asked last"),
 )  # fmt: skip
-"""Headings of a summary of messages, and what belongs under each."""
+"""Headings of a summary of messages, and the content of each."""
 
 
 class Subject(StrEnum):
-    """What kind of text is summarized."""
+    """Kind of text to summarize."""
 
     MESSAGE_TEXT = "message_text"
     TOOL_PARAMETERS = "tool_parameters"
@@ -46,11 +46,11 @@ class Subject(StrEnum):
 
 
 class PromptTask(Struct, frozen=True):
-    """One summary to be written.
+    """One summary to write.
 
-    `pieces` are the text, divided where it may best be taken apart. `limit` is in tokens. `replaced` are the tokens
-    that the summary has to stay below. `previous` is an earlier summary that this one continues and replaces.
-    `checklist` is what the summary must hold, as far as `listed`, which will follow it, does not.
+    `pieces` are the text, split at preferred boundaries. `limit` is in tokens. The summary must have fewer than
+    `replaced` tokens. `previous` is an earlier summary that this one continues and replaces. `checklist` names required
+    content, unless it is in `listed`, which will follow the summary.
     """
 
     subject: Subject
@@ -116,9 +116,9 @@ _LENGTH: Final = "Write at most {words} words, in the language of the text. Begi
 def request_for(
     task: PromptTask, text: str, limit: int, *, joins: bool = False, part: int = 1, parts: int = 1
 ) -> ModelRequest:
-    """The request for a task, with its text or part of it, and an answer of at most `limit` tokens.
+    """Build a request for a task's text, or part of it, with an answer of at most `limit` tokens.
 
-    `joins`: the text holds the summaries of parts.
+    `joins`: the text holds summaries of parts.
     """
     opening, closing = fence("transcript", text)
     paragraphs = [_instruction(task), _DATA.format(open=opening, close=closing)]
@@ -137,10 +137,9 @@ def request_for(
 
 
 def request_again(request: ModelRequest, answer: str, missing: Sequence[str]) -> ModelRequest:
-    """The same request once more, with its answer, and what that lacks.
+    """Repeat a request with its answer and the content missing in it.
 
-    All of it stands behind the first prompt, so that a provider that remembers the beginning of requests reads it for
-    less.
+    Everything new follows the first prompt, so a provider that caches the beginning of requests charges less for it.
     """
     lacks = "\n".join(f"- {each}" for each in missing)
     whole = "\n".join((request.prompt, answer, lacks))
@@ -151,12 +150,12 @@ def request_again(request: ModelRequest, answer: str, missing: Sequence[str]) ->
 
 
 def _sendable(text: str) -> str:
-    """The text as UTF-8 can say it: a transcript may hold half of a surrogate pair, which no API takes."""
+    """Make the text valid UTF-8: a transcript may hold half a surrogate pair, which no API accepts."""
     return text.encode("utf-8", "replace").decode()
 
 
 def fence(name: str, text: str) -> tuple[str, str]:
-    """A pair of tags that do not occur in the text, so that nothing in it can close them."""
+    """Return a pair of tags that do not occur in the text, so nothing in it can close them."""
     lowered = text.lower()
     number = 1
     while f"{name}-{number}" in lowered:
@@ -165,9 +164,9 @@ def fence(name: str, text: str) -> tuple[str, str]:
 
 
 def words_of(tokens: int) -> int:
-    """Words that a model is asked for, so that what it writes stays below a limit in tokens.
+    """Convert a limit in tokens into a number of words that the model is likely to keep.
 
-    English has about three words to four tokens; paths and numbers have fewer, and models count badly.
+    English has about three words per four tokens; paths and numbers have fewer, and models count badly.
     """
     return max(5, tokens * 11 // 20)
 
@@ -183,7 +182,7 @@ def _instruction(task: PromptTask) -> str:
 
 
 def _tool(name: str | None) -> str:
-    """The name of a tool as the transcript gives it, made harmless: it stands outside the fence."""
+    """Sanitize a tool's name, because it is outside the fence."""
     shown = "".join(char for char in name or "" if char.isalnum() or char in "_-.:/")[:64]
     return shown or "(unknown)"
 
@@ -192,7 +191,7 @@ _LEFT_OUT: Final = {BlockKind.IMAGE: "[image left out]", BlockKind.OPAQUE: "[con
 
 
 def flattened(messages: Sequence[Message]) -> tuple[str, ...]:
-    """One text per message that has any; joined they are the conversation. Thinking is not part of it."""
+    """Return one text per non-empty message; joined they are the conversation. Thinking is excluded."""
     tools = {call_id: call.tool for call_id, call in calls_by_id(messages).items()}
     texts = ("".join(_paragraphs(message, tools)) for message in messages)
     return tuple(text for text in texts if text)
@@ -221,24 +220,25 @@ def _heading(message: Message, block: Block, tools: dict[str, str | None]) -> st
 Count = Callable[[str], int]
 
 FOREIGN: Final = 2.0
-"""Tokens that a vocabulary of another vendor may need for one of ours: Claude's newer one, 1.5 as a rule, up to 1.9."""
+"""Tokens that another vendor's vocabulary may need per token of ours: for Claude's newer one typically 1.5, up to 1.9.
+"""
 
 HEADING: Final = 10
-"""Tokens that the heading of a part takes at most, where summaries of parts are joined."""
+"""Maximum tokens of a part's heading where summaries of parts are joined."""
 
 PART_LIMIT: Final = 600 - HEADING
-"""Tokens that the summary of a part may have at least, however short the whole is to be."""
+"""Minimum tokens allowed for the summary of a part, however short the whole is to be."""
 
 _MARGIN: Final = 64
 """Tokens that an API adds around the messages."""
 
 
 class TooLargeError(Exception):
-    """The text does not fit into the window, in however many parts."""
+    """The text does not fit into the window in any number of parts."""
 
 
 def worst_input(request: ModelRequest, count: Count, *, exact: bool) -> int:
-    """The most tokens that a request may be counted as by its API. `exact`: `count` is the model's own vocabulary."""
+    """Return the most tokens the API may count for a request. `exact`: `count` uses the model's own vocabulary."""
     tokens = count(request.system) + count(request.prompt)
     return _MARGIN + (tokens if exact else int(tokens * FOREIGN))
 
@@ -246,7 +246,7 @@ def worst_input(request: ModelRequest, count: Count, *, exact: bool) -> int:
 def requests_for(
     task: PromptTask, profile: Profile, window: int, count: Count, *, exact: bool, joins: bool = False
 ) -> tuple[ModelRequest, ...]:
-    """One request if the text fits into the window, or one for each part of it. `joins`: the pieces are summaries.
+    """Return one request if the text fits into the window, else one per part. `joins`: the pieces are summaries.
 
     Raises TooLargeError.
     """
@@ -258,7 +258,7 @@ def requests_for(
     room = window - around - max_output(profile, limit)
     if not exact:
         room = int(room / FOREIGN)
-    if room < 2 * (limit + HEADING):  # Else joining summaries of parts would never come to an end.
+    if room < 2 * (limit + HEADING):  # Otherwise joining summaries of parts might never end.
         raise TooLargeError
     texts = divide(task.pieces, room, count)
     return tuple(
@@ -268,7 +268,7 @@ def requests_for(
 
 
 def divide(pieces: Sequence[str], room: int, count: Count) -> list[str]:
-    """The text in parts of about `room` tokens: between pieces where it can be, else between lines, else anywhere."""
+    """Split the text into parts of about `room` tokens, at ends of pieces, else of lines, else anywhere."""
     parts: list[str] = []
     held: list[str] = []
     tokens = 0

@@ -1,6 +1,6 @@
-"""Plan and write summaries of any length: requests, checks of what they must hold, and estimates of their price.
+"""Plan and write summaries of any length: requests, checks of required content, and cost estimates.
 
-What that one lacks is asked for once more.
+A summary that lacks required content is requested once more.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _SHOWN: Final = 3
 """Missing items that a refusal names."""
 
 _LONGEST: Final = 60
-"""Characters of one of them."""
+"""Maximum characters per item."""
 
 
 def checklist_of(task: PromptTask, caller: Caller) -> Checklist | None:
-    """What the summary of a task must hold, without what was masked in the request."""
+    """Return the required content of a task's summary, without what the request masks."""
     checklist, redactor = task.checklist, caller.redactor
     if checklist is None or redactor is None:
         return checklist
@@ -42,15 +42,16 @@ def checklist_of(task: PromptTask, caller: Caller) -> Checklist | None:
 def again(
     task: PromptTask, request: ModelRequest, answer: CallOutcome, window: int, caller: Caller
 ) -> ModelRequest | None:
-    """The request for what an answer lacks; None where it holds enough, is none, or both do not fit into the window.
+    """Build the request for content missing in an answer.
 
-    The requests of the task have been sent, or found in the cache, so that all its secrets are known.
+    None if the answer is complete enough, there is none, or both do not fit into the window. The task's requests were
+    sent or found in the cache before, so all its secrets are known.
     """
     checklist = checklist_of(task, caller)
     if checklist is None or answer.text is None or checklist.holds_enough(answer.text):
         return None
     missing = (item.text for item in checklist.missing(answer.text))
-    if caller.redactor is not None:  # A fact may hold the beginning of a secret, which nobody recognises.
+    if caller.redactor is not None:  # A fact may contain the beginning of a secret, which is not recognised.
         sent = caller.redactor.masked(request.prompt)
         missing = (text for text in missing if text in sent)
     named = list(islice(missing, checklist.at_most))
@@ -63,9 +64,9 @@ def again(
 
 
 def judged(task: PromptTask, first: CallOutcome, second: CallOutcome | None, caller: Caller) -> CallOutcome:
-    """What becomes of an answer, and of the second one where it was asked for: the better one, or why neither is taken.
+    """Return the better of a first and an optional second answer, or the reason why neither is accepted.
 
-    What neither says may stand in the ledger that follows.
+    Content that neither has may be in the ledger that follows.
     """
     checklist = checklist_of(task, caller)
     if checklist is None or first.text is None:
@@ -75,7 +76,7 @@ def judged(task: PromptTask, first: CallOutcome, second: CallOutcome | None, cal
     if checklist.holds_enough(best) or checklist.holds_enough(best, task.listed):
         return CallOutcome(best)
     if second is not None and second.failure is not None and second.failure.reason not in ANSWERED:
-        return second  # Another time the model may give what is missing.
+        return second  # The model may succeed another time.
     return CallOutcome(None, _lacking(checklist, best, caller))
 
 
@@ -87,7 +88,7 @@ def _lacking(checklist: Checklist, text: str, caller: Caller) -> Failure:
 
 
 def _named(text: str) -> str:
-    """An item in few characters: of a path the end tells more."""
+    """Shorten an item; of a path keep the end."""
     if len(text) <= _LONGEST:
         return text
     is_path = "/" in text and " " not in text
@@ -95,11 +96,11 @@ def _named(text: str) -> str:
 
 
 _ASSUMED_WINDOW: Final = 100_000
-"""Tokens, for a vendor's model that the table does not know. Its API refuses what is longer; nothing is cut."""
+"""Tokens assumed for a vendor's model that the table lacks. Its API refuses longer requests; nothing is cut."""
 
 
 _AGAIN_AT_ONCE: Final = 10
-"""Requests for what is missing, before it is seen whether the model can give it at all."""
+"""Number of repeated requests sent before checking whether the model can give the missing content at all."""
 
 
 class _State(Struct):
@@ -109,25 +110,25 @@ class _State(Struct):
     is_cached: bool = True
     outcome: CallOutcome | None = None
     first: CallOutcome | None = None
-    """The answer of which something was missing, once that has been asked for."""
+    """Incomplete answer, once the missing content was requested."""
 
     def end(self, outcome: CallOutcome) -> None:
         self.outcome = replace(outcome, spent=self.spent, is_cached=self.is_cached)
 
 
 def plan(task: PromptTask, caller: Caller) -> tuple[ModelRequest, ...] | Failure:
-    """The first requests for a task, which a dry run can price; TOO_LARGE if no window is large enough."""
+    """Return a task's first requests, which a dry run can price; TOO_LARGE if no window suffices."""
     return _plan(task, caller, joins=False)
 
 
 def joining(task: PromptTask, texts: Sequence[str], caller: Caller) -> tuple[ModelRequest, ...] | Failure:
-    """The requests that join the summaries of a task's parts; TOO_LARGE if no window is large enough."""
+    """Return requests that join the summaries of a task's parts; TOO_LARGE if no window suffices."""
     pieces = tuple(f"Part {number}:\n{text}\n\n" for number, text in enumerate(texts, start=1))
     return _plan(replace(task, pieces=pieces), caller, joins=True)
 
 
 def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
-    """One outcome per task, in order. A task of which any part fails has failed: nothing is left out silently."""
+    """Return one outcome per task, in order. A task fails if any part of it fails: nothing is silently missing."""
     states = [_begun(task, caller) for task in tasks]
     spent, is_interrupted = Spent(), False
     notes: tuple[str, ...] = ()
@@ -138,7 +139,7 @@ def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
             outcomes = iter(done.outcomes)
             for state in waiting:
                 _take(state, [next(outcomes) for _ in state.requests], caller)
-    except KeyboardInterrupt:  # Between two rounds; during one `fulfil` takes it.
+    except KeyboardInterrupt:  # Between two rounds; `fulfil` catches it during one.
         is_interrupted = True
     stopped = CallOutcome(None, failure(Cause.INTERRUPTED, names_of(caller.access)))
     ended = tuple(state.outcome or replace(stopped, spent=state.spent) for state in states)
@@ -146,18 +147,18 @@ def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
 
 
 def _next(states: Sequence[_State]) -> Sequence[_State]:
-    """The tasks whose requests are sent together: all that are asked for the first time, then some of the others."""
+    """Return the tasks to send together: all first requests, then a few of the repeated ones."""
     waiting = [state for state in states if state.outcome is None]
     return [state for state in waiting if state.first is None] or waiting[:_AGAIN_AT_ONCE]
 
 
 def window_of(access: Access) -> int:
-    """Tokens that a request and its answer may have together."""
+    """Return the tokens available for a request and its answer together."""
     return window_if_known(access) or _ASSUMED_WINDOW
 
 
 def window_if_known(access: Access) -> int | None:
-    """The context window as the profile or, for a vendor's own API, the price table says."""
+    """Return the context window from the profile or, for a vendor's own API, from the price table."""
     profile = access.profile
     if profile.context_window is not None or profile.base_url:
         return profile.context_window
@@ -180,7 +181,7 @@ def _begun(task: PromptTask, caller: Caller) -> _State:
 
 
 def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
-    """Take the outcomes of a task's requests: it has ended, or its answers are to be joined."""
+    """Take the outcomes of a task's requests: end it, repeat a request, or join parts."""
     for outcome in outcomes:
         state.spent += outcome.spent
         state.is_cached = state.is_cached and outcome.is_cached
@@ -210,7 +211,7 @@ def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
 
 
 def planned(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
-    """One outcome per task, without a call: the answer of the cache, or a text that stands in for the summary."""
+    """Return one outcome per task without a call: the cached answer, or placeholder text for the summary."""
     outcomes = [_planned(task, caller) for task in tasks]
     spent = sum((outcome.spent for outcome in outcomes), Spent())
     return Fulfilment(tuple(outcomes), spent)
@@ -253,12 +254,12 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
 
 
 def _longest(request: ModelRequest) -> str:
-    """An answer of as many tokens as a request allows."""
+    """Return an answer as long as the request allows."""
     return " ·" * request.limit
 
 
 def _may_ask_again(task: PromptTask, request: ModelRequest, caller: Caller) -> None:
-    """Let the budget know what it would cost if an answer at its longest lacked all that it must hold."""
+    """Tell the budget the cost of a repeated request after the longest possible, insufficient answer."""
     if caller.budget is None:
         return
     unmasked = replace(caller, redactor=None)
@@ -268,7 +269,7 @@ def _may_ask_again(task: PromptTask, request: ModelRequest, caller: Caller) -> N
 
 
 def _remembered(request: ModelRequest, caller: Caller) -> CallOutcome | None:
-    """The answer of the cache. What is masked in a request is not known before it is sent."""
+    """Look up a cached answer. With a redactor there is none, because masking is only known when sending."""
     if caller.cache is None or caller.redactor is not None:
         return None
     stored = caller.cache.get(key_of(request, caller.access.profile))
@@ -276,15 +277,15 @@ def _remembered(request: ModelRequest, caller: Caller) -> CallOutcome | None:
 
 
 def _spent(read: int, written: int, caller: Caller) -> Spent:
-    """What a call costs that reads and writes so many tokens as we count: its price is for the model's."""
+    """Compute the cost of a call from our token counts, converted to the model's."""
     usage = CallUsage(round(caller.factor * read), round(caller.factor * written))
     return spent_on(usage, caller.access.profile, caller.when)
 
 
 def _stand_in(profile: str, tokens: int, task: PromptTask) -> str:
-    """A text of about so many tokens in place of one that nobody has written.
+    """Return placeholder text of about `tokens` tokens for a summary that nobody wrote.
 
-    It is another for each content: equal ones would become references to each other, as real summaries do not.
+    It differs per content: equal texts would become references to each other, which real summaries do not.
     """
     said = f"(a summary of #{content_hash(''.join(task.pieces))} by {profile}, of {tokens:,} tokens at most)"
     return said + " ·" * max(0, tokens - 26)

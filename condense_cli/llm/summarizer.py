@@ -1,17 +1,23 @@
-"""The summaries that passes ask for: by the model of a profile where that is permitted, else by the offline one."""
+"""Summarize for passes: by a profile's model if permitted, else offline."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.files import UserConfiguration
+from ..config.models import Configuration
 from ..config.profiles import INSTALLED, Access
-from ..core.tokens import Counter
+from ..core.factor import typical_of
+from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Message, Transcript
 from ..core.values import ContentType
 from ..core.wording import plural
@@ -19,20 +25,21 @@ from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
-from .access import AccessChoice, Redactor
-from .accounts import Accounts, conversation_of
-from .budget import Spent
-from .calls import Caller
+from .access import AccessChoice, Permission, Redactor, choose
+from .budget import Accounts, Budget, Spent, conversation_of
+from .cache import Cache, cache_path
+from .calls import Caller, Progress
 from .client import Cause, Failure, ReasonNames, failure
 from .prompts import PromptTask, Subject, flattened
 from .summaries import planned, summarize, window_of
 
 _USUAL_LIMIT: Final = 4_000
-"""Tokens of a batch summary where neither the configuration nor the profile says how long it may get, besides those of
-an earlier summary that it takes over."""
+"""Tokens of a batch summary if neither configuration nor profile sets a limit, not counting an earlier summary that it
+takes over.
+"""
 _OF_WINDOW: Final = 8
-"""Such a summary takes at most one part of so many of the window: the parts of a long text and their summaries, joined,
-have to find room as well."""
+"""Such a summary takes at most this fraction (1/N) of the window, which must also hold the joined summaries of parts.
+"""
 
 _SUBJECTS: Final = {
     ContentType.TOOL_PARAMETERS: Subject.TOOL_PARAMETERS,
@@ -41,7 +48,7 @@ _SUBJECTS: Final = {
 
 
 Installed = Callable[[str], Callable[[Counter], Summarizer]]
-"""What makes the summarizer that an installed package has by a name. Raises ConfigurationError."""
+"""Returns the factory of an installed package's summarizer by name. Raises ConfigurationError."""
 
 
 def none_installed(name: str) -> Callable[[Counter], Summarizer]:
@@ -49,7 +56,7 @@ def none_installed(name: str) -> Callable[[Counter], Summarizer]:
 
 
 class ProfileUse(Struct, frozen=True):
-    """What one profile did: summaries written, how many of them from the cache, what was refused, what it cost."""
+    """Work of one profile: summaries written, the number of those from the cache, refusals, and cost."""
 
     profile: str
     model: str
@@ -70,12 +77,11 @@ class ProfileUse(Struct, frozen=True):
 
 
 class Summaries:
-    """A `Summarizer` for one run. It keeps what was used and said, for the report.
+    """A `Summarizer` for one run. It keeps use and notes for the report.
 
-    `choose` gives the profile for the name that a task carries (or None), `caller` what its calls are made with.
-    Where it `is_planned`, nothing is called: requests are priced with answers as long as they are expected to be at
-    most, unless the cache has the answer. `installed` finds the summarizers of installed packages, `redactor` and
-    `accounts` are those that the callers use.
+    `choose` returns the profile for a task's profile name (or None), `caller` its dependencies. If `is_planned`,
+    nothing is called: requests are priced with the longest expected answers, unless the cache has the answer.
+    `installed` finds summarizers of packages. `redactor` and `accounts` are those of the callers.
     """
 
     def __init__(
@@ -93,9 +99,9 @@ class Summaries:
         self.is_planned = is_planned
         self.is_interrupted = False
         self.is_without_consent = False
-        """Whether the offline summarizer wrote something because nothing permits the profile that is named."""
+        """True if the offline summarizer wrote anything because the named profile is not permitted."""
         self.failures: dict[Cause, Failure] = {}
-        """By each reason the first failure of it."""
+        """First failure for each reason."""
         self._offline = Offline(count)
         self._choose, self._caller = choose, caller
         self._choices: dict[str | None, AccessChoice] = {}
@@ -108,7 +114,7 @@ class Summaries:
         self._notes: dict[str, None] = {}
 
     def begin(self, transcript: Transcript, count: Counter) -> None:
-        """Work on this conversation from now on, and count as its model does."""
+        """Use this conversation and counter from now on."""
         if self._accounts is not None:
             self._accounts.conversation = conversation_of(transcript)
         if count is not self.count:
@@ -116,7 +122,7 @@ class Summaries:
             self._installed_made.clear()
 
     def charged(self) -> tuple[int, Decimal]:
-        """Calls made so far, and the dollars that they cost, as far as known."""
+        """Return the number of calls so far, and their known cost in dollars."""
         spent = sum((use.spent for use in self._used.values()), Spent())
         return spent.calls, spent.cost
 
@@ -126,13 +132,13 @@ class Summaries:
 
     @property
     def worst(self) -> Decimal:
-        """The most that the calls that were planned may cost; 0 where the limit is enough for it."""
+        """Most that the planned calls may cost; 0 if the limit covers that."""
         budget = next((caller.budget for caller in self._callers.values() if caller.budget is not None), None)
         return Decimal(0) if budget is None or budget.has_enough else budget.needed
 
     @property
     def notes(self) -> list[str]:
-        """Sentences for the user: what stands in for what, the state of the cache, and what was masked so far."""
+        """Sentences for the user: replacements, state of the cache, and masked secrets."""
         notes = list(self._notes)
         if self._redactor is not None and self._redactor.count:
             notes.append(f"{plural(self._redactor.count, 'secret was', 'secrets were')} masked (--redact).")
@@ -177,7 +183,7 @@ class Summaries:
         return self._called(choice.access, tasks)
 
     def _by_installed(self, access: Access, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
-        """The summaries of an installed package's own code, which may fail in any way."""
+        """Summarize with an installed package's code, which may fail in any way."""
         if self.is_planned:
             self._note(f"The summarizer of the profile {access.name} was not used; the offline one replaces it.")
             return self._offline.summarize(tasks, messages)
@@ -226,7 +232,7 @@ class Summaries:
         return found
 
     def _fail(self, why: Failure) -> None:
-        """Note what to do about a reason, with what the first failure of it said."""
+        """Note advice for a reason, with the detail of its first failure."""
         if why.reason not in self.failures:
             self.failures[why.reason] = why
             self._note(f"{why.hint} ({why.detail.strip('()')})" if why.detail else why.hint)
@@ -266,7 +272,57 @@ class Summaries:
         self._used[profile] = before + used if before else used
 
 
+@contextmanager
+def open_summaries(
+    configuration: Configuration,
+    user: UserConfiguration,
+    count: Counter,
+    budget: Budget,
+    *,
+    profile: str | None,
+    allow_calls: bool,
+    no_cache: bool,
+    is_planned: bool,
+    installed: Installed,
+    redactor: Redactor | None,
+    progress: Callable[[Progress], None] | None,
+) -> Iterator[Summaries]:
+    """Open a run's summarizer. `profile` and `allow_calls` are the permission given for calls."""
+    permission = Permission(profile, allow_calls)
+    cache = None if no_cache else Cache(cache_path())
+    now = datetime.now(UTC)
+
+    def caller(access: Access) -> Caller:
+        encoding = encoding_for(access.profile.model)
+        own = count if encoding.name == count.encoding else type(count)(encoding.name)
+        return Caller(
+            access,
+            own,
+            now,
+            exact=encoding.exact,
+            factor=typical_of(access.profile.model),
+            budget=budget,
+            cache=cache,
+            redactor=redactor,
+            progress=progress,
+        )
+
+    try:
+        yield Summaries(
+            count,
+            lambda named: choose(named, configuration.profile, user, permission, os.environ, is_planned=is_planned),
+            caller,
+            is_planned=is_planned,
+            installed=installed,
+            redactor=redactor,
+            accounts=budget.accounts,
+        )
+    finally:
+        if cache is not None:
+            cache.close()
+
+
 def _lacks(task: PromptTask, text: str) -> frozenset[str]:
-    """The entries of the ledger that a summary should name and does not."""
+    """Return entries of the ledger that a summary should name and does not."""
     missing = task.checklist.missing(text) if task.checklist else ()
     return frozenset(item.entry for item in missing if item.entry)

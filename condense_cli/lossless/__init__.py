@@ -1,1 +1,1 @@
-"""The lossless prelude: lines that stand again in another block become a reference to it, and `restore` undoes that."""
+"""Lossless prelude: replace lines that another block repeats by references to it, which `restore` undoes."""

@@ -1,16 +1,16 @@
-"""Undo references: replace each by the lines that it names, and find those that resolve to nothing.
+"""Undo references: replace each by the lines that it names, and find those that cannot be resolved.
 
-What is read may come from anyone, so it is bounded: a reference gives lines that stand in the file, never lines that
-another reference gave, and all of them together no more than `READ_TIMES` the file. Beyond that a reference is text.
+Input may come from anyone, so decoding is bounded. A reference gives lines of the file, never lines that another
+reference gave, and all of them together at most `READ_TIMES` the size of the file. Beyond that a reference is text.
 
-Nor does a reference count that nothing here would have written: one that gives too little, or stands in what a person
-typed, or names its block in other words than are written for it. What would count all the same and is text of others
-has an escape, where `proof` wrote it; it counts as the reference would, and loses the escape instead of being resolved.
+A reference also does not count if we would not have written it: it gives too little, is in text that a person typed, or
+names its block otherwise than we do. Foreign text that would count nevertheless has an escape, written by `encode`. It
+is matched like a reference, but loses the escape instead of being resolved.
 
-Text that imitates our marks is text. So a line counts as ours only where a change of the file is the likely reason that
-it does not resolve: a reference may be there, and it names another call of the same name, or of the same file, as the
-one that it is found in, which lacks those lines now or is gone. Two of three references that we write do so: a file
-that lost blocks shows it. A line in the output of `cat NOTES` that names a file of the project is text.
+Text that imitates our marks is text. An unresolved line counts as ours only if a change of the file is the likely
+cause: a reference may occur there, and it names another call with the same name or file as its own call, whose lines
+are now gone. Two of three of our references do so, so a file that lost blocks shows it. A line in the output of `cat
+NOTES` that names a project file is text.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ from .references import (
 
 
 class Allowance(Struct):
-    """How many characters may still be read, compared or given."""
+    """Number of characters that may still be read, compared or given."""
 
     left: int
 
     def covers(self, characters: int) -> bool:
-        """Use some of it up, and tell whether there was enough."""
+        """Spend `characters`; return whether the allowance covered them."""
         self.left -= characters
         return self.left >= 0
 
 
 class Sources:
-    """Texts by what names them in a block; the last ones are remembered. What is read again uses up the allowance."""
+    """Texts by their names in a block; the last ones are cached. Reading a text again spends the allowance."""
 
     def __init__(self, reader: Reader, allowance: Allowance) -> None:
         self._reader, self._allowance = reader, allowance
@@ -80,7 +80,7 @@ class Sources:
         return self._reader.lines(text)
 
     def values(self, call: Block) -> dict[str, Text]:
-        """The values of a call by the names that references use."""
+        """Return a call's values by the names that references use."""
         if self._values is None or self._values[0] is not call:
             self._allowance.covers(size_of(call.content))
             values = {field_of(path): compact(value) for path, value in string_values(arguments_of(call))}
@@ -90,7 +90,7 @@ class Sources:
         return self._values[1]
 
     def element(self, block: Block, tag: str, part: int) -> tuple[Text, int] | None:
-        """An element of a text, by its number among those of its tag, and the line of the text where it begins."""
+        """Return the nth element with a tag in a text, and the line where it begins."""
         known = self._element
         if known is None or known[0] is not block or known[1:3] != (tag, part):
             if self._block is None or self._block[0] is not block:
@@ -107,30 +107,30 @@ class Sources:
 
 
 READ_TIMES: Final = 32
-"""All references together may give so many times the characters of the messages as they are read."""
+"""All references together may give this many times the characters of the messages when reading."""
 WRITTEN_TIMES: Final = 16
-"""What is written keeps to this, so that it can still be read once a client left some messages out."""
+"""The limit for writing, lower so that a file still decodes after a client dropped messages."""
 _LEAST: Final = 1_000_000
-"""So many characters may references give in any case."""
+"""Characters that references may always give."""
 
 _GIVEN: Final = 1
 _LITERAL: Final = 2
-"""Marks of lines: a reference gave them; they are text that had an escape."""
+"""Marks of lines: given by a reference; text that had an escape."""
 
 _ONCE_TAKEN_FOR_CLIENTS: Final = (
     "<", "# AGENTS.md instructions", "[ERROR] You did not use a tool", "Caveat: The messages below",
     "Another language model started to solve this problem",
 )  # fmt: skip
-"""How texts begin in which version 0.1.0 may have written references, as it took them for a client's."""
+"""Beginnings of texts in which version 0.1.0 may have written references, because it took them for a client's."""
 
 
 class Decoded(Struct, frozen=True):
-    """Messages without the references that could be resolved, and what was found in them.
+    """Messages with references resolved where possible.
 
-    `unresolved` are lines that have the form of a reference, but name nothing that holds the same lines; they stay.
-    `named` are the blocks that references of a block name, resolved or not, by positions of message and block.
-    `counted` are the lines as they were written that gave others or lost an escape, by positions of message and block:
-    the field of a call that a line stands in, and its number; those that moved before they counted are left out.
+    `unresolved` counts remaining lines in the form of a reference whose target lacks the same lines. `named` maps each
+    block to the blocks that its references name, resolved or not; keys are (message, block) positions. `counted` maps
+    blocks to lines, as written, that were resolved or lost an escape: the call's field and the line number. Lines that
+    moved before they were processed are missing there.
     """
 
     messages: tuple[Message, ...]
@@ -146,10 +146,10 @@ def decode(
     expected: Mapping[tuple[int, int], Text] | None = None,
     times: int = READ_TIMES,
 ) -> Decoded:
-    """Resolve every reference that resolves. Linear in the size of the messages.
+    """Resolve every reference that can be resolved. Linear in the size of the messages.
 
-    `expected` are texts, by positions of message and block, that need not be held twice where they come out.
-    References give at most `times` the characters of the messages.
+    `expected` maps (message, block) positions to texts; where a text results, that object is used instead of a second
+    copy. References give at most `times` the characters of the messages.
     """
     reader = reader or Reader()
     holders = [
@@ -178,7 +178,7 @@ def decode(
 
 
 def count_gaps(messages: Sequence[Message]) -> int:
-    """How many lossy markers stand in the messages."""
+    """Count the lossy markers in messages."""
     return sum(len(gaps_in(text)) for message in messages for block in message.blocks for text in texts_of(block))
 
 
@@ -188,14 +188,14 @@ def _may_hold(message: Message, block: Block) -> bool:
 
 
 def texts_of(block: Block) -> list[str]:
-    """The texts whose lines a model reads."""
+    """Return the texts of a block whose lines a model reads."""
     if block.kind is BlockKind.TOOL_CALL:
         return [value for _, value in string_values(arguments_of(block))]
     return [block.text]
 
 
 def _is_turn_of(address: Address, is_backward: bool) -> bool:
-    """Whether a sweep resolves such addresses; those in the very call belong to both."""
+    """Return whether a sweep resolves such addresses; both sweeps resolve those in the same call."""
     return address != ABOVE and (address.what == THIS_CALL or address.is_backward == is_backward)
 
 
@@ -207,24 +207,24 @@ class _Decoder:
         self._allowance = Allowance(limit)
         self._sources = Sources(reader, self._allowance)
         self._given: dict[tuple[int, int, str], bytes] = {}
-        """Marks for the lines of a block, or of a field of it, that references gave: no reference gives them again."""
+        """Marks for lines that references gave, by block and field: no reference gives them again."""
         self._expected = expected
         self._written = messages
         self.resolved = 0
         self.plain = 0
-        """Lines without any escape now that had one."""
+        """Number of lines that lost their last escape."""
         self.counted: dict[tuple[int, int], list[tuple[str, int]]] = {}
         self.named: dict[tuple[int, int], set[tuple[int, int]]] = {}
         self._addresses = Addresses(messages, reader.names)
         self._own: tuple[Block, dict[str, Text]] | None = None
-        """The call that is being decoded, and its values as far as they are."""
+        """The call being decoded, and its values so far."""
 
     def sweep(self, holders: Iterable[TextPlace], is_backward: bool) -> list[TextPlace]:
-        """Decode blocks that may hold references; those that still may. What references gave is not looked at again."""
+        """Decode blocks and return those that may still hold references. Lines given by references are skipped."""
         return [place for place in holders if self._block(place, is_backward)]
 
     def _block(self, place: TextPlace, is_backward: bool) -> bool:
-        """Decode a block, and tell whether it may hold references still."""
+        """Decode a block; return whether it may still hold references."""
         block = self.messages[place.message].blocks[place.block]
         if block.kind is not BlockKind.TOOL_CALL:
             written = block.text
@@ -240,10 +240,10 @@ class _Decoder:
             for path, value in string_values(arguments_of(block))
             if not (listed and path[:1] == listed[0] and is_said_in(value, listed[0]))
         ]
-        # All are put at once, as each time takes as long as the call is; until then they stand among its fields.
+        # Replacing values takes time linear in the call, so it is done once, at the end.
         decoded: dict[JsonPath, str] = {}
         self._own = (block, {**self._sources.values(block)})
-        # A value may refer to one after it (forward) or before it, which therefore comes first.
+        # Decode the values that others refer to first: later ones for forward references, else earlier ones.
         for path, value in values if is_backward else reversed(values):
             text = self._text(place, value, is_backward, field=field_of(path)) if REFERENCE_PREFIX in value else value
             if text != value:
@@ -257,7 +257,7 @@ class _Decoder:
         return REFERENCE_PREFIX in block.content
 
     def _listed(self, place: TextPlace, call: Block, is_backward: bool) -> Block:
-        """The call with references among its todos resolved."""
+        """Resolve references among a call's todos."""
         found, resolved = list_in(call), self.resolved
         if found is None:
             return call
@@ -268,7 +268,7 @@ class _Decoder:
             return call
         try:
             call = with_values(call, {path: list_of(text, listed)})
-        except (ValueError, RecursionError):  # It names lines that are no todos.
+        except (ValueError, RecursionError):  # A reference names lines that are not todos.
             self.resolved = resolved
             self._given.pop((*place[:2], field_of(path)), None)
             return call
@@ -284,7 +284,7 @@ class _Decoder:
     def _text(
         self, place: TextPlace, text: str, is_backward: bool, *, field: str = "", is_user_text: bool = False
     ) -> str:
-        """The text with references of one direction resolved; what takes their place is not looked at again."""
+        """Resolve a text's references in one direction. Inserted lines are not examined again."""
         if REFERENCE_PREFIX not in text:
             return text
         lines = text.split("\n")
@@ -293,7 +293,7 @@ class _Decoder:
         is_open = not is_user_text or self._is_clients(place)
         elements: dict[str, list[references.Element]] | None = None
         offsets: list[int] = []
-        # From the end, where elements before a line still stand as they did.
+        # From the end, so that elements before a line keep their offsets.
         for number in reversed([number for number, line in enumerate(lines) if line.startswith(REFERENCE_PREFIX)]):
             reference = None if given[number] else parse_reference(without_escapes(lines[number]))
             if reference is None or not _is_turn_of(reference.address, is_backward):
@@ -310,7 +310,7 @@ class _Decoder:
                 part = bisect_right(same, offset, key=lambda element: element.start) - 1
                 is_inside = part >= 0 and offset < same[part].end
                 here = place._replace(part=part)
-            # State refers to state, and nothing else in what a person typed refers to anything.
+            # In a user's text only state may refer, and only to state.
             if is_inside != bool(tag) or not (tag or is_open):
                 continue
             before = lines[number - 1] if number else ""
@@ -332,7 +332,7 @@ class _Decoder:
         return text
 
     def _taken(self, line: str, found: str) -> tuple[str, int]:
-        """What a line that counts becomes, and the mark for that: what the reference gives, or a line with an escape
+        """Return the replacement of a line that counts, and its mark: the lines given, or the line with one escape
         less.
         """
         if parse_reference(line):
@@ -343,14 +343,14 @@ class _Decoder:
         return plain, _LITERAL
 
     def _is_clients(self, place: TextPlace) -> bool:
-        """Whether a client may have written a text of the user's, so that references may stand all over it."""
+        """Return whether a client may have written a user text, so that references may occur anywhere in it."""
         block = self._written[place.message].blocks[place.block]
         return block.injected or block.text.startswith(_ONCE_TAKEN_FOR_CLIENTS)
 
     def _from_above(self, place: TextPlace, field: str, text: str, given: bytearray) -> tuple[str, bytearray]:
-        """The text with references to its own lines resolved, from the start, as they count decoded lines.
+        """Resolve references to the text's own lines, from the start, because they count decoded lines.
 
-        `given` marks the lines that references gave, and does so for the text that comes out.
+        `given` marks lines given by references, both in the argument and in the result.
         """
         if ABOVE_WORD not in text:
             return text, given
@@ -372,11 +372,11 @@ class _Decoder:
         return "\n".join(lines), marks
 
     def _may_give(self, given: bytes | bytearray, start: int, size: int) -> bool:
-        """Whether a reference may give `size` lines of a text: if no other one gave any of them, which are marked."""
+        """Return whether a reference may give `size` lines: none of them was given by another reference."""
         return self._allowance.covers(size) and given.find(_GIVEN, start, start + size) < 0
 
     def _is_meant(self, found: str, reference: Reference) -> bool:
-        """Whether lines are those that a reference means, and worth one."""
+        """Return whether lines match a reference's hash and are long enough for one."""
         is_covered = self._allowance.covers(len(found)) and len(found) >= SHORTEST - 1
         return is_covered and short_hash(found) == reference.hash
 
@@ -399,9 +399,9 @@ class _Decoder:
         return next((text for text in found if self._is_meant(text, reference)), None)
 
     def _source(self, here: TextPlace, there: TextPlace, reference: Reference) -> tuple[Lines | None, bytes]:
-        """The lines of what an address means, and marks for those that references gave.
+        """Return the lines at an address, and marks for those given by references.
 
-        A result refers to its call as it is written, a value to the other values of its call, which is being decoded.
+        A result refers to its call as written; a value refers to other values of its call, which is being decoded.
         """
         address = reference.address
         is_own_call = address.what == THIS_CALL and there != here
@@ -418,7 +418,7 @@ class _Decoder:
 
 
 def broken_in(written: Sequence[Message], found: Decoded) -> int:
-    """How many unresolved lines are references that we wrote; `written` are the messages before decoding."""
+    """Count unresolved lines that are references of ours; `written` are the messages before decoding."""
     if not found.unresolved:
         return 0
     addresses = Addresses(written)
@@ -430,7 +430,7 @@ def _unresolved(written: Sequence[Message], found: Decoded) -> Iterator[tuple[Te
         for number, (old, new) in enumerate(zip(before.blocks, after.blocks, strict=True)):
             if REFERENCE_PREFIX not in old.content:
                 continue
-            # A line that lost its escape, and looks like a reference now, did not before.
+            # A line that lost its escape now looks like a reference, so count only lines that did before.
             left = Counter(_lines(old)) & Counter(_lines(new))
             for line in left.elements():
                 reference = parse_reference(line)
@@ -447,34 +447,28 @@ def _is_ours(here: TextPlace, reference: Reference, messages: Sequence[Message],
     block = messages[here.message].blocks[here.block]
     tag = tag_of(address.what)
     if address == ABOVE:
-        return False  # What is above does not change by itself; where a line above is broken, that one is told.
+        return False  # Lines above change only if one of them is broken, and that one is counted.
     if tag and (block.kind is not BlockKind.TEXT or tag not in references.by_tag(block.text)):
-        return False  # State alone refers to state.
+        return False  # Only state refers to state.
     if block.kind is BlockKind.TEXT and not (block.injected or tag):
         return False
     there = addresses.find(here, address)
     if there is not None:
         if addresses.address(here, there, field=address.field, tag=tag) != address:
             return False
-        if not _has_field(messages[there.message].blocks[there.block], address.field):
+        values = string_values(arguments_of(messages[there.message].blocks[there.block]))
+        if address.field and all(field_of(path) != address.field for path, _ in values):
             return False
     if address.what in (THE_RESULT, THIS_CALL):
         return there is not None
-    return bool(tag) or _is_akin(addresses.name_of(here), address)
-
-
-def _has_field(block: Block, field: str) -> bool:
-    return not field or any(field_of(path) == field for path, _ in string_values(arguments_of(block)))
-
-
-def _is_akin(name: str, address: Address) -> bool:
-    """Whether a block and what a line in it names have one name, or are of one file."""
-    _, _, file = name.partition(" of ")
-    return name == address.what or (file != "" and file == address.what.partition(" of ")[2])
+    # Else both blocks must have one name, or be of one file.
+    name = addresses.name_of(here)
+    file = name.partition(" of ")[2]
+    return bool(tag) or name == address.what or (file != "" and file == address.what.partition(" of ")[2])
 
 
 def outside_of(transcript: Transcript) -> int:
-    """How many references have a line of their own in parts of the file that are not in the conversation."""
+    """Count references on lines of their own in parts of the file outside the conversation."""
     if not SPELLED.search(transcript.source.data):
         return 0
     used = {block.place.record for _, block in transcript.blocks()}
@@ -483,7 +477,7 @@ def outside_of(transcript: Transcript) -> int:
 
 
 def _is_line(found: re.Match[bytes]) -> bool:
-    """Whether what looks like a reference in the bytes of a JSON string is a line of it."""
+    """Return whether a possible reference in the bytes of a JSON string is a line of it."""
     start, end = found.span()
     before, after = found.string[max(0, start - 2) : start], found.string[end : end + 2]
     is_whole = before.endswith((b'"', b"\\n")) and (after.startswith(b'"') or after in (b"\\n", b"\\r", b'\\"'))
@@ -491,5 +485,5 @@ def _is_line(found: re.Match[bytes]) -> bool:
         return False
     try:
         return parse_reference(json.loads(b'"' + found[0] + b'"')) is not None
-    except ValueError:  # JSON inside a string of JSON.
+    except ValueError:  # JSON inside a JSON string.
         return True

@@ -1,14 +1,14 @@
-"""Write references in place of lines that a newer text (or an older one) holds too, and prove them by decoding.
+"""Replace lines that another text repeats by references, and prove them by decoding.
 
-A line of others that has the form of a reference may come to count, where messages in between went, or a text was cut.
-What is written is decoded as it will be read: new references that say anything else are not written, and text that
-would be resolved gets an escape, which reading takes away.
+Foreign text in the form of a reference may come to count when messages between go or a text is cut. So the output is
+decoded as a reader will: new references that decode to anything else are not written, and foreign text that would be
+resolved gets an escape, which reading removes.
 
-Texts are taken from the newest to the oldest. What stays of each is what older ones may refer to, so no
-reference leads to another one, and a text that is referred to always stands as it is.
+Texts are processed from newest to oldest. The rest of each is available to older ones, so no reference leads to another
+reference, and a text that is referred to stays as it is.
 
-Two more places may be referred to, because they stand beside the text and cost few words: for a result the
-arguments of its own call (a client shows what an edit changed), and lines further up in the very text.
+Two further targets are close and cheap to name: for a result the arguments of its own call (clients show edits), and
+lines further up in the same text.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from .pieces import Category, Finders, Piece, find_pieces
 from .references import ABOVE, SHORTEST, Address, Addresses, Reference, TextPlace, field_of, list_of, parse_reference
 
 MIN_SAVING: Final = 12
-"""A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
-real transcripts 10 to 12 saves most (benchmarks/prelude.py), and fewer references are easier to read."""
+"""Tokens that a reference has to save. With less, short references split runs that older texts could use. On real
+transcripts 10 to 12 saves most (benchmarks/prelude.py), and fewer references are easier to read.
+"""
 _NEAR: Final = 3
-"""Counting further than this is asking much of a reader: each step has to save a token more."""
+"""Counting further than this is hard for a reader, so each further step has to save one more token."""
 _LONG: Final = 2_000
-"""Characters of a run whose words are counted first: mostly they are enough."""
+"""Characters of a run whose words are counted first; mostly that is enough."""
 
 
 class NumberedTexts(Protocol):
-    """The texts that runs name, by their numbers."""
+    """Texts that runs refer to by number."""
 
     def lines_of(self, number: int) -> Lines: ...
 
@@ -49,9 +50,9 @@ class NumberedTexts(Protocol):
 
 
 class WrittenText:
-    """A text on its way to references. `gone` marks the lines that a reference replaces, `fixed` those that stay.
+    """A text while references are inserted. `gone` marks replaced lines, `fixed` lines that must stay.
 
-    `text` is what is written, once anything was taken.
+    `text` is the result, once anything was taken.
     """
 
     def __init__(
@@ -72,11 +73,11 @@ class WrittenText:
 
     @property
     def named(self) -> Iterator[EqualRun]:
-        """The runs of other texts that references name."""
+        """Runs in other texts that references name."""
         return (run for run, _ in self._taken.values() if run.source != ITSELF)
 
     def take(self, runs: Iterable[EqualRun], address_of: Callable[[int], Address]) -> list[EqualRun]:
-        """Replace the runs that are worth it, longest first, and tell which they are."""
+        """Replace worthwhile runs, longest first, and return them."""
         taken: list[EqualRun] = []
         for run in disjoint(runs, self._sizes, self.fixed, SHORTEST):
             if run.source == ITSELF and 1 in self.gone[run.start : run.start + run.size]:
@@ -95,7 +96,7 @@ class WrittenText:
         return [run for run in taken if run.at in self._taken]
 
     def _reference(self, run: EqualRun, address_of: Callable[[int], Address]) -> Reference | None:
-        """The reference for a run, if it has words and saves enough."""
+        """Build the reference for a run. None if it cannot be worded or saves too little."""
         text = self.lines.text(run.at, run.size)
         if run.source == ITSELF:
             reference = Reference(above(run.start, run.size), ABOVE, short_hash(text))
@@ -108,7 +109,7 @@ class WrittenText:
 
     def _is_worth_it(self, text: str, reference: Reference) -> bool:
         written, least = str(reference), MIN_SAVING + max(0, reference.address.ordinal - _NEAR)
-        # A word has at least one token, and a token at least one byte, so most long runs need not be counted.
+        # A word has at least one token and a token at least one byte, so most long runs need no counting.
         words = len(text[:_LONG].split())
         if words >= len(written.encode("utf-8", "surrogatepass")) + least:
             return True
@@ -116,7 +117,9 @@ class WrittenText:
         return words >= tokens or self._count(text) >= tokens
 
     def _write(self) -> None:
-        """How lines are numbered is said where nothing beside them tells; a run that then saves too little stays."""
+        """Write the text, adding the numbering where no neighbouring line tells it. A run that then saves too little
+        stays.
+        """
         lines = self.lines.lines
         written: list[str] = []
         position = 0
@@ -149,11 +152,11 @@ Positions = tuple[int, int]
 """Positions of a message and of a block in it."""
 
 _ROUNDS: Final = 12
-"""An escape, or a reference that is not written, may let other lines count or not: so it is looked at again."""
+"""Maximum rounds: an escape or a dropped reference may change whether other lines count."""
 
 
 def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> list[Message]:
-    """The messages with some blocks exchanged."""
+    """Replace some blocks in messages."""
     changed = list(messages)
     numbers: dict[int, list[int]] = {}
     for position, number in blocks:
@@ -169,9 +172,10 @@ def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) 
 def verified(
     messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text], reader: Reader
 ) -> dict[Positions, Block]:
-    """The blocks that decode to what they were made from, and besides those of the messages that need escapes.
+    """Return the blocks that decode to their original, and blocks of the messages that need escapes.
 
-    Text that imitates references can spoil some. `meant` is what blocks say that are not made from the messages.
+    Text that imitates references can spoil some blocks. `meant` maps blocks to their intended text if it is not that of
+    the messages.
     """
     escaped: dict[Positions, Block] = {}
     for _ in range(_ROUNDS):
@@ -195,19 +199,20 @@ def verified(
             block = written[place[0]].blocks[place[1]]
             if lines:
                 escaped[place] = _with_escapes(block, lines)
-            else:  # Its escapes count no more, since others went.
+            else:  # Its escapes have no effect any more, since others went.
                 escaped.pop(place, None)
     return escaped | blocks
 
 
 def has_imitations(messages: Iterable[Message], reader: Reader) -> bool:
-    """Whether a text of messages without references holds a line that has the form of one, escaped or not."""
+    """Return whether messages without references hold a line in the form of one, escaped or not."""
     blocks = (block for message in messages for block in message.blocks if reader.may_refer(block.content))
-    return any(_imitates(line) for block in blocks for text in texts_of(block) for line in text.split("\n"))
+    lines = (line for block in blocks for text in texts_of(block) for line in text.split("\n"))
+    return any(line.startswith(REFERENCE_PREFIX) and parse_reference(without_escapes(line)) for line in lines)
 
 
 def with_escapes(messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
-    """Messages without references as they have to be written; blocks as they were `before` where they say the same."""
+    """Add escapes to messages without references. Blocks that read as `before` are reused."""
     reader = Reader()
     if not has_imitations(messages, reader):
         return tuple(messages)
@@ -220,12 +225,8 @@ def with_escapes(messages: Sequence[Message], before: Sequence[Message]) -> tupl
     return tuple(with_blocks(messages, escaped | same))
 
 
-def _imitates(line: str) -> bool:
-    return line.startswith(REFERENCE_PREFIX) and parse_reference(without_escapes(line)) is not None
-
-
 def _with_escapes(block: Block, lines: Iterable[tuple[str, int]]) -> Block:
-    """The block with an escape more in some lines, which are named by the field of a call and their numbers."""
+    """Add an escape to some lines, given by a call's field and the line number."""
     numbers: dict[str, set[int]] = {}
     for field, number in lines:
         numbers.setdefault(field, set()).add(number)
@@ -241,8 +242,9 @@ def _escaped(text: str, numbers: set[int]) -> str:
 
 
 def _is_same(decoded: Block, original: Block, meant: Text | None) -> bool:
-    """Whether a block says what it said. Of arguments that are an object the spelling of their JSON does not count;
-    where they are JSON in a string, it is part of that string.
+    """Return whether a block says the same as before.
+
+    JSON spelling matters only for arguments that are JSON in a string, since it is part of that string.
     """
     expected = original.content if meant is None else meant
     if decoded.content is expected or decoded.text == str(expected):
@@ -254,11 +256,11 @@ Keep = Literal["latest", "earliest"]
 
 _HEAD_OF_ERROR: Final = 5
 _TAIL_OF_ERROR: Final = 1
-"""Lines of a failed call's result that stay: how clients say that it failed, and how programs sum up their output."""
+"""Lines of a failed call's result that stay: the client's failure message, and a program's final summary."""
 
 
 class Encoded(Struct, frozen=True):
-    """Blocks as they are written; those in `restored` say the whole of what a pass had cut."""
+    """Written blocks; those in `restored` hold the whole of a text that a pass had cut."""
 
     blocks: dict[Positions, Block]
     restored: frozenset[Positions] = frozenset()
@@ -277,19 +279,18 @@ def encode(
     takes_part: Callable[[Block], bool] = lambda _: True,
     endings: Endings | None = None,
 ) -> Encoded:
-    """The blocks that become smaller by references, as they are then written.
+    """Return the blocks that references make smaller, as written.
 
-    `messages` hold no references. `originals` are texts of results that were cut: where references can
-    express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
-    before it is given back, unless it is only counted (`proves` is false). A block that does not
-    take part neither refers to others nor do they refer to it. `endings` tell how calls ended before anything was
-    cut, which counts for `originals` alone: in a later run only what is left can tell.
+    `messages` hold no references. `originals` are texts of results that were cut; if references express one in fewer
+    tokens than the cut version, they do. Every block is decoded and compared unless `proves` is false (for counting
+    only). A block that does not take part neither refers nor is referred to. `endings` tell how calls ended before
+    cuts. They apply to `originals` alone: a later run only has the rest.
     """
     reader = reader or Reader()
     encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader, takes_part, endings)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
-    del encoder  # Its index takes as much memory as the check that follows.
+    del encoder  # Its index takes as much memory as the following check.
     if proves:
         blocks = verified(messages, blocks, meant, reader)
     return Encoded(blocks, frozenset(meant.keys() & blocks.keys()))
@@ -314,13 +315,13 @@ class _Encoder:
         self.endings = endings or self.left
         self.reader, self.read = reader, reader.lines
         self.sources = {category: finders.sources(category) for category in Category}
-        """Categories that those of each category may refer to."""
+        """Categories that each category may refer to."""
         self.named = frozenset[Category]().union(*self.sources.values())
-        """Categories that any may refer to."""
+        """Categories that any category may refer to."""
         self.addresses = Addresses(messages, reader.names)
         pieces = find_pieces(messages, finders)
         self.pieces = [each for each in pieces if takes_part(messages[each.place.message].blocks[each.place.block])]
-        """In the order in which they are written. A piece is called by its number here."""
+        """Pieces in writing order; everything else identifies a piece by its index here."""
         match keep:
             case "latest":
                 self.pieces.reverse()
@@ -329,38 +330,38 @@ class _Encoder:
             case other:
                 assert_never(other)
         self.hashed = [reader.hashed(piece.content) for piece in self.pieces]
-        """Each piece as it is looked for."""
+        """Each piece, hashed."""
         self.cut = {place: reader.hashed(text) for place, text in originals.items()}
-        """The originals as they are looked for."""
+        """The originals, hashed."""
         self.repeated = Repeated([*self.hashed, *self.cut.values()])
         self.index = Index(self.repeated)
         self.texts: dict[int, Text] = {}
-        """Pieces that have references, as they are written."""
+        """Pieces with references, as written."""
         self.whole: dict[int, Text] = {}
-        """What pieces say in the end, where that is not what they said at first."""
+        """Text of pieces where it is no longer the original one."""
         self.restored: set[Positions] = set()
-        """Results that say the whole of what was cut."""
+        """Results that hold the whole of a cut text."""
         self.used: dict[int, bytearray] = {}
-        """Lines of pieces that are referred to, marked; they have to stay."""
+        """Marks for lines of pieces that are referred to and must stay."""
         self.values: dict[Positions, list[int]] = {}
-        """Pieces that are values in the arguments of a call, by the call's block."""
+        """Pieces that are values in a call's arguments, by the call's block."""
         self.unfinished: dict[int, WrittenText] = {}
-        """Results with references that may get others, to their own call."""
+        """Results with references that may get more, to their own call."""
         self.call_values: dict[int, Hashed] = {}
-        """Values of the call that a result refers to right now, as they are written, by numbers of their own."""
+        """Values of the call that a result is being compared with, as written, by temporary numbers."""
 
     def blocks(self) -> dict[Positions, Block]:
-        """Every block that has references, as it is written."""
+        """Return every block that has references, as written."""
         waiting: list[int] = []
         allowed: dict[Positions, bool] = {}
         for number, piece in enumerate(self.pieces):
-            # Results refer to their calls once those are written, and before anything older looks at either.
+            # Results refer to their calls after those are written and before older texts are compared with either.
             while waiting and piece.place.message < self._call_of(waiting[0]).message:
                 self._refer_to_call(waiting.pop(0))
             if piece.path and piece.category is not Category.TODOS:
                 self.values.setdefault(piece.place[:2], []).append(number)
             place, written = piece.place[:2], None
-            if place not in allowed:  # Asked once for each block, as a text may have thousands of pieces.
+            if place not in allowed:  # Once per block: a text may have thousands of pieces.
                 message = self.messages[place[0]]
                 allowed[place] = self.may_change(message, message.blocks[place[1]])
             if self.sources[piece.category] and allowed[place]:
@@ -369,7 +370,7 @@ class _Encoder:
                     waiting.append(number)
                     if written:
                         self.unfinished[number] = written
-            # What a call that failed was to write is nowhere: no text is to be looked up there.
+            # Nothing refers to text that a failed call was to write, because it is not in any file.
             if not (piece.path and piece.category in self.named and self._ending(piece, self.left)):
                 self.index.add(number, self.hashed[number], written.gone if written else None)
         for number in waiting:
@@ -382,11 +383,11 @@ class _Encoder:
         return {place: block for place, block in blocks.items() if block is not None}
 
     def lines_of(self, number: int) -> Lines:
-        """The lines of a piece, by its number."""
+        """Return a piece's lines, by its number."""
         return self.read(self.whole.get(number) or self.pieces[number].content)
 
     def shape_of(self, number: int) -> Shape:
-        """The shape of a piece, by its number."""
+        """Return a piece's shape, by its number."""
         return (self.call_values.get(number) or self.hashed[number]).shape
 
     def _call_of(self, number: int) -> TextPlace:
@@ -394,7 +395,7 @@ class _Encoder:
         return self.addresses.call_of(place) or place
 
     def _encode(self, number: int, piece: Piece) -> WrittenText | None:
-        """The text with references, if it has any."""
+        """Return the text with references, or None."""
         place = piece.place[:2]
         written = self._take(piece, self.hashed[number], lambda: self.lines_of(number), self.left)
         if place in self.cut and not piece.path and self._may_be_shorter(place, piece):
@@ -411,18 +412,18 @@ class _Encoder:
         return written
 
     def _may_be_shorter(self, place: Positions, piece: Piece) -> bool:
-        """Whether references can possibly say the whole of a cut text in fewer tokens than what is left of it has.
+        """Return whether references might express a cut text in fewer tokens than the cut version has.
 
-        No token is shorter than a byte: lines that are found nowhere cost what the text costs without all others.
+        A token has at least one byte, so lines found nowhere cost at least what the text without all others costs.
         """
         free = self.count(self.originals[place]) - self.count(piece.content)
         return free < 0 or self.index.most_bytes(self.cut[place], free) > free
 
     def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText | None:
-        """The text with references to newer texts, and then, in what is left, to its own lines."""
+        """Insert references to newer texts, then to the text's own lines. None if there are none."""
         runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
         own = list(self.index.own_runs(text))
-        if piece.category is Category.TODOS:  # A reference takes the place of a todo, and has its shape.
+        if piece.category is Category.TODOS:  # A reference is as long as the todo that it becomes.
             runs, own = ([run for run in found if run.size > 1] for found in (runs, own))
         if not (runs or own):
             return None
@@ -432,7 +433,7 @@ class _Encoder:
         return written if written.is_changed else None
 
     def _begun(self, piece: Piece, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText:
-        """The text without references yet. A refusal gets none, and an error keeps the lines that say what it is."""
+        """Prepare a text without references. A refusal gets none; an error keeps the lines that explain it."""
         head, tail = piece.head, piece.tail
         if piece.category in (Category.FILE, Category.RESULT):
             match self._ending(piece, endings):
@@ -450,9 +451,9 @@ class _Encoder:
         if other.category not in self.sources[piece.category] or other.tag != piece.tag:
             return False
         if piece.category is Category.STATE:
-            # Elements of one text are not told apart while that text is decoded.
+            # While a text is decoded, its elements cannot be told apart.
             return other.place[:2] != piece.place[:2]
-        # Between a call and its own listing it is the listing that refers: it saves its line numbers as well.
+        # Of a call and its own listing, the listing refers, which also saves its line numbers.
         is_own = bool(piece.path) and self.addresses.call_of(other.place) == piece.place
         return not (is_own and self.hashed[source].shape.numbered)
 
@@ -461,7 +462,7 @@ class _Encoder:
         return self.addresses.address(piece.place, other.place, field=other.field, tag=other.tag)
 
     def _use(self, runs: Iterable[EqualRun]) -> None:
-        """Remember the lines that are referred to: they have to stay."""
+        """Mark lines that are referred to, because they must stay."""
         for run in runs:
             used = self.used.get(run.source)
             if used is None:
@@ -469,7 +470,7 @@ class _Encoder:
             mark(used, run.start, run.start + run.size)
 
     def _refer_to_call(self, number: int) -> None:
-        """Let what is left of a result refer to the arguments of its own call, as they are written."""
+        """Let the rest of a result refer to the arguments of its own call, as written."""
         piece, written = self.pieces[number], self.unfinished.pop(number, None)
         values = self.values.get(self._call_of(number)[:2])
         if not values:
@@ -489,8 +490,8 @@ class _Encoder:
         if runs:
             endings = self.endings if piece.place[:2] in self.restored else self.left
             written = written or self._begun(piece, text, lambda: self.lines_of(number), endings)
-            for line in _marked(self.used.get(number)):
-                written.fixed[line] = 1
+            for line, is_used in enumerate(self.used.get(number, b"")):
+                written.fixed[line] |= is_used
             if written.take(runs, lambda source: self._address(piece, source - first)):
                 self.texts[number] = compact(written.text)
                 self.index.remove(number, written.gone)
@@ -498,7 +499,7 @@ class _Encoder:
             del self.whole[first + value], self.call_values[first + value]
 
     def _block(self, place: Positions, parts: list[tuple[Piece, Text]]) -> Block | None:
-        """The block with its pieces exchanged, if that makes it smaller."""
+        """Replace a block's pieces. None if that does not make it smaller."""
         block = self.messages[place[0]].blocks[place[1]]
         if block.kind is BlockKind.TOOL_CALL:
             listed = list_in(block)
@@ -510,14 +511,10 @@ class _Encoder:
             new = block.with_text(parts[0][1])
         else:
             text, behind = block.text, 0
-            said: list[str] = []  # Put together once: a text may have thousands of states.
+            said: list[str] = []  # Joined once: a text may have thousands of states.
             for piece, written in sorted(parts, key=lambda part: part[0].span or (0, 0)):
                 start, end = piece.span or (0, 0)
                 said += text[behind:start], str(written)
                 behind = end
             new = block.with_text("".join([*said, text[behind:]]))
         return new if self.count.block(new) < self.count.block(block) else None
-
-
-def _marked(marks: bytearray | None) -> Iterator[int]:
-    return (line for line, marked in enumerate(marks or b"") if marked)

@@ -1,10 +1,10 @@
-"""Read a text as lines, with numbers of listings told apart, and put into words which lines a reference means.
+r"""Split text into lines, detect listings with line numbers, and word which lines a reference means.
 
-9→import os        10: import os        9 | import os
+    9→import os        10: import os        9 | import os
 
-Lines are what `split("\\n")` gives, so a carriage return, trailing blanks and a missing final line break
-belong to a line. A listing is a stretch of lines numbered upwards by one, with one separator and one width.
-Two reads of a file that had lines inserted above still share the bodies.
+Lines are the result of `split("\n")`, so carriage returns, trailing blanks and a missing final line break belong to
+lines. A listing is a range of lines numbered upwards by one, with one separator and one width. Reads of a file before
+and after an insertion still share the text behind the numbers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ..core.markers import short_hash
 
 _NUMBERED: Final = lazy_pattern(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
 _PRINTED: Final = 2_000
-"""Numbers of a listing, from 0 on, that are remembered as they are printed."""
+"""Number of line numbers, from 0 on, that are cached as printed."""
 _WIDEST: Final = 8
-"""Only in these widths: those of any width would take as much memory as a text asks for."""
+"""Maximum cached width; caching every width would let a text use any amount of memory."""
 _BEGINNINGS: Final = frozenset(" 0123456789")
 _DIGITS: Final = frozenset("0123456789")
 
 
 class Numbering(Struct, frozen=True):
-    """A line number as it is printed: right-aligned to `width`, before `separator`."""
+    """A line number as printed: right-aligned to `width`, followed by `separator`."""
 
     number: int
     width: int
@@ -42,7 +42,7 @@ class Numbering(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """How the line below is numbered in a listing."""
+        """Number of the line below, as printed."""
         return f"{self.number + 1:>{self.width}}{self.separator}"
 
     def moved(self, lines: int) -> Numbering:
@@ -50,7 +50,7 @@ class Numbering(Struct, frozen=True):
 
 
 def numbering_of(line: str) -> Numbering | None:
-    """The number that is printed before a line, if there is one."""
+    """Return the number printed before a line, or None."""
     match = _NUMBERED.match(line)
     if match is None:
         return None
@@ -59,23 +59,23 @@ def numbering_of(line: str) -> Numbering | None:
 
 
 class Listing(Struct, frozen=True):
-    """Numbered lines `[start, stop)`; `first` is how the first of them is numbered."""
+    """Numbered lines `[start, stop)`; `first` is the number of the first."""
 
     start: int
     stop: int
     first: Numbering
 
     def number(self, line: int) -> int:
-        """The number that is printed before a line."""
+        """Return the number printed before a line."""
         return self.first.number + line - self.start
 
     @property
     def last_prefix(self) -> str:
-        """The number before the last line, which is the longest."""
+        """Number before the last line, which is the longest."""
         return str(self.first.moved(self.stop - 1 - self.start))
 
     def bodies(self, lines: list[str], start: int, stop: int) -> list[str]:
-        """What is numbered in some of its lines; `lines` are those of the whole text."""
+        """Return some lines without their numbers; `lines` are those of the whole text."""
         width, separator = self.first.width, self.first.separator
         if len(str(self.number(stop - 1))) <= width:
             size = width + len(separator)
@@ -85,9 +85,9 @@ class Listing(Struct, frozen=True):
 
 
 class Shape(Struct, frozen=True):
-    """What of a text can be said without its lines: how many there are, and which of them are numbered.
+    """Number of lines in a text, and the numbered ones.
 
-    `numbered` says for each line whether it is; it is empty where none is.
+    `numbered` has one byte per line, 1 if it is numbered; empty if none is.
     """
 
     length: int
@@ -96,14 +96,14 @@ class Shape(Struct, frozen=True):
 
     @property
     def listing(self) -> Listing | None:
-        """The only listing, whose numbers say which line is meant."""
+        """The only listing, whose numbers identify lines; None if there are several or none."""
         return self.listings[0] if len(self.listings) == 1 else None
 
     def is_numbered(self, line: int) -> bool:
         return bool(self.numbered) and self.numbered[line] == 1
 
     def has_numbers(self, start: int, size: int) -> bool:
-        """Whether any of `size` lines is numbered."""
+        """Return whether any of `size` lines is numbered."""
         return 1 in self.numbered[start : start + size]
 
 
@@ -115,11 +115,11 @@ class Lines(Struct, frozen=True, dict=True):
 
     @cached_property
     def keys(self) -> list[str]:
-        """The lines as they are compared: in a listing without their numbers."""
+        """Lines for comparison: in a listing without their numbers."""
         return self.bodies(0, len(self.lines)) if self.shape.listings else self.lines
 
     def bodies(self, start: int, size: int) -> list[str]:
-        """`size` lines as they are compared."""
+        """Return `size` lines for comparison."""
         found = self.lines[start : start + size]
         for listing in self.shape.listings:
             first, last = max(start, listing.start), min(start + size, listing.stop)
@@ -132,7 +132,7 @@ class Lines(Struct, frozen=True, dict=True):
 
 
 def read_lines(text: str, shape: Shape | None = None) -> Lines:
-    """Lines of a text, and the listings in it, where its shape is not known already."""
+    """Split a text into lines, and find its listings unless its shape is given."""
     lines = text.split("\n")
     return Lines(lines, shape or _shape(lines))
 
@@ -156,7 +156,7 @@ def _shape(lines: list[str]) -> Shape:
 
 
 def _fitting(lines: list[str], start: int, numbering: Numbering) -> int:
-    """How many lines the listing has that begins at a line."""
+    """Return the number of lines in the listing that begins at `start`."""
     for line, prefix in enumerate(prefixes(numbering, len(lines) - start), start):
         if not lines[line].startswith(prefix):
             return line - start
@@ -164,7 +164,7 @@ def _fitting(lines: list[str], start: int, numbering: Numbering) -> int:
 
 
 def prefixes(first: Numbering, size: int) -> Iterator[str]:
-    """The numbers of a listing as they are printed, from the first on. Most listings have the same few thousand."""
+    """Return the printed numbers of a listing. Most listings share the same few thousand."""
     known = _printed(first.width, first.separator) if first.number >= 0 and first.width <= _WIDEST else []
     last = first.number + size
     others = range(max(first.number, len(known)) if known else first.number, last)
@@ -182,14 +182,15 @@ _FROM: Final = lazy_pattern(r"(\d+) lines from (\d+) on", re.ASCII)
 
 
 COMMON_STYLES: Final = ((6, "\t"), (6, "→"), (1, "\t"), (1, "→"), (1, " | "), (1, ":"))
-"""Width and separator of the listings of `cat -n`, Claude Code, Roo Code, SWE-agent: tried where only a number is said.
-What is written once means these for good, so styles may be added at the end and none may go."""
+"""Width and separator of listings by `cat -n`, Claude Code, Roo Code and SWE-agent, tried if a reference states only a
+number. References in files rely on these: styles may be appended, never removed.
+"""
 
 
 def describe_place(source: Shape, start: int, size: int) -> str | None:
-    """Which `size` lines from `start` on are meant: nothing for all, None where no words exist for them.
+    """Word which `size` lines from `start` are meant: empty for all, None if no wording exists.
 
-    A listing is spoken of by its printed numbers; lines around it have none, only those at the ends can be named.
+    Lines of a listing are named by printed number. Lines around it have none, so only those at the ends can be named.
     In any other text lines are counted.
     """
     end, length = start + size, source.length
@@ -209,7 +210,7 @@ def describe_place(source: Shape, start: int, size: int) -> str | None:
 
 
 def find_place(source: Shape, where: str) -> tuple[int, int] | None:
-    """First line and number of the lines that the words mean; None where the text has no such lines."""
+    """Return the first line and number of lines that the words mean. None if the text has no such lines."""
     size = 1
     if match := _RANGE.fullmatch(where):
         first, last = int(match[1]), int(match[2] or match[1])
@@ -224,7 +225,7 @@ def find_place(source: Shape, where: str) -> tuple[int, int] | None:
         start = source.length - size if where.startswith("the last") else 0
     if start < 0 or size < 1 or start + size > source.length:
         return None
-    # Only the words that the writer would choose count, so every reference has one spelling.
+    # Only the wording that we write counts, so every reference has one spelling.
     return (start, size) if describe_place(source, start, size) == where else None
 
 
@@ -234,12 +235,12 @@ def _position(source: Shape, number: int) -> int:
 
 
 def above(start: int, size: int) -> str:
-    """Which lines of the very text are meant, counted from its first."""
+    """Word which lines of the same text are meant, counted from its first."""
     return f"{_range(start + 1, start + size)} above"
 
 
 def find_above(length: int, where: str) -> tuple[int, int] | None:
-    """First line and number of the lines that `above` means, of so many before the reference."""
+    """Return the first line and number of lines that `above` means, among `length` lines before the reference."""
     match = _RANGE.match(where)
     if match is None:
         return None
@@ -253,7 +254,7 @@ def _range(first: int, last: int) -> str:
 
 
 def describe_numbering(text: str, source: Lines, start: int, size: int, before: str, after: str) -> str | None:
-    """The words that are needed to give `text` again; empty where none are, None where no words do it."""
+    """Return the words needed to reproduce `text`: empty if none are, None if no words suffice."""
     if _is_read(text, readings(source, start, size, "", before, after)):
         return ""
     for line in text.split("\n"):
@@ -265,16 +266,16 @@ def describe_numbering(text: str, source: Lines, start: int, size: int, before: 
 
 
 def _is_read(text: str, found: Iterator[str]) -> bool:
-    """Whether `text` is the one of the readings that its hash tells: of several with that hash it is the first."""
+    """Return whether `text` is the reading that its hash selects: the first one with that hash."""
     digest = short_hash(text)
     return next((reading for reading in found if reading == text or short_hash(reading) == digest), None) == text
 
 
 def readings(source: Lines, start: int, size: int, numbering: str, before: str, after: str) -> Iterator[str]:
-    """What the lines can have been where the reference stands, between the lines `before` and `after`.
+    """Yield possible originals of the lines, given the lines `before` and `after` the reference.
 
-    Without words these are: the lines as they are, without their numbers, numbered on from the line before
-    or up to the line after. The hash of the reference tells which.
+    Without words these are: the lines as they are, without numbers, numbered on from the line before, or up to the line
+    after. The reference's hash selects one.
     """
     has_numbers = source.shape.has_numbers(start, size)
     if numbering.startswith('"'):
@@ -297,7 +298,7 @@ def readings(source: Lines, start: int, size: int, numbering: str, before: str, 
 
 
 def _numbered(source: Lines, start: int, size: int, style: Numbering) -> str:
-    """The lines numbered in a style: those that the source numbers, or all where it numbers none."""
+    """Number the lines in a style: those that the source numbers, or all if it numbers none."""
     bodies, shape = source.bodies(start, size), source.shape
     numbered = shape.numbered[start : start + size]
     if 0 not in numbered or 1 not in numbered:

@@ -1,7 +1,7 @@
-"""Find runs of lines that another text holds already, in time that grows with the size alone.
+"""Find runs of lines that another text already holds, in time linear in the size.
 
-Lines that come more than once are indexed with where they stand, a bounded number of places each. From a
-line that is found, a run grows in both directions as far as the texts agree; every run is walked once.
+Repeated lines are indexed with a bounded number of places each. From a matching line a run grows in both directions as
+far as the texts agree; every run is walked once.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from .lines import Lines, Shape, read_lines
 from .references import Names
 
 _PLACES: Final = 32
-"""Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
+"""Places stored per line. A more frequent line, such as a bracket, starts no run but can be part of one."""
 _SHORTEST_LINE: Final = 4
-"""Characters; a shorter line means nothing by itself."""
+"""Minimum characters of a significant line."""
 _MEANS_SOMETHING: Final = -1 << 63
-"""The bit that tells the hash of a line from the number of one that is too short: hashes are below 0."""
+"""Bit that distinguishes hashes, which are negative, from numbers of short lines."""
 _CHARACTER: Final = 21
-"""Bits that tell any character: three of them, which a line that is too short may have, fit beside that bit."""
+"""Bits per character: three characters, the most of a short line, fit beside that bit."""
 _SHIFT: Final = 32
-"""A place is a number: the text's number above, the line's below these bits."""
+"""A place is an integer: the text's number above these bits, the line's number below."""
 _NONE: Final = -1
 _TOO_MANY: Final = -2
-"""Where the chain of a line's places would begin: there is none, or it would be too long."""
+"""Values in place of a chain of places: there is none, or it would be too long."""
 ITSELF: Final = -1
-"""In place of a text's number: the text that is looked at."""
+"""Used in place of a text's number: the text being examined."""
 
 
 class EqualRun(Struct, frozen=True):
-    """`size` lines from `at` on stand in text `source` from `start` on, or (ITSELF) further up in the same text."""
+    """`size` lines from `at` on equal those from `start` on in text `source`, or (ITSELF) earlier in the same text."""
 
     at: int
     size: int
@@ -50,12 +50,12 @@ class EqualRun(Struct, frozen=True):
 
 
 class Hashed(Struct, frozen=True):
-    """A text as hashes of its lines, eight bytes each, so that every text of a large transcript can be held.
+    """A text as hashes of its lines, eight bytes each, so that every text of a large transcript fits in memory.
 
-    `keys` are compared between texts (a listing's without its numbers), `lines` within the text, where that
-    is done (`own_runs`). Lines whose hashes agree are compared as text before anything is made of them.
-    `sizes` are the characters of each line, `text` is the hash of the whole. All lines that are too short to mean
-    anything have at most `short` characters, with their line breaks; `more` are bytes beyond one a character.
+    `keys` are compared between texts (without numbers of listings), `lines` within the text, if at all (`own_runs`).
+    Lines with equal hashes are compared as text before use. `sizes` are the characters of each line, `text` is the hash
+    of the whole. `short` is an upper bound for the characters, with line breaks, of all short lines; `more` is the
+    number of bytes beyond one per character.
     """
 
     keys: array[int]
@@ -74,7 +74,7 @@ class Hashed(Struct, frozen=True):
 def hash_lines(text: str) -> Hashed:
     read = read_lines(text)
     keys = _hashes(read.keys)
-    # In one listing runs are not looked for: its lines have numbers, which differ.
+    # A single listing is not searched for runs: its line numbers differ.
     lines = _hashes(read.lines) if len(read.shape.listings) > 1 else keys
     more = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
     sizes = array("I", map(len, read.lines))
@@ -86,10 +86,10 @@ def hash_lines(text: str) -> Hashed:
 
 
 def _hashes(lines: list[str]) -> array[int]:
-    """Hashes of lines, all below 0; for those that are too short to mean anything numbers that are not.
+    """Hash lines to negative numbers; short lines get non-negative numbers.
 
-    Runs are looked for by these alone. Short lines have too many neighbours for a hash of a few bits: some would share
-    one, and others in another process.
+    Runs are found by these alone. Short lines have so many neighbours that hashes would collide, differently in each
+    process.
     """
     return array(
         "q", [hash(line) | _MEANS_SOMETHING if len(line) >= _SHORTEST_LINE else _number(line) for line in lines]
@@ -97,7 +97,7 @@ def _hashes(lines: list[str]) -> array[int]:
 
 
 def _number(line: str) -> int:
-    """A number of its own for each line that is too short to mean anything."""
+    """Return a unique number for a short line."""
     number = 0
     for character in line:
         number = (number << _CHARACTER) + ord(character) + 1
@@ -105,7 +105,7 @@ def _number(line: str) -> int:
 
 
 class Repeated:
-    """Which lines come more than once: a table of counts by hash, which errs on the side of yes."""
+    """Table of lines that occur more than once, by hash; false positives are possible."""
 
     def __init__(self, texts: Sequence[Hashed]) -> None:
         lines = sum(len(text.keys) for text in texts)
@@ -117,8 +117,8 @@ class Repeated:
                 seen[key & mask] = 2 if seen[key & mask] else 1
 
     def lines(self, text: Hashed) -> list[int]:
-        """The lines of a text that come more than once and are long enough to mean something."""
-        if self._last is None or self._last[0] is not text:  # Mostly asked for several times in a row.
+        """Return the significant lines of a text that occur more than once."""
+        if self._last is None or self._last[0] is not text:  # Mostly called several times in a row.
             self._last = (text, self._lines(text))
         return self._last[1]
 
@@ -128,10 +128,10 @@ class Repeated:
 
 
 class Index:
-    """The lines of texts that stay, by their hashes.
+    """Lines of texts that stay, by hash.
 
-    Places of one line are a chain from the newest to the oldest: `_newest` says where it begins and `_before`
-    where it goes on, `_number` how many there are so far. Lists of them would take several times the memory.
+    Places of one line form a chain from newest to oldest: `_newest` is its head, `_before` the next place, `_number`
+    its length so far. Lists would take several times the memory.
     """
 
     def __init__(self, repeated: Repeated) -> None:
@@ -143,7 +143,7 @@ class Index:
         self._whole: dict[int, int] = {}
 
     def add(self, number: int, text: Hashed, gone: bytearray | None = None) -> None:
-        """Add a text by its number; lines marked in `gone` do not stand in it any more."""
+        """Add a text by its number, without lines marked in `gone`."""
         newest, base = self._newest, number << _SHIFT
         is_used = False
         for line in self._repeated.lines(text):
@@ -166,19 +166,19 @@ class Index:
                 self._gone[number] = gone
 
     def remove(self, number: int, gone: bytearray) -> None:
-        """More lines of a text do not stand in it any more."""
+        """Update the lines of a text that are gone."""
         self._gone[number] = gone
 
     def runs(self, text: Hashed, allows: Callable[[int], bool]) -> Iterator[EqualRun]:
-        """Every longest run of the text that stands in another text that is allowed, in the order it is found."""
+        """Yield every maximal run of the text that occurs in another allowed text, in order of discovery."""
         newest, places, before, mask = self._newest, self._places, self._before, (1 << _SHIFT) - 1
-        # A text that stands elsewhere as a whole may have no line that is rare enough to start a run.
+        # If the whole text occurs elsewhere, it may still have no line rare enough to start a run.
         whole = self._whole.get(text.text)
         if whole is not None and whole not in self._gone and allows(whole):
             yield EqualRun(0, len(text.keys), whole, 0)
             return
         keys = text.keys
-        # By the place that line 0 would agree with: lines on one diagonal of one text have the same.
+        # Keyed by the place that line 0 would match, which is equal for all lines of one diagonal.
         walked: dict[int, int] = {}
         for line in self._repeated.lines(text):
             chain = newest.get(keys[line], _NONE)
@@ -194,7 +194,7 @@ class Index:
                     yield EqualRun(start, end - start, source, there - line + start)
 
     def most_bytes(self, text: Hashed, enough: int) -> int:
-        """How many bytes of a text can at most stand in runs, or more than `enough` where that is easy to see."""
+        """Return an upper bound of the text's bytes in runs, or more than `enough` if that is quickly seen."""
         if text.short + text.more > enough or text.text in self._whole:
             return enough + 1
         newest, own = self._newest, text.lines
@@ -202,11 +202,11 @@ class Index:
         if text.shape.listing is None and len(set(own)) < len(own):
             often = {key for key, number in Counter(own).items() if number > 1}
             found = bytes(is_found or key in often for is_found, key in zip(found, own, strict=True))
-        # The characters of the lines that are found, and the break behind each.
+        # Characters of the lines found, and a line break for each.
         return sum(compress(text.sizes, found)) + sum(found) + text.short + text.more
 
     def _grow(self, text: Hashed, line: int, source: int, there: int) -> tuple[int, int]:
-        """First and last (not included) line of the run around a line that agrees."""
+        """Return the start and (exclusive) end of the run around a matching line."""
         other, gone = self._texts[source], self._gone.get(source)
         keys, other_keys, shift = text.keys, other.keys, there - line
         agree = _agreement(text, line, other, there) if text.numbered or other.numbered else None
@@ -225,7 +225,7 @@ class Index:
         return start, end
 
     def own_runs(self, text: Hashed) -> Iterator[EqualRun]:
-        """Runs that stand further up in the text itself. They are counted, so one listing with numbers has none."""
+        """Yield runs that occur further up in the same text. Such lines are counted, so numbered listings have none."""
         if text.shape.listing is not None:
             return
         keys = text.lines
@@ -246,13 +246,13 @@ class Index:
                 while end < len(keys) and keys[end] == keys[end - shift]:
                     end += 1
                 walked[shift] = end
-                # Text that repeats itself at once refers to its first round only.
+                # Text that repeats immediately refers to its first occurrence only.
                 size = min(end - start, shift)
                 yield EqualRun(start, size, ITSELF, start - shift)
 
 
 def _agreement(text: Hashed, line: int, other: Hashed, there: int) -> Callable[[int], bool]:
-    """Whether lines are numbered alike: in both texts or in neither, or as where the run was found."""
+    """Return a check that lines are numbered alike: in both texts, in neither, or as where the run was found."""
     shift = there - line
     here, over_there = text.shape.is_numbered, other.shape.is_numbered
     found = (here(line), over_there(there))
@@ -266,10 +266,10 @@ def _agreement(text: Hashed, line: int, other: Hashed, there: int) -> Callable[[
 
 
 def disjoint(runs: Iterable[EqualRun], sizes: Sequence[int], fixed: bytearray, shortest: int) -> Iterator[EqualRun]:
-    """Runs that do not overlap, the longest (in characters, by the sizes of lines) first; what others take is cut off.
+    """Yield runs that do not overlap, longest first (in characters, by `sizes`), without parts taken by others.
 
-    Lines marked in `fixed` belong to no run; the caller marks what it takes, and what it refers to, before it
-    asks for the next. Runs of fewer than `shortest` characters are left out.
+    Lines marked in `fixed` belong to no run. The caller marks the lines that it takes or refers to before it requests
+    the next run. Runs of fewer than `shortest` characters are skipped.
     """
     found = list(runs)
     if not found:
@@ -279,7 +279,7 @@ def disjoint(runs: Iterable[EqualRun], sizes: Sequence[int], fixed: bytearray, s
     def characters(run: EqualRun) -> int:
         return offsets[run.at + run.size] - offsets[run.at] + run.size
 
-    # Two parts of one run may be equally long: where they begin tells which is first, as runs have no order.
+    # Parts of one run may be equally long; their start breaks the tie, because runs cannot be compared.
     heap = [(-size, number, run.at, run) for number, run in enumerate(found) if (size := characters(run)) >= shortest]
     heapify(heap)
     while heap:
@@ -294,7 +294,7 @@ def disjoint(runs: Iterable[EqualRun], sizes: Sequence[int], fixed: bytearray, s
 
 
 def _free(fixed: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The stretches of `[start, end)` where nothing is marked."""
+    """Yield the unmarked ranges of `[start, end)`."""
     while start < end:
         if fixed[start]:
             start += 1
@@ -306,13 +306,13 @@ def _free(fixed: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 _REMEMBERED: Final = 1_000_000
-"""So many characters of text are remembered as lines. They take many times that, and more of them save no time."""
+"""Characters of text cached as lines, which take many times the memory. Caching more saves no time."""
 
 
 class Reader:
-    """Reads texts, each once: all hashes are remembered, and lines of the texts last asked for.
+    """Reads each text once: caches all hashes, and lines of recent texts.
 
-    `names` are those of calls, for `Addresses`.
+    `names` caches names of calls for `Addresses`.
     """
 
     def __init__(self) -> None:
@@ -323,7 +323,7 @@ class Reader:
         self._plain: set[Text] = set()
 
     def may_refer(self, text: Text) -> bool:
-        """Whether a text has the beginning of a reference in it."""
+        """Return whether a text contains the beginning of a reference."""
         if text in self._plain:
             return False
         found = REFERENCE_PREFIX in text
@@ -339,14 +339,14 @@ class Reader:
         return found
 
     def forget(self, but: Iterable[Text]) -> None:
-        """Forget the hashes of all texts `but` some, and the lines of all."""
+        """Drop the hashes of all texts except `but`, and all lines."""
         known = self._hashed.get
         self._hashed = {text: hashed for text in but if (hashed := known(text)) is not None}
         self._lines.clear()
         self._size = 0
 
     def remembers(self, text: Text) -> bool:
-        """Whether the lines of a text need not be read again."""
+        """Return whether the text's lines are cached."""
         return compact(text) in self._lines
 
     def lines(self, text: Text) -> Lines:

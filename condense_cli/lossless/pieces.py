@@ -1,4 +1,4 @@
-"""Find the texts of a transcript that may become references, and those to which they may refer."""
+"""Find the texts of a transcript that may become references or be referred to."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from .references import ATTACHED_HEAD, TAGS, TextPlace, field_of, outermost
 
 @at_hand
 class Category(Enum):
-    """What a text shows, which decides the finders that may look at it."""
+    """Kind of text; selects the finders that apply."""
 
     FILE = auto()
-    """The result of reading or changing a file."""
+    """Result of reading or changing a file."""
     WRITTEN = auto()
-    """What a call writes into a file or replaces there."""
+    """Text that a call writes into a file or replaces there."""
     RESULT = auto()
-    """The result of any other tool."""
+    """Result of any other tool."""
     ARGUMENT = auto()
-    """A value in any other call."""
+    """Value in any other call."""
     TODOS = auto()
-    """A list of todos in a call, one a line."""
+    """Todo list in a call, one todo per line."""
     STATE = auto()
-    """What a client repeats in an element inside user text."""
+    """Element that a client repeats in user text."""
     ATTACHED = auto()
-    """A text that a client attached, such as a file with instructions."""
+    """Text that a client attached, such as a file with instructions."""
     INJECTED = auto()
-    """Any other text that a client wrote in the user's name. It may refer to results; nothing refers to it."""
+    """Any other text by a client in the user's name. It may refer to results; nothing refers to it."""
 
 
 _NOTHING: Final[frozenset[Category]] = frozenset()
@@ -53,26 +53,27 @@ _ARGUMENTS: Final = frozenset({Category.WRITTEN, Category.ARGUMENT})
 
 
 class Finders(Struct, frozen=True):
-    """The finders that are switched on, and what a configuration adds to the tools they know.
+    """Enabled finders, and additions by a configuration to the known tools.
 
-    The finders only say where to look. Whether lines are the same the content decides, never the call: a
-    failed edit, a read that failed or showed a part, a command that printed something else lose nothing.
+    Finders only say where to look. Content alone decides whether lines are the same, never the call. So failed edits,
+    failed or partial reads, and commands that printed something else lose nothing.
     """
 
     file_reads: bool = True
-    """Files: reads and the results of changes may refer to later ones, and to what a call wrote."""
+    """Reads of files and results of changes may refer to later ones, and to text that a call wrote."""
     tool_results: bool = True
     """Results of any tool may refer to results of any tool."""
     state_tags: Sequence[str] = TAGS
-    """What a client adds to user text may refer to later text: state in elements of these tags to later state. With no
-    tags this finder is off. With `tool_parameters`, lists of todos may refer to other such lists."""
+    """Client additions in user text may refer to later text: state in elements with these tags to later state. Without
+    tags this finder is off. With `tool_parameters`, todo lists may refer to other todo lists.
+    """
     tool_parameters: bool = False
     """Values in calls may refer to other values and to results."""
     file_tools: Sequence[str] = ()
-    """Globs for tools that show or write files, besides those that are known."""
+    """Globs for further tools that show or write files."""
 
     def shows_a_file(self, call: Block) -> bool:
-        """Whether the call's result is (a part of) a file: read, printed by a command, or shown after a change."""
+        """Return whether the call's result is (part of) a file: read, printed by a command, or shown after a change."""
         return self._is_added(call) or reads_a_file(call) or writes_a_file(call) or prints_a_file(call)
 
     def writes_a_file(self, call: Block) -> bool:
@@ -83,7 +84,7 @@ class Finders(Struct, frozen=True):
         return any(fnmatchcase(name, glob.lower()) for glob in self.file_tools)
 
     def sources(self, target: Category) -> frozenset[Category]:
-        """What a text of a category may refer to; nothing where no finder looks at it."""
+        """Return the categories that a category may refer to; empty if no finder applies."""
         match target:
             case Category.FILE:
                 read = _FILES if self.file_reads else _NOTHING
@@ -105,17 +106,16 @@ class Finders(Struct, frozen=True):
 
 
 _SHORTEST: Final = 60
-"""A reference has about so many characters: a shorter text has nothing to win, and nothing to offer."""
+"""Approximate characters of a reference: shorter texts can neither save nor offer anything."""
 
 
 _NAMING: Final = frozenset(MAIN_ARGUMENTS)
 
 
 class Piece(Struct, frozen=True):
-    """A text and where it stands. `path` leads to a value in a call's arguments, `span` to a state in user text.
+    """A text and its place. `path` leads to a value in a call's arguments, `span` to a state in user text.
 
-    The first `head` and the last `tail` lines always stay: they name the call, or open and close the element
-    of a `tag` that holds a state.
+    The first `head` and last `tail` lines always stay: they name the call, or are the tags around a state.
     """
 
     place: TextPlace
@@ -133,12 +133,12 @@ class Piece(Struct, frozen=True):
 
     @property
     def field(self) -> str:
-        """How a reference calls the value; empty for a result or a state."""
+        """Name of the value in references; empty for a result or a state."""
         return field_of(self.path)
 
 
 def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece]:
-    """Every piece in the order of the transcript."""
+    """Yield every piece in the transcript's order."""
     calls = calls_by_id(messages)
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
@@ -172,11 +172,11 @@ def _values(place: TextPlace, block: Block, finders: Finders) -> Iterator[Piece]
     category = Category.WRITTEN if finders.writes_a_file(block) else Category.ARGUMENT
     values = list(string_values(arguments_of(block)))
     naming = {path for path, _ in values if not _NAMING.isdisjoint(path)}
-    naming = naming or {path for path, _ in values[:1]}  # As `tools.main_argument` has it.
+    naming = naming or {path for path, _ in values[:1]}  # As in `tools.main_argument`.
     for path, value in values:
         if listed and path[:1] == listed[0]:
             continue
-        # A field with blanks could not be told from the words around it.
+        # A field with blanks could not be distinguished from the words around it.
         if len(value) >= _SHORTEST and path and not any(" " in str(key) or not str(key) for key in path):
             head = value[: len(value) - len(value.lstrip())].count("\n") + 1 if path in naming else 0
             yield Piece(place, category, compact(value), path, None, head)

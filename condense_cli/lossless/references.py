@@ -1,21 +1,20 @@
-"""References: spell and read what is written where lines were left out, and name the block that holds them.
+"""Format and parse references, which replace omitted lines and name the block that holds them.
 
-[see lines 3-75 of the next Read of src/app.py #520917]
+    [see lines 3-75 of the next Read of src/app.py #520917]
     [see new_string of the 2nd next Edit of src/app.py #073811]
     [see the last 4 lines of the next Bash `pytest -q` #770103]
     [see new_string of this call #298817]
     [see lines 3-9 above #401752]
 
-A reference has a line of its own. It names the block in words that a model can see, the lines as that
-block numbers them, and the hash of what stood here, so that nothing but the very same text ever takes
-its place. Each token of it is paid for every time, so it says nothing twice. This file writes and reads
-references; whether one resolves is decided in `decode`.
+A reference has a line of its own. It names the block in words that a model can see, the lines as numbered in that
+block, and the hash of the replaced text, so that only the identical text can take its place. Each of its tokens is paid
+for on every turn, so it says nothing twice. This file formats and parses references; `decode` resolves them.
 
-A name depends on the block and its call alone, never on the rest of the transcript or a configuration: turns
-that a client appends later change no name, and a file is restored from itself alone.
+A name depends only on the block and its call, never on the rest of the transcript or a configuration. So later turns
+change no name, and a file can be restored from itself alone.
 
-A list is read as a text with one todo a line, and references count those lines. One that takes the place of some lines
-is written as a todo of the shape that the tool takes:
+A todo list is read as text with one todo per line, and references count those lines. A reference in a list is written
+as a todo of the shape that the tool accepts:
 
     {"content": "[see lines 3-9 of todos of the next TodoWrite #520917]", "status": "pending"}
 """
@@ -43,7 +42,7 @@ _ENDS: Final = lazy_pattern(r"<(/?)([^\s<>/]+)>")
 
 
 class Element(Struct, frozen=True):
-    """An element in a text: its tag, where it starts and ends, and how many of its tag start before it."""
+    """An element in a text: tag, start, end, and the number of elements with the same tag before it."""
 
     tag: str
     start: int
@@ -52,7 +51,7 @@ class Element(Struct, frozen=True):
 
 
 def elements(text: str, tag: str) -> list[Element]:
-    """Every element of a tag in a text."""
+    """Return every element with a tag."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     found: list[Element] = []
     start = text.find(opening)
@@ -64,7 +63,7 @@ def elements(text: str, tag: str) -> list[Element]:
 
 
 def by_tag(text: str) -> dict[str, list[Element]]:
-    """What `elements` finds for every tag in a text, in one go: a text may have as many tags as it likes."""
+    """Find elements of every tag in one scan, because a text may have any number of tags."""
     opened: dict[str, int] = {}
     found: dict[str, list[Element]] = {}
     for match in _ENDS.finditer(text):
@@ -78,7 +77,7 @@ def by_tag(text: str) -> dict[str, list[Element]]:
 
 
 def outermost(text: str, tags: Sequence[str]) -> list[Element]:
-    """Elements of several tags, in order; what stands inside another one belongs to that."""
+    """Return elements of several tags in order, without nested ones."""
     found = sorted((element for tag in tags for element in elements(text, tag)), key=lambda element: element.start)
     end = 0
     kept = []
@@ -104,16 +103,16 @@ _REFERENCE: Final = lazy_pattern(
     re.ASCII | re.VERBOSE,
 )
 SPELLED: Final = lazy_pattern(rb"\[see (?!\\)(?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
-"""What looks like a reference in the bytes of a record, and has no escape."""
+"""Matches possible references without escape in a record's bytes."""
 SHORTEST: Final = 80
-"""Runs of fewer characters, with a line break behind each line, cost fewer tokens than a reference to them."""
+"""Shorter runs (in characters, line breaks included) cost fewer tokens than a reference to them."""
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 
 
 class Address(Struct, frozen=True):
-    """Where the lines stand: `what` names a block, `ordinal` counts such blocks from here, `field` an argument.
+    """Location of lines: `what` names a block, `ordinal` counts such blocks from here, `field` is an argument.
 
-    The ordinal of THIS_CALL and THE_RESULT, which need no counting, is 0.
+    THIS_CALL and THE_RESULT need no counting; their ordinal is 0.
     """
 
     what: str
@@ -130,18 +129,18 @@ class Address(Struct, frozen=True):
 
 
 THIS_CALL: Final = "this call"
-"""The call to which the text belongs, as its argument or as its result."""
+"""The call that the text belongs to, as its argument or as its result."""
 THE_RESULT: Final = "the result"
-"""The result of the call in which the reference stands."""
+"""The result of the call that contains the reference."""
 ABOVE: Final = Address("above", 0)
-"""The very text in which the reference stands: the lines are further up in it."""
+"""The text that contains the reference: the lines are further up in it."""
 ABOVE_WORD: Final = " above #"
 
 
 class Reference(Struct, frozen=True):
-    """The same lines stand at an address; `where` says which, and nothing for all of them.
+    """The same lines are at an address; `where` selects them and is empty for all.
 
-    `numbering` is the first number that stood before these lines, where nothing beside them tells it.
+    `numbering` is the first number before these lines, if no neighbouring line tells it.
     """
 
     where: str
@@ -163,7 +162,7 @@ def _ordinal(number: int) -> str:
 
 
 def parse_reference(line: str) -> Reference | None:
-    """The reference that a line spells, if it is one and nothing else."""
+    """Parse a line that is exactly one reference; else None."""
     if not line.startswith(PREFIX) or line.startswith(ESCAPE, len(PREFIX)):
         return None
     match = _REFERENCE.fullmatch(line)
@@ -180,18 +179,18 @@ def parse_reference(line: str) -> Reference | None:
 
 _PATH: Final = 14
 _ARGUMENT: Final = 12
-"""About so many characters of a path or another argument name a call: counting tells calls of one name apart."""
+"""Approximate characters of a path or another argument in a call's name. Counting tells calls with one name apart."""
 _TELLING: Final = 3
-"""Shorter arguments, such as the number of an entry, name nothing."""
+"""Minimum characters of an argument that names a call; shorter ones, such as an entry's number, say nothing."""
 _PATH_IN_TEXT: Final = lazy_pattern(r"(?<![\w.~-])[\w.~-]*+(?:[/\\][\w.~-]++)++")
 ATTACHED_HEAD: Final = 2
-"""Lines of an attached text that name it, and stay."""
+"""Lines of an attached text that name it and stay."""
 _CHANGE_OF_FOLDER: Final = lazy_pattern(r"(?:(?<![^&;|\n])(?>([^&;|\n]*?)cd[^\S\n])|cd\n)[^&;|\n]*+(?:&&|;)\s*+")
-"""With what its line has before it, so that no part of a line is looked at twice."""
+"""Includes the line's preceding part, so that no part of a line is scanned twice."""
 
 
 class TextPlace(NamedTuple):
-    """Where a text stands: positions of its message and block; `part` tells elements of one tag in a text apart."""
+    """Place of a text: positions of message and block; `part` distinguishes elements of one tag."""
 
     message: int
     block: int
@@ -199,11 +198,11 @@ class TextPlace(NamedTuple):
 
 
 Names = dict[tuple[str | None, Text, bool, bool], str]
-"""Names of calls by what they depend on, for whoever makes the addresses of one conversation several times."""
+"""Cache of calls' names by everything they depend on, for repeated use on one conversation."""
 
 
 class Addresses:
-    """Every call, result and state of a transcript by its name."""
+    """Names of every call, result and state in a transcript."""
 
     def __init__(self, messages: Sequence[Message], names: Names | None = None) -> None:
         self._messages = messages
@@ -235,7 +234,7 @@ class Addresses:
                 self._names[place] = name
 
     def address(self, here: TextPlace, there: TextPlace, *, field: str = "", tag: str = "") -> Address:
-        """The address of a call's value, a result or an element, seen from another place."""
+        """Return the address of a call's value, a result or an element, as seen from another place."""
         if there in (here, self._call_of.get(here)):
             return Address(THIS_CALL, 0, field=field)
         if self._result_of.get(here) == there:
@@ -248,15 +247,15 @@ class Addresses:
         return Address(what, bisect_left(places, here) - target, True, field)
 
     def name_of(self, place: TextPlace) -> str:
-        """The name of a call or a result; empty for anything else."""
+        """Return the name of a call or result; empty for anything else."""
         return self._names.get(place, "")
 
     def call_of(self, result: TextPlace) -> TextPlace | None:
-        """The call that a result answers."""
+        """Return the call that a result answers."""
         return self._call_of.get(result)
 
     def find(self, here: TextPlace, address: Address) -> TextPlace | None:
-        """The place that an address means, if there is one."""
+        """Return the place that an address means, or None."""
         if address.ordinal == 0:
             if address.what == THE_RESULT:
                 return self._result_of.get(here)
@@ -279,7 +278,7 @@ class Addresses:
         return self._states.get(tag, [])
 
     def _all_states(self) -> dict[str, list[TextPlace]]:
-        """Every element of the user's texts by its tag."""
+        """Map tags to the elements of user texts."""
         found: dict[str, list[TextPlace]] = {}
         for position, message in enumerate(self._messages):
             for number, block in enumerate(message.blocks) if message.role is Role.USER else ():
@@ -290,12 +289,12 @@ class Addresses:
 
 
 def tag_of(what: str) -> str:
-    """The tag of an element that an address names; empty where it names anything else."""
+    """Return the tag of an element that an address names; empty if it names something else."""
     return what[1:-1] if what.startswith("<") and what.endswith(">") else ""
 
 
 def field_of(path: JsonPath) -> str:
-    """How a reference calls a value in a call's arguments."""
+    """Return the name of a value in a call's arguments, for references."""
     return ".".join(map(str, path))
 
 
@@ -308,10 +307,10 @@ def _known_name(call: Block, names: Names) -> str:
 
 
 def _name_of_call(call: Block) -> str:
-    """Tool and main argument: "Read of src/app.py", "Bash `pytest -q`"."""
+    """Name a call by tool and main argument: "Read of src/app.py", "Bash `pytest -q`"."""
     tool = " ".join((command_of_editor(call) or call.tool or "tool").split())
     if name_of(call) in TODO_LISTS:
-        return tool  # Any of its todos may become a reference.
+        return tool  # Each of its todos may become a reference.
     path = path_argument(call)
     if path is not None and "\n" not in path:
         return f"{tool} of {_end_of_path(path)}"
@@ -320,14 +319,14 @@ def _name_of_call(call: Block) -> str:
 
 
 def _name_of_attached(block: Block) -> str:
-    """Name what was attached, by the path in its first lines: "attached CLAUDE.md"."""
+    """Name an attached text by the path in its first lines: "attached CLAUDE.md"."""
     first = block.text.split("\n", ATTACHED_HEAD)[:ATTACHED_HEAD]
     path = _PATH_IN_TEXT.search("\n".join(first))
     return f"attached {_end_of_path(path[0])}" if path else "attached text"
 
 
 def _end_of_path(path: str) -> str:
-    """The last part of a path, with those before it that fit."""
+    """Return the last part of a path, with as many parts before it as fit."""
     separator = "/" if "/" in path else "\\"
     parts = path.rstrip(separator).split(separator)
     end = parts.pop()
@@ -342,21 +341,21 @@ def _start_of_argument(argument: str) -> str:
 
 
 def is_said_in(words: str, path: JsonPath) -> bool:
-    """Whether the words of a todo are a reference to todos, of a list at the same path as its own."""
+    """Return whether a todo's words are a reference to todos of a list at the same path."""
     reference = parse_reference(words)
     return reference is not None and (reference.address == ABOVE or reference.address.field == field_of(path))
 
 
 def text_of_list(listed: list[Any], path: JsonPath) -> str:
-    """The list as a text, with references as lines of their own."""
+    """Return the list as text, with references as lines of their own."""
     words = [(tools.words_of(todo), todo) for todo in listed]
     return "\n".join(said if is_said_in(said, path) else json_text.dump_compact(todo) for said, todo in words)
 
 
 def list_of(text: str, like: list[Any]) -> list[Any]:
-    """The list that a text says; `like` is another state of it, of which references take the shape, or their todos.
+    """Parse a text into a list; `like` is another state of it, which references take their shape or todos from.
 
-    Raises ValueError or RecursionError where a line is neither a todo nor a reference.
+    Raises ValueError or RecursionError if a line is neither a todo nor a reference.
     """
     known = {tools.words_of(todo): todo for todo in reversed(like)}
     return [

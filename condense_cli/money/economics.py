@@ -1,12 +1,12 @@
-"""What condensing costs and when it pays. Pure arithmetic in US dollars and tokens; money is Decimal.
+"""Compute the cost of condensing and its break-even, in US dollars (Decimal) and tokens.
 
-A request is read from the provider's cache as far as it begins like the one before. Condensing keeps
-a prefix P, and replaces the suffix S by S', which is written to the cache anew, once. With w and r as
-the price of writing and reading a token of the cache and L as the price of the summaries:
+A provider's cache serves the part of a request that equals the beginning of the previous one. Condensing keeps a prefix
+P and replaces the suffix S by S', which is written to the cache once. With the prices w and r of writing and reading
+one cached token and the price L of the summaries, condensing has paid for itself after
 
     k = ((w − r) · S' + L) / (r · (S − S'))
 
-turns pay for it. Once the cache has expired all is written anyway: then it pays at once if L < w · (S − S').
+turns. Once the cache has expired, everything is written anyway. Then it pays at once if L < w · (S − S').
 
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing (write 1.25, read 0.1)
 https://platform.openai.com/docs/guides/prompt-caching (write 1 before GPT-5.6, read 0.1 to 0.5)
@@ -23,18 +23,18 @@ from msgspec import Struct
 from .prices import Price
 
 NEVER: Final = Decimal("Infinity")
-"""The break-even of what never pays for itself."""
+"""Break-even of a rewrite that never pays for itself."""
 
 TURNS: Final = 10
-"""Requests within which condensing is to pay for itself, unless somebody says otherwise."""
+"""Default number of requests within which condensing should pay for itself."""
 
 _NOTHING: Final = Decimal(0)
 
 
 class Rates(Struct, frozen=True):
-    """Dollars per input token when it is written to the cache, and when it is read from there.
+    """Dollars per input token written to the cache, and read from it.
 
-    A `write` of None is unknown. Without a cache both are the price of input.
+    `write` is None if unknown. Without a cache both are the input price.
     """
 
     write: Decimal | None
@@ -42,14 +42,14 @@ class Rates(Struct, frozen=True):
 
     @classmethod
     def of(cls, price: Price) -> Rates:
-        """The rates of a model, for as long as its client has cache entries kept."""
+        """Return a model's rates, for the cache lifetime that its client requests."""
         if price.cache_read is None:
             return cls(price.input, price.input)
         return cls(price.cache_write, price.cache_read)
 
 
 class PrefixRewrite(Struct, frozen=True):
-    """Tokens of a request: the prefix that stays, and the suffix before and after condensing."""
+    """Tokens of a request: the kept prefix, and the suffix before and after condensing."""
 
     prefix: int
     old_suffix: int
@@ -65,11 +65,11 @@ class PrefixRewrite(Struct, frozen=True):
 
 
 class Economics(Struct, frozen=True):
-    """Dollars and turns. A turn is one request; its new messages and its answer cost the same either way.
+    """Dollars and turns. A turn is one request; its new messages and answer cost the same either way.
 
-    `one_off` comes on top of the first turn: summaries, and the new suffix written instead of read.
-    A break-even of `k` turns means that k turns cost the same with and without condensing; up to 1
-    it pays with the next turn, and NEVER is NEVER. None is unknown.
+    `one_off` is added to the first turn: summaries, and the new suffix written instead of read. After `warm` turns the
+    cost is the same with and without condensing; up to 1 it pays with the next turn, and NEVER means never. None is
+    unknown.
     """
 
     next_turn_before: Decimal
@@ -81,10 +81,10 @@ class Economics(Struct, frozen=True):
 def weigh(
     rewrite: PrefixRewrite, before: Rates, after: Rates | None = None, summaries: Decimal = _NOTHING
 ) -> Economics:
-    """What a rewrite costs and brings.
+    """Compute costs and break-even of a rewrite.
 
-    `after` are the rates of the smaller request, where its size changes them; `summaries` is the
-    price L of the calls that wrote summaries, in dollars.
+    `after` are the rates of the smaller request, if its size changes them. `summaries` is the price L of the summary
+    calls.
     """
     after = after or before
     old_turn = before.read * rewrite.before
@@ -93,13 +93,14 @@ def weigh(
     if before.write is None or after.write is None:
         return Economics(old_turn, new_turn, None, None)
     one_off = (after.write - after.read) * rewrite.new_suffix + summaries
-    return Economics(old_turn, new_turn, one_off, _warm(one_off, saving))
+    warm = max(_NOTHING, one_off) / saving if saving > 0 else NEVER
+    return Economics(old_turn, new_turn, one_off, warm)
 
 
 def most_left(rates: Rates, turns: int = TURNS) -> Decimal | None:
-    """The part S' / S of the suffix that may be left if that is to pay within so many turns: `weigh`, solved for it.
+    """Return the largest share S' / S of the suffix that may be left to pay within `turns`: `weigh` solved for it.
 
-    1 where it always pays, None where the price of writing is unknown.
+    1 if it always pays, None if the price of writing is unknown.
     """
     if rates.write is None:
         return None
@@ -107,26 +108,19 @@ def most_left(rates: Rates, turns: int = TURNS) -> Decimal | None:
     return Decimal(1) if dearer <= 0 else saved / (dearer + saved)
 
 
-def _warm(one_off: Decimal, saving: Decimal) -> Decimal:
-    """Turns after which a saving per turn has paid for what was spent once."""
-    if saving <= 0:
-        return NEVER
-    return max(_NOTHING, one_off) / saving
-
-
 class Accounting(StrEnum):
-    """What a provider means by input tokens."""
+    """A provider's definition of input tokens."""
 
     ANTHROPIC = "anthropic"
-    """Without those read from the cache and those written to it."""
+    """Excludes tokens read from the cache or written to it."""
     OPENAI = "openai"
-    """All of them, cached ones included."""
+    """Includes cached tokens."""
 
 
 class CallUsage(Struct, frozen=True):
-    """Tokens of one call, as its provider reports them; at least that many if the answer broke off.
+    """Tokens of one call, as reported; a lower bound if the answer broke off.
 
-    Of the `cache_write_tokens`, `hour_write_tokens` are kept for an hour, which costs more.
+    `hour_write_tokens`, part of `cache_write_tokens`, are cached for an hour, which costs more.
     """
 
     input_tokens: int
@@ -137,7 +131,7 @@ class CallUsage(Struct, frozen=True):
     hour_write_tokens: int = 0
 
     def total_tokens(self, accounting: Accounting) -> int:
-        """All tokens, read and written, cached or not."""
+        """Return all tokens, input and output, cached or not."""
         tokens = self.input_tokens + self.output_tokens
         match accounting:
             case Accounting.ANTHROPIC:
@@ -149,7 +143,7 @@ class CallUsage(Struct, frozen=True):
 
 
 def cost_of_call(usage: CallUsage, price: Price, accounting: Accounting) -> Decimal | None:
-    """Dollars that a call cost; None if it used something whose price is unknown."""
+    """Return the dollars a call cost. None if it used something whose price is unknown."""
     match accounting:
         case Accounting.ANTHROPIC:
             fresh = usage.input_tokens

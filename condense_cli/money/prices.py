@@ -1,10 +1,9 @@
-"""Prices and context windows of models, from the table that the package genai-prices brings along, offline.
+"""Look up prices and context windows of models, offline, in the table of the package genai-prices.
 
-Importing that package takes a fifth of a second, so it happens inside the functions, when a cost is
-asked for. What the table does not know is None: never guessed, never 0.
+Importing that package takes a fifth of a second, so functions import it on demand. Values that it lacks are None: never
+guessed, never 0.
 
-The table of prices lists the largest window that a model can have. A client may work with a smaller one, and a beta, or
-a plan, may give a larger one.
+The table lists a model's largest window. A client may use a smaller one; a beta or a plan may allow a larger one.
 """
 
 from __future__ import annotations
@@ -24,46 +23,48 @@ from ..core.transcript import Transcript
 from ..core.values import WindowSigns
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo, Provider, TieredPrices
 
 _PER: Final = 1_000_000
 """The table gives US dollars per million tokens."""
 
 ANTHROPIC_WRITE_5M: Final = Decimal("1.25")
-"""A cache write for five minutes as a multiple of the input price:
-https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing"""
+"""Price of a five-minute cache write as a multiple of the input price:
+https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing
+"""
 
 ANTHROPIC_WRITE_1H: Final = 2
-"""The same for an hour."""
+"""The same for one hour."""
 
 _AUTOMATIC: Final = {"google": "gemini", "deepseek": "deepseek", "x-ai": "grok"}
-"""Vendors whose cache fills by itself, at the price of input, and how the names of such models begin:
+"""Vendors whose cache fills automatically at the input price, and the prefix of such models:
 https://ai.google.dev/gemini-api/docs/caching (implicit caching), https://api-docs.deepseek.com/guides/kv_cache,
-https://docs.x.ai/docs/models (cached prompt tokens)"""
+https://docs.x.ai/docs/models (cached prompt tokens)
+"""
 
 _ROUTING: Final = lazy_pattern(
     r"^(?:(?:us|eu|apac|au|jp|ca|global|us-gov)\.)?"
     r"(?:anthropic|openai|amazon|meta|mistral|deepseek|cohere|google|qwen|moonshotai?)\."
 )
-"""Bedrock names: an inference region and the maker before the model, as in `us.anthropic.claude-…`."""
+"""Bedrock's prefix: inference region and maker, as in `us.anthropic.claude-…`."""
 _VERSION: Final = lazy_pattern(r"(?:@[\w-]{1,60}|-v\d{1,4}:\d{1,4}(?::\d{1,6}k)?|\[\w{1,20}\]){1,4}$")
-"""Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`, also one behind another."""
+"""Suffixes, possibly several: Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`."""
 
 _MILLION: Final = "[1m]"
-"""What Claude Code writes behind the name of a model whose window is to have a million tokens:
-https://code.claude.com/docs/en/model-config"""
+"""Claude Code's suffix for a model with a window of a million tokens: https://code.claude.com/docs/en/model-config"""
 
 _OPENAI_VERSION: Final = lazy_pattern(r"^gpt-(\d+)(?:[.-](\d{1,2})(?!\d))?")
 _OPENAI_CHARGES_WRITES: Final = (5, 6)
-"""From GPT-5.6 on a cache write costs more than input: https://platform.openai.com/docs/guides/prompt-caching"""
+"""From GPT-5.6 on, a cache write costs more than input: https://platform.openai.com/docs/guides/prompt-caching"""
 
 
 class Price(Struct, frozen=True):
-    """What a model costs, in US dollars per token; `window` is its context window in tokens.
+    """Prices of a model in US dollars per token; `window` is its context window in tokens.
 
-    A cache price of None is unknown; if reading is None, the table knows of no cache for this model.
-    `assumed` are sentences about prices that the table lacks and a rule of the vendor gave. With `lives_hour` the
-    client writes caches that live for an hour, which have a price of their own at Anthropic.
+    A cache price of None is unknown; if `cache_read` is None, the table lists no cache for the model. `assumed`
+    explains prices derived from a vendor's rule. With `lives_hour` the client writes one-hour caches, which Anthropic
+    prices separately.
     """
 
     model: str
@@ -79,12 +80,12 @@ class Price(Struct, frozen=True):
 
     @property
     def cache_write(self) -> Decimal | None:
-        """Return the price of writing a token to the cache, for as long as the client has it kept."""
+        """Price of writing a token to the cache, for the lifetime that the client requests."""
         return self.cache_write_1h if self.lives_hour and self.cache_write_1h is not None else self.cache_write_5m
 
 
 class PriceTable(Struct, frozen=True):
-    """Which prices these are: the package's version, and the newest change of a price that it dates."""
+    """Version of the price table: the package's version and its newest dated price change."""
 
     version: str
     newest_change: date | None
@@ -95,18 +96,17 @@ class PriceTable(Struct, frozen=True):
 
 
 def bare_name(model: str) -> str:
-    """A model's own name, without routing (`openai/`, `us.anthropic.`) and without version suffixes."""
+    """Return a model's name without routing (`openai/`, `us.anthropic.`) and version suffixes."""
     bare = _ROUTING.sub("", model.strip().lower().rsplit("/", 1)[-1])
     return _VERSION.sub("", bare)
 
 
 def price_of(model: str | None, when: datetime, input_tokens: int = 0, *, lives_hour: bool = False) -> Price | None:
-    """Price of a model at a time, for requests of so many input tokens: some cost more above a limit.
+    """Return a model's price at a time, for requests of `input_tokens`: some models cost more above a limit.
 
-    `lives_hour`: what is written to the cache lives for an hour. None where the table does not know the model or the
-    price of its input.
+    `lives_hour`: caches are written for an hour. None if the table lacks the model or its input price.
     """
-    if not model or model.endswith(":free"):  # Free at a reseller is not the maker's price.
+    if not model or model.endswith(":free"):  # Free at a reseller; that is not the maker's price.
         return None
     found = _find(model)
     price = _price(*found, when, input_tokens) if found else None
@@ -114,7 +114,7 @@ def price_of(model: str | None, when: datetime, input_tokens: int = 0, *, lives_
 
 
 def context_window(model: str | None) -> int | None:
-    """Tokens of a model's context window; None where neither the name nor the table tells it."""
+    """Return the tokens of a model's context window. None if neither name nor table gives it."""
     if names_window(model):
         return 1_000_000
     found = _find(model) if model else None
@@ -122,17 +122,23 @@ def context_window(model: str | None) -> int | None:
 
 
 def names_window(model: str | None) -> bool:
-    """Whether the name of a model says how large its window is to be."""
+    """Return whether the model's name states its window."""
     return bool(model and model.lower().endswith(_MILLION))
 
 
 def _find(model: str) -> tuple[Provider, ModelInfo] | None:
-    from genai_prices.data_snapshot import get_snapshot
-
     try:
-        return get_snapshot().find_provider_model(bare_name(model), None, None, None)
+        return _snapshot()[1].find_provider_model(bare_name(model), None, None, None)
     except LookupError:
         return None
+
+
+def _snapshot() -> tuple[str, DataSnapshot]:
+    """Return the version of genai-prices and its table."""
+    import genai_prices
+    from genai_prices.data_snapshot import get_snapshot
+
+    return genai_prices.__version__, get_snapshot()
 
 
 def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: int) -> Price | None:
@@ -156,7 +162,7 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
             write = paid * ANTHROPIC_WRITE_5M
             assumed.append(f"Cache writes are assumed to cost {ANTHROPIC_WRITE_5M} times the input price.")
         hour = paid * ANTHROPIC_WRITE_1H if hour is None else hour
-    elif read is not None and write is None and _writes_for_nothing(provider.id, info.id):
+    elif read is not None and write is None and _caches_automatically(provider.id, info.id):
         write = paid
         assumed.append("Cache writes are assumed to cost no more than input.")
     return Price(
@@ -171,44 +177,35 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
     )
 
 
-def _writes_for_nothing(provider: str, model: str) -> bool:
-    """Whether a vendor takes no more for input that it caches by itself than for other input."""
+def _caches_automatically(provider: str, model: str) -> bool:
+    """Return whether the vendor charges no more for input that it caches automatically."""
     if provider == "openai":
-        return not _openai_charges_writes(model)
+        version = _OPENAI_VERSION.match(model)
+        return version is None or (int(version[1]), int(version[2] or 0)) < _OPENAI_CHARGES_WRITES
     return provider in _AUTOMATIC and model.startswith(_AUTOMATIC[provider])
 
 
-def _in_tier(value: Any, input_tokens: int) -> Decimal | None:
-    """A price, or of a price in tiers the one that holds for all tokens of a request of that size."""
-    from genai_prices.types import TieredPrices
-
-    if not isinstance(value, TieredPrices):
-        return value if isinstance(value, Decimal) else None
+def _in_tier(value: Decimal | TieredPrices | None, input_tokens: int) -> Decimal | None:
+    """Return a price; of a tiered price, the one that applies to all tokens of a request of that size."""
+    if value is None or isinstance(value, Decimal):
+        return value
     reached = [tier.price for tier in value.tiers if input_tokens > tier.start]
     return reached[-1] if reached else value.base
 
 
-def _openai_charges_writes(model: str) -> bool:
-    version = _OPENAI_VERSION.match(model)
-    return version is not None and (int(version[1]), int(version[2] or 0)) >= _OPENAI_CHARGES_WRITES
-
-
 @cache
 def table(on: date) -> PriceTable:
-    """Version of the installed table, and the newest change in it that is not after that day."""
-    import genai_prices
-    from genai_prices.data_snapshot import get_snapshot
-    from genai_prices.types import StartDateConstraint
-
+    """Return the installed table's version and its newest change up to that day."""
+    version, snapshot = _snapshot()
     starts = [
-        conditional.constraint.start_date
-        for provider in get_snapshot().providers
+        start
+        for provider in snapshot.providers
         for info in provider.models
         if isinstance(info.prices, list)
         for conditional in info.prices
-        if isinstance(conditional.constraint, StartDateConstraint)
+        if (start := getattr(conditional.constraint, "start_date", None)) is not None
     ]
-    return PriceTable(genai_prices.__version__, max((start for start in starts if start <= on), default=None))
+    return PriceTable(version, max((start for start in starts if start <= on), default=None))
 
 
 LISTED: Final = "price table"
@@ -220,26 +217,28 @@ USUAL: Final = (
     *(32_000, 64_000, 128_000, 200_000, 256_000, 400_000, 500_000),
     *(1_000_000, 2_000_000, 5_000_000, 10_000_000),
 )
-"""Sizes that windows have."""
+"""Common window sizes."""
 
 LARGEST_BESIDE: Final = 100_000
-"""System prompt and tools hardly ever take more tokens than this."""
+"""System prompt and tools hardly ever take more tokens."""
 
 _LARGEST: Final = 2_000_000
 """Hardly any window is larger."""
 
 _FAR_LESS: Final = 0.5
-"""Clients compact when most of the window is full. One that did so below this part of the listed window had another."""
+"""Clients compact when most of the window is full. Compacting below this share of the listed window implies a smaller
+one.
+"""
 
 
 def signs_of(transcript: Transcript) -> WindowSigns:
-    """What a transcript shows of the window of its model; requests of other models say nothing about it."""
+    """Collect evidence in a transcript of its model's window, ignoring requests of other models."""
     model = transcript.model
     sent = [usage.input_tokens for usage in transcript.usages if _is_same(usage.model, model)]
     found = [signs for signs in transcript.window_signs if _is_same(signs.model, model)]
     used, most = [*sent, *(signs.used for signs in found)], most_sent(transcript)
     if max(used, default=0) > most and not any(is_marked(block.content) for _, block in transcript.blocks()):
-        used = [tokens for tokens in used if tokens <= most]  # Nothing went from the file: so much was never sent.
+        used = [tokens for tokens in used if tokens <= most]  # The file is complete, so this was never sent.
     return WindowSigns(
         model,
         max(used, default=0),
@@ -249,16 +248,16 @@ def signs_of(transcript: Transcript) -> WindowSigns:
 
 
 def most_sent(transcript: Transcript) -> float:
-    """The most tokens that a request can have had: no more than the largest windows hold, or than the file has bytes,
-    with system prompt and tools.
+    """Return an upper bound of tokens in one request: the largest windows, or the bytes of the file plus prompt and
+    tools.
 
-    What a conversation that begins in its middle took before is not in the file.
+    Unlimited for a conversation that begins in its middle, because earlier content is not in the file.
     """
     return inf if transcript.begins_in_middle else max(_LARGEST, len(transcript.source.data) + LARGEST_BESIDE)
 
 
 def window_size(model: str | None, signs: WindowSigns) -> tuple[int | None, str]:
-    """The tokens of a model's window, None where nothing tells, and where that is known from."""
+    """Return the tokens of a model's window, or None if unknown, and the source of that figure."""
     listed = context_window(model)
     if not _is_same(signs.model, model):
         return listed, UNKNOWN if listed is None else LISTED
@@ -277,10 +276,10 @@ def window_size(model: str | None, signs: WindowSigns) -> tuple[int | None, str]
 
 
 def _holding(tokens: int) -> int | None:
-    """The next of the usual sizes; None for tokens that no window holds."""
+    """Return the smallest usual size that holds the tokens. None if none does."""
     return next((size for size in USUAL if size >= tokens), None)
 
 
 def _is_same(one: str | None, other: str | None) -> bool:
-    """Whether both may be the same model; None is any."""
+    """Return whether both may be the same model; None matches any."""
     return one is None or other is None or bare_name(one) == bare_name(other)

@@ -14,7 +14,7 @@ from ..core.factor import Factor
 from ..core.transcript import Transcript
 from ..core.wording import plural
 from ..extractive.reason import ReasonedLine, tally
-from ..rules.validity import BOUND_THINKING, Violation, validate
+from ..rules.validity import Violation, validate
 from .decisions import Decisions, Place
 from .receipts import PICKING, PROTECTED, Kept, PassReceipt, Receipt
 
@@ -59,8 +59,6 @@ class Condensation(Struct, frozen=True, dict=True):
 
     decisions: Decisions
     warnings: tuple[str, ...] = ()
-    keeps_thinking: bool = False
-    """The configuration asked to keep thinking even where a change made it invalid."""
     metrics: Metrics | None = None
     is_needed: bool = True
     """Whether anything was to be done; if not, `metrics` are None."""
@@ -175,8 +173,6 @@ class Condensation(Struct, frozen=True, dict=True):
     def new_violations(self) -> list[Violation]:
         """Rules that the result breaks and the input kept: there must be none."""
         found = validate(self.transcript)
-        if self.keeps_thinking:
-            found = [violation for violation in found if violation.rule != BOUND_THINKING]
         if not found:  # Mostly: what the input broke need not be known.
             return []
         known = {(violation.rule, violation.about) for violation in self.old_violations}

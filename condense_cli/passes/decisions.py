@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..core.factor import AS_COUNTED, Factor
 from ..core.transcript import Block, Message, Transcript
 from ..core.values import at_hand
-from .receipts import PRELUDE, SUMMARIZE, Kept, PassReceipt, Receipt
+from .receipts import PRELUDE, REPLACING, Kept, PassReceipt, Receipt
 
 if TYPE_CHECKING:
     from .sheet import Sheet
@@ -66,9 +66,9 @@ class DecisionRow(Struct, frozen=True):
 
     @property
     def is_summarized(self) -> bool:
-        """Whether a summary is in its place."""
+        """Whether a summary, or a note, is in its place."""
         last = next((step for step in reversed(self.steps) if step.is_change), None)
-        return self.fate is Fate.REMOVED and last is not None and last.operation == SUMMARIZE
+        return self.fate is Fate.REMOVED and last is not None and last.operation in REPLACING
 
     @property
     def why(self) -> str:

@@ -20,7 +20,7 @@ from ..toolcalls.tools import arguments_of, string_values
 from .blocks.state import REPLACED
 from .condensation import Condensation
 from .decisions import REFER
-from .receipts import PICKING, SUMMARIZE, Receipt
+from .receipts import LINES, NOTE, PICKING, REPLACING, SUMMARIZE, Receipt
 from .summaries import OFFLINE, written_by
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def explained(result: Condensation, count: Counter, only: Collection[Address] | 
     """
     picked = _picked(result.receipts)
     # One summary stands for most of a conversation: nobody who asks of some blocks waits for that.
-    summarized = _in_one_summary(result.receipts) if only is None else set[Address]()
+    summarized = _in_summaries(result.receipts) if only is None else set[Address]()
     picked = picked | summarized if only is None else picked & {*only}
     if not picked:
         return result
@@ -106,10 +106,11 @@ def _picked(receipts: Iterable[Receipt]) -> set[Address]:
     return {address for address, found in operations.items() if found <= PICKING}
 
 
-def _in_one_summary(receipts: Sequence[Receipt]) -> set[Address]:
-    """The blocks in place of which is one summary with lines of theirs."""
-    made = [receipt for receipt in receipts if receipt.operation == SUMMARIZE]
-    if not any(receipt.block < 0 and receipt.reason == written_by(OFFLINE) for receipt in made):
+def _in_summaries(receipts: Sequence[Receipt]) -> set[Address]:
+    """The blocks that a note, or a summary without a model, holds lines of."""
+    made = [receipt for receipt in receipts if receipt.operation in REPLACING]
+    reasons = {NOTE: LINES, SUMMARIZE: written_by(OFFLINE)}
+    if not any(receipt.block < 0 and receipt.reason == reasons[receipt.operation] for receipt in made):
         return set()
     return {(receipt.message, receipt.block) for receipt in made if receipt.block >= 0 and not receipt.tokens_after}
 

@@ -60,7 +60,13 @@ PROTECTED: Final = REQUEST | {Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Ke
 
 EXTRACT: Final = "extract"
 SUMMARIZE: Final = "summarize"
-PICKING: Final = frozenset({EXTRACT, SUMMARIZE})
+NOTE: Final = "note"
+"""Calls and results become a note, which has the lines of them that stay."""
+LINES: Final = "lines of calls and results"
+"""The reason in the receipt of a note."""
+REPLACING: Final = frozenset({SUMMARIZE, NOTE})
+"""Operations that put a new message in place of blocks."""
+PICKING: Final = REPLACING | {EXTRACT}
 """Operations that pick lines by what they are worth; of a summary that a model writes no line is one of the text."""
 
 PRELUDE: Final = "lossless-prelude"

@@ -420,7 +420,7 @@ def protect(
         # What only its words tell to be no request stays as well: cut, it could be taken for one later.
         for message in filter(_holds_elements, conversation[:request]):
             protected.setdefault(message.index, Kept.BEFORE_REQUEST)
-        goes_on = any(message.is_summary for message in conversation[: request + 1])
+        goes_on = any(message.is_summary and not message.is_note for message in conversation[: request + 1])
         protected[conversation[request].index] = Kept.NEXT_REQUEST if goes_on else Kept.FIRST_REQUEST
     pins = tuple(_pin(pin, messages, count) for pin in configuration.pins)
     if configuration.keep:
@@ -456,7 +456,7 @@ def _first_request(conversation: Sequence[Message]) -> int | None:
         if message.role is not Role.USER or not texts:
             continue
         is_answered = position + 1 < len(conversation) and conversation[position + 1].role is Role.ASSISTANT
-        goes_on = message.is_summary or any(is_command(block.text) for block in texts)
+        goes_on = (message.is_summary and not message.is_note) or any(is_command(block.text) for block in texts)
         is_asked = not all(block.injected or is_wrapped(block.text) for block in texts)
         if is_asked or (is_answered and goes_on):
             return position

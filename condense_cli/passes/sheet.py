@@ -116,6 +116,16 @@ class Sheet:
         """Whether the conversation did not go on since its last summary."""
         return is_up_to_date(self.read)
 
+    def old_thinking(self, stop: int | None = None) -> list[Address]:
+        """Thinking that the mode lets go because it is old and costs tokens; a tool loop ends at `stop`."""
+        messages, model = self.messages, self._transcript.model
+        return [
+            (position, number)
+            for position, number in thinking.old(messages, self._mode, model, stop)
+            if self.count.block(block := messages[position].blocks[number])
+            and self.protection.of(messages[position], block) is None
+        ]
+
     def state_of(self, block: Block) -> TodoList | None:
         """The list of todos that a call held in the input."""
         return self._states.get(block.key)
@@ -223,15 +233,18 @@ class Sheet:
 
     def remove(self, places: Iterable[Address], pass_id: str) -> list[Receipt]:
         """Take blocks out, and messages that lose all of theirs; receipts of what these cost besides."""
-        return self._replaced(places, {}, pass_id)
+        return self.exchange(places, {}, pass_id)
 
     def summarize(self, positions: Iterable[int], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
         """Put `new` messages in place of those at some positions; receipts of what these cost besides blocks."""
         places = [(position, number) for position in positions for number in range(len(self.messages[position].blocks))]
-        return self._replaced(places, new, pass_id)
+        return self.exchange(places, new, pass_id)
 
-    def _replaced(self, places: Iterable[Address], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
-        """Take blocks out and put new messages at positions; then empty messages go, and others may be joined."""
+    def exchange(self, places: Iterable[Address], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
+        """Take blocks out and put new messages at positions; then empty messages go, and others may be joined.
+
+        Return receipts of what those cost besides blocks.
+        """
         messages = self.messages.copy()
         had_blocks = {message.index for message in messages if message.blocks}
         gone: dict[int, set[int]] = {}

@@ -114,7 +114,7 @@ def is_up_to_date(messages: Sequence[Message]) -> bool:
     for position in range(len(messages) - 1, -1, -1):
         for block in messages[position].blocks:
             mark = parse_summary(block.text) if block.summarizes else None
-            if mark:
+            if mark and mark.following is not None:
                 return len(messages) - 1 - position <= mark.following
     return False
 

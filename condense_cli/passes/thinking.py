@@ -1,4 +1,4 @@
-"""Thinking that a change made invalid, that a client no longer sends, or that the user wants gone.
+"""Thinking that is old, that a change made invalid, that a client no longer sends, or that the user wants gone.
 
 Models that bind thinking to its prefix refuse every later thinking block once anything before it
 changed. Older models refuse only changes to the thinking of the open tool loop, which they need to
@@ -20,6 +20,10 @@ from ..rules.validity import thinking_behind_changes
 
 Mode = Literal["auto", "drop", "keep"]
 
+NEWEST = 6
+"""Thinking in the newest turns is at work."""
+
+OLD = f"older than the newest {NEWEST} turns"
 BOUND = "invalid because something before it changed"
 WANTED = "thinking: drop"
 LONE = "the client sends no reply of thinking alone"
@@ -44,14 +48,26 @@ def _by_mode(
     messages: Sequence[Message], mode: Mode, is_bound: bool, removed: Sequence[Block]
 ) -> tuple[list[tuple[int, int]], str]:
     match mode:
-        case "keep":
-            return [], ""
         case "drop":
             return _thinking_in(messages[: len(messages) if is_bound else _open_loop(messages)]), WANTED
-        case "auto":
+        case "auto" | "keep":
             return (_behind_changes(messages, removed), BOUND) if is_bound else ([], "")
         case other:
             assert_never(other)
+
+
+def old(messages: Sequence[Message], mode: Mode, model: str | None, stop: int | None = None) -> list[tuple[int, int]]:
+    """Return positions (message, block) of thinking that is billed with every request and that nothing needs any more.
+
+    It is older than the newest turns and than the open tool loop; with `stop`, a tool loop ends there. Of a model that
+    binds thinking to what comes before it, all later thinking would become invalid with it: so none is old.
+    """
+    if mode != "auto" or binds_thinking(model):
+        return []
+    turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
+    newest = turns[-NEWEST] if len(turns) >= NEWEST else 0
+    loop = max(_open_loop(messages), stop or 0)
+    return _thinking_in(messages[: min(newest, loop)])
 
 
 def _thinking_in(messages: Sequence[Message]) -> list[tuple[int, int]]:

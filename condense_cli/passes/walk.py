@@ -2,6 +2,7 @@
 
     decode the references of the input
     where there is a target: measure what references alone leave; nothing more is done where that is enough
+    drop old thinking
     each pass in order changes a sheet of plain messages, without references
     write references
     drop the thinking that became invalid; where any went, write references again
@@ -12,7 +13,7 @@ Nothing is repeated. What a step towards a target asks is how large the sheet wo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import chain
@@ -63,7 +64,7 @@ from .receipts import (
     undone,
 )
 from .selection import protect, select
-from .sheet import Sheet, Step
+from .sheet import Address, Sheet, Step
 from .summaries import charged, refused_by_all
 from .words import told
 
@@ -83,7 +84,7 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
     with _sharing_lines(ours, context.count):
         walk = _Walk(transcript, ours, context, configuration.target_tokens)
         decisions, warnings = walk.run()
-    return Condensation(decisions, warnings, keeps_thinking=configuration.thinking == "keep")
+    return Condensation(decisions, warnings)
 
 
 def _sharing_lines(configuration: Configuration, count: Counter) -> AbstractContextManager[None]:
@@ -120,13 +121,19 @@ class _Walk:
         is_within = self.target is not None and self.tokens_before <= self.target
         if is_within:
             self.writer.switch_off()
+        has_old = False
+        if configuration.passes and not (self.target is not None and self.sheet.is_within(self.target)):
+            has_old = self._drop(self.sheet.old_thinking(), thinking.OLD)
         for config in chain.from_iterable(map(in_steps, configuration.passes)):
             self._pass(config, self._reason_to_skip(config))
         if resort := self._last_resort():
             self._pass(resort)
         prelude = self._references(is_within=is_within)
-        gone = self._drop_thinking()
-        passes = [prelude, *self.passes, *gone]
+        invalid, why = self._invalid_thinking()
+        if self._drop(invalid, why):
+            self.sheet.write(proves=True)
+        dropped = self._dropped()
+        passes = [prelude, *dropped, *self.passes] if has_old else [prelude, *self.passes, *dropped]
         factor, asked = self.context.factor, self.asked
         decisions = decided(transcript, self.sheet, self.log, passes, self.tokens_before, self.target, factor, asked)
         saved = self.tokens_before - decisions.tokens_after
@@ -240,20 +247,26 @@ class _Walk:
         stops = config.stop_at_target or self.context.stop_at_target or config.execution.type == "target"
         return self.target if stops or config.mode == "extract" else None
 
-    def _drop_thinking(self) -> list[PassReceipt]:
-        """Drop what the thinking mode says, and write references anew where anything went."""
-        sheet, messages = self.sheet, self.sheet.messages
-        gone, reason = thinking.to_drop(sheet.written(), self.configuration.thinking, self.transcript, sheet.removed)
-        if not gone:
-            return []
+    def _invalid_thinking(self) -> tuple[list[Address], str]:
+        """Thinking that has to go from what is written, and why."""
+        sheet = self.sheet
+        return thinking.to_drop(sheet.written(), self.configuration.thinking, self.transcript, sheet.removed)
+
+    def _drop(self, gone: Sequence[Address], reason: str) -> bool:
+        """Drop thinking; return whether there was any."""
+        messages = self.sheet.messages
         for position, number in gone:
             message = messages[position]
             tokens = self.count.block(message.blocks[number])
             receipt = changed(THINKING, message, number, "drop", tokens, 0, reason)
             self.log.append(at_place(receipt, self._places.get(message.blocks[number].key)))
-        self.log += sheet.remove(gone, THINKING)
-        sheet.write(proves=True)
-        return [PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason)]
+        self.log += self.sheet.remove(gone, THINKING) if gone else []
+        return bool(gone)
+
+    def _dropped(self) -> list[PassReceipt]:
+        """The receipt for all thinking that went; none where none did."""
+        reasons = dict.fromkeys(receipt.reason for receipt in self.log if receipt.operation == "drop")
+        return [PassReceipt(THINKING, "Thinking", Status.COMPLETED, "; ".join(reasons))] if reasons else []
 
     @cached_property
     def _claims(self) -> Claimed | None:

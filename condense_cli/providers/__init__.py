@@ -1,1 +1,1 @@
-"""Named strategies; each turns its configuration into a run of the pipeline."""
+"""Providers: named strategies, each of which turns its configuration into a run of the pipeline."""

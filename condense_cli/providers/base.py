@@ -1,4 +1,4 @@
-"""What a provider is, and the template of its calls, so that its own code is only its strategy.
+"""Base class of providers: a template of their calls, so that a provider's own code is only its strategy.
 
     class Oldest(Provider[OldestConfig]):
         id = "oldest"
@@ -6,18 +6,18 @@
         description = "..."
         capabilities = Capabilities(lossy=True, speed="fast")
         settings = OldestConfig
-
         def compiled(self, configuration: Configuration, settings: OldestConfig) -> Configuration:
             return ...  # the same configuration with the passes that do the work
 
-docs/providers.md says how a package brings one.
+docs/providers.md explains how a package adds one.
 """
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,27 +26,53 @@ from msgspec.structs import replace
 from ..config.checks import Problem, has_phases, limit_to_usual, value_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
+from ..config.overrides import apply
 from ..config.positions import Positions
 from ..core.transcript import Transcript
 from ..errors import CondenseError, ConfigurationError
+from ..passes import walk
 from ..passes.condensation import Condensation, Metrics, RunError
 from ..passes.context import Context
-from ..passes.receipts import undone
+from ..passes.decisions import unchanged
+from ..passes.receipts import PassReceipt, undone
 from ..passes.summaries import Summarizer
-from .run import Run, S
 
 if TYPE_CHECKING:
     from ..llm.budget import Spent
 
+
+S = TypeVar("S", bound=Struct)
+
+
+class Run(Struct, Generic[S], frozen=True):
+    """One call of a provider, with its checked `settings`."""
+
+    transcript: Transcript
+    configuration: Configuration
+    settings: S
+    context: Context
+
+    def pipeline(self, configuration: Configuration) -> Condensation:
+        """Run the prelude and passes of a configuration on the transcript, with the run's flags applied."""
+        return walk.condense(self.transcript, apply(configuration, self.context.overrides), self.context)
+
+    def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
+        """Return the unchanged transcript with the reasons."""
+        tokens = self.context.count.transcript(self.transcript)
+        decisions = unchanged(self.transcript, tokens, passes, self.context.factor, self.configuration.target_tokens)
+        warnings = (*self.transcript.warnings, *([warning] if warning else ()))
+        return Condensation(decisions, warnings, error=error)
+
+
 OWN_SECTION: Final = "provider_config"
-"""The key of a configuration for the settings of a provider that has no key of its own."""
+"""Configuration key for settings of a provider without a key of its own."""
 
 _SECTIONS: Final = ("truncation", "lossless", OWN_SECTION)
-"""Keys that one provider has for itself. What stands under `native` others use as well, for their fallback."""
+"""Keys used by one provider only. Settings under `native` also serve other providers' fallback."""
 
 
 class Capabilities(Struct, frozen=True):
-    """What a provider can do. `thresholds`: it can leave alone what is small; `fallback`: it can hand over."""
+    """Abilities of a provider. `thresholds`: it can skip small content; `fallback`: it can hand over."""
 
     lossless: bool = False
     lossy: bool = False
@@ -71,21 +97,21 @@ class HasSpent(Protocol):
 
 
 class Planner(Summarizer, Protocol):
-    """A summarizer that calls nothing and notes what each request would cost."""
+    """A summarizer that makes no calls and notes the cost of each request."""
 
     @property
     def used(self) -> Sequence[HasSpent]: ...
 
 
 class RefusedResult(Exception):
-    """A provider's own work breaks a rule of its API that the transcript kept."""
+    """A provider's own result breaks an API rule that the transcript kept."""
 
 
 class Provider(Generic[S]):
-    """A named strategy. `settings` is the type of its settings, `section` the key of a configuration that holds them.
+    """A named strategy. `settings` is the type of its settings, `section` the configuration key that holds them.
 
-    A provider says what it does as passes (`compiled`), and every law holds by itself; or it does its work itself
-    (`strategy`), and the template refuses a result that is larger or that breaks a rule of its API.
+    A provider either expresses its work as passes (`compiled`), so that every law holds, or does the work itself
+    (`strategy`); then the template refuses a result that is larger or breaks an API rule.
     """
 
     id: ClassVar[str]
@@ -94,45 +120,45 @@ class Provider(Generic[S]):
     version: ClassVar[str] = "1.0.0"
     best_for: ClassVar[str] = ""
     example: ClassVar[str] = ""
-    """A setting to show in an example: KEY=VALUE."""
+    """Example of a setting: KEY=VALUE."""
     capabilities: ClassVar[Capabilities]
     besides: ClassVar[str] = ""
-    """What it does besides its passes: "leaves short conversations alone"."""
+    """Its work apart from passes: "leaves short conversations alone"."""
     runs_passes: ClassVar[bool] = False
-    """Whether it runs the passes of the configuration."""
+    """True if it runs the configuration's passes."""
     section: ClassVar[str] = OWN_SECTION
-    """The key of a configuration that holds its settings; `smart` has several, and overrides what reads them."""
+    """Configuration key of its settings. `smart` has several and overrides the methods that read them."""
     settings: type[S]
 
     def compiled(self, configuration: Configuration, settings: S) -> Configuration:
-        """The configuration with the prelude and the passes that do the provider's work."""
+        """Return the configuration with the prelude and passes that do the provider's work."""
         return configuration
 
     def in_passes(self, configuration: Configuration) -> Configuration:
-        """The same of a configuration whose settings are not checked yet. Raises ConfigurationError."""
+        """Validate the settings, then compile. Raises ConfigurationError."""
         return self.compiled(configuration, self.validate_config(configuration))
 
     def strategy(self, run: Run[S]) -> Condensation:
-        """The provider's work. Whatever it raises ends the run, and the transcript stays as it was."""
+        """Do the provider's work. Any exception ends the run and leaves the transcript unchanged."""
         return run.pipeline(self.compiled(run.configuration, run.settings))
 
     def problems(self, settings: S) -> Iterator[Problem]:
-        """What is wrong with settings whose types are right."""
+        """Yield problems in settings whose types are valid."""
         yield from ()
 
     def default_configuration(self) -> Configuration:
-        """What a run does for which nothing but the provider is named."""
+        """Return the configuration for a run that names only the provider."""
         return Configuration(provider=self.id)
 
     def settings_of(self, configuration: Configuration, positions: Positions | None = None) -> S:
-        """The provider's settings in a configuration. Raises ConfigurationError."""
+        """Return the provider's settings in a configuration. Raises ConfigurationError."""
         given = getattr(configuration, self.section)
         if isinstance(given, self.settings):
             return given
         return as_typed(given or {}, self.settings, positions or self._unplaced(), (self.section,))
 
     def is_given(self, configuration: Configuration) -> bool:
-        """Whether a configuration says anything about the provider's settings."""
+        """Return whether a configuration has settings for the provider."""
         return getattr(configuration, self.section) is not None
 
     def with_settings(self, configuration: Configuration, settings: S) -> Configuration:
@@ -140,14 +166,14 @@ class Provider(Generic[S]):
         return replace(configuration, **{self.section: values})
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the settings."""
+        """Return the JSON Schema of the settings."""
         schema = msgspec.json.schema(self.settings)
-        if self.section != OWN_SECTION:  # A package may call its structs what we call ours.
+        if self.section != OWN_SECTION:  # A package may name its structs like ours.
             limit_to_usual(schema["$defs"])
         return schema
 
     def validate_config(self, configuration: Configuration, positions: Positions | None = None) -> S:
-        """The checked settings; `positions` are those of the configuration's file. Raises ConfigurationError."""
+        """Return checked settings; `positions` are those of the configuration's file. Raises ConfigurationError."""
         settings = self.settings_of(configuration, positions)
         try:
             problem = next(iter(self.problems(settings)), None)
@@ -159,7 +185,7 @@ class Provider(Generic[S]):
         return settings
 
     def warnings(self, configuration: Configuration) -> list[str]:
-        """What is allowed and probably not wanted."""
+        """List warnings for valid but probably unintended settings."""
         found = value_warnings(configuration)
         if not self.runs_passes:
             given = {"passes": configuration.passes, "phases": has_phases(configuration)}
@@ -172,10 +198,10 @@ class Provider(Generic[S]):
         return found
 
     def condense(self, transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
-        """Condense a transcript. Raises CondenseError where the configuration or the flags are wrong.
+        """Condense a transcript. Raises CondenseError if the configuration or the flags are wrong.
 
-        When the provider's own code fails, or its result is no smaller or would be refused, the transcript comes back
-        as it was, and the result says why.
+        If the provider's own code fails, or its result is no smaller or would be refused, the transcript is returned
+        unchanged with the reason.
         """
         run = Run(transcript, configuration, self.validate_config(configuration), context)
         started = context.clock()
@@ -194,21 +220,21 @@ class Provider(Generic[S]):
         )
 
     def estimate_reduction(self, transcript: Transcript, configuration: Configuration, context: Context) -> Reduction:
-        """What a run would make of a transcript, with the summarizer of the context."""
+        """Measure a run's effect on a transcript, with the context's summarizer."""
         result = self.condense(transcript, configuration, context)
         return Reduction(result.tokens_before, result.tokens_after)
 
     def estimate_cost(
         self, transcript: Transcript, configuration: Configuration, context: Context, planner: Planner
     ) -> Spent:
-        """What the summaries of a run would cost, by the requests that it would make. None is made."""
+        """Compute the cost of a run's summaries from its requests, without making any."""
         from ..llm.budget import Spent
 
         self.condense(transcript, configuration, replace(context, summarizer=planner))
         return sum((used.spent for used in planner.used), Spent())
 
     def _guarded(self, run: Run[S], result: Condensation) -> Condensation:
-        """The result, or the transcript as it was where the result is no smaller or breaks a rule."""
+        """Return the result, or the unchanged transcript if the result is no smaller or breaks a rule."""
         if not result.transcript.is_changed:
             return result
         count = run.context.count
@@ -216,7 +242,7 @@ class Provider(Generic[S]):
         if grown >= 0:
             what = f"be {run.context.factor.shown(grown):,} tokens larger" if grown else "not be smaller"
             return run.unchanged(*map(undone, result.passes), warning=f"Nothing was changed: the result would {what}.")
-        # What the pipeline makes is checked when it is written; a provider's own work is not ours to vouch for.
+        # The pipeline's results are checked when written; a provider's own work is checked here.
         if type(self).strategy is not Provider.strategy:
             for violation in result.new_violations:
                 raise RefusedResult(violation.said)
@@ -226,6 +252,4 @@ class Provider(Generic[S]):
         return Positions(f"provider {self.id}", is_file=False)
 
     def _error(self, error: Exception) -> RunError:
-        import traceback
-
         return RunError(self.id, type(error).__name__, str(error), "".join(traceback.format_exception(error)))

@@ -1,4 +1,4 @@
-"""What a registry asks of installed packages. How they are looked up is not its to know."""
+"""Interface between the registry and installed packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class FoundPlugin(Struct, frozen=True):
-    """What a package registered under a name: the thing itself, or why it cannot be had."""
+    """An object that a package registered under a name, or the reason why it cannot be loaded."""
 
     name: str
     origin: str
@@ -18,13 +18,13 @@ class FoundPlugin(Struct, frozen=True):
 
 
 class InstalledProviders(Protocol):
-    """What installed packages register as providers. Asked only for what the table does not know."""
+    """Look-up of providers in packages; used only for names that are not built in."""
 
     def providers(self) -> Sequence[str]:
-        """Their names, without loading any."""
+        """Return all names, without loading any."""
 
     def provider(self, name: str) -> Sequence[FoundPlugin]:
-        """Those registered under a name; more than one where packages clash."""
+        """Return everything registered under a name; several results mean that packages clash."""
 
 
 class NothingInstalled(Struct, frozen=True):

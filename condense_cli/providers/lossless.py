@@ -1,4 +1,4 @@
-"""Provider lossless: references alone; where a target is missed, and only if asked for, one summary of the middle."""
+"""Provider `lossless`: references only; optionally one summary of the middle if a target is missed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from ..config.models import Configuration, LosslessConfig, Prelude, PreludeOperations
 from ..passes.condensation import Condensation
 from . import native
-from .base import Capabilities, Provider
-from .run import Run
+from .base import Capabilities, Provider, Run
 
 
 class Lossless(Provider[LosslessConfig]):
@@ -57,7 +56,7 @@ class Lossless(Provider[LosslessConfig]):
         if refused:
             passes = (*alone.passes, native.skipped(run, refused))
             return replace(alone, decisions=replace(alone.decisions, ran=passes))
-        # From the start: the references then go into what stays of the conversation.
+        # From the start, so that references are only made to content that stays.
         referring = self.compiled(run.configuration, run.settings)
         return native.summarized(run.pipeline(native.compiled(referring)))
 

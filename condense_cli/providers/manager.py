@@ -1,7 +1,6 @@
-"""The manager: which provider runs, whether it runs at all, and what happens when it failed.
+"""Run a configuration's provider if needed, and fall back if it fails.
 
-It holds nothing but its registry. What it must know of the world (the model's window, what else a request carries) is
-passed to each call.
+The manager holds only its registry. Outside facts (the model's window, other content of a request) are arguments.
 """
 
 from __future__ import annotations
@@ -23,10 +22,9 @@ from ..passes.context import Context, LastResort
 from ..passes.modes.sliding_window import WINDOW, dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
 from . import native
-from .decision import CheckDecision, DecisionReason, decide
+from .base import Run
 from .registry import Registry
-from .run import Run
-from .window import Window
+from .window import CheckDecision, DecisionReason, Window, decide
 
 CHECK: Final = "check"
 SLIDING_WINDOW: Final = "sliding_window"
@@ -40,10 +38,10 @@ class NoSettings(Struct, frozen=True):
 
 
 class Sizing(Struct, frozen=True):
-    """What decides whether to condense; each part is asked for only where that matters, as finding it takes its time.
+    """Inputs of the decision to condense, each computed on demand because that takes time.
 
-    `beside` gives the tokens that are in use besides the messages as they are counted, and how that is known.
-    `may_fall_back` is asked when a provider has failed.
+    `beside` returns the tokens in use besides the counted messages, and the source of that figure. `may_fall_back` is
+    called if a provider has failed.
     """
 
     window: Callable[[], Window]
@@ -59,18 +57,18 @@ class Manager:
         self.registry = registry
 
     def decide(self, tokens: int, configuration: Configuration, sizing: Sizing) -> CheckDecision:
-        """Whether a conversation of so many of the model's tokens should be condensed."""
+        """Decide whether to condense a conversation of `tokens` model tokens."""
         beside, source = sizing.beside()
         return decide(sizing.window().sizes(tokens, beside, configuration, source))
 
     def condense(
         self, transcript: Transcript, configuration: Configuration, context: Context, sizing: Sizing
     ) -> Condensation:
-        """Condense a transcript; with `only_if_needed` one that does not need it comes back as it was.
+        """Condense a transcript; with `only_if_needed`, return it unchanged if that is not needed.
 
-        Where the configuration says so, and the provider failed and left a conversation over its limit, or automatic
-        condensing is switched off and it is over that, the sliding window drops the older half of it.
-        Raises CondenseError; UsageError where an unknown window would decide.
+        If `fallback` is configured, the sliding window drops the older half of a conversation that is over its limit
+        after the provider failed or while automatic condensing is off. Raises CondenseError; UsageError if the decision
+        needs an unknown window.
         """
         provider = self.registry.get(configuration.provider)
         configuration = self.registry.configured(configuration)
@@ -84,7 +82,8 @@ class Manager:
                     slid = self._slid_without_being_asked(run, decision, sizing)
                     if slid is not None:
                         return _warned(slid, *sizing.window().warnings)
-                return _warned(_not_needed(run, decision), *sizing.window().warnings)
+                unchanged = run.unchanged(_skipped(run, decision), warning=f"Nothing was done: {decision}")
+                return _warned(replace(unchanged, is_needed=False), *sizing.window().warnings)
         slides = _slides(configuration) and sizing.may_fall_back()
         resort = LastResort(WINDOW, lambda tokens: self.decide(tokens, configuration, sizing).is_over_limit)
         result = provider.condense(transcript, configuration, replace(context, last_resort=resort if slides else None))
@@ -102,9 +101,9 @@ class Manager:
     def _slid_without_being_asked(
         self, run: Run[NoSettings], decision: CheckDecision, sizing: Sizing
     ) -> Condensation | None:
-        """A conversation over its limit where nothing else may be done, with the older half of its exchanges dropped.
+        """Drop the older half of a conversation that is over its limit while condensing is off.
 
-        None where the configuration does not say so, or nothing may go.
+        None if the configuration has no fallback or nothing may go.
         """
         if not _slides(run.configuration) or not sizing.may_fall_back():
             return None
@@ -112,14 +111,14 @@ class Manager:
         return result if result.changes else None
 
     def _fallen_back(self, run: Run[NoSettings], result: Condensation, failure: str, sizing: Sizing) -> Condensation:
-        """The sliding window in place of a run that came to nothing, where the transcript is over the limit."""
+        """Replace a failed run by the sliding window if the transcript is over the limit."""
         factor = run.context.factor
         decision = self.decide(factor.shown(result.tokens_after), run.configuration, sizing)
         if decision.limit is None:
             return _warned(result, f"{failure} Without a known context window the sliding window does not run.")
         if not decision.is_over_limit:
             return result
-        # A target would ask for another half, and another.
+        # A target would make it drop half after half.
         context = replace(run.context, overrides=replace(run.context.overrides, target_tokens=None))
         slid = replace(run, context=context).pipeline(sliding(run.configuration))
         if not dropped(slid.receipts):
@@ -137,7 +136,7 @@ class Manager:
         return self._told(slid, failure, run.configuration, sizing)
 
     def _told(self, result: Condensation, failure: str, configuration: Configuration, sizing: Sizing) -> Condensation:
-        """The result, with a warning of what the sliding window dropped."""
+        """Add a warning about content that the sliding window dropped."""
         shown = result.factor.shown
         decision = self.decide(shown(result.tokens_after), configuration, sizing)
         lost = dropped(result.receipts)
@@ -155,7 +154,7 @@ class Manager:
 
 
 def failure_of(result: Condensation) -> str:
-    """What a provider failed at, in a sentence; empty where it did its work."""
+    """Describe a provider's failure in a sentence; empty if it did its work."""
     if result.error is not None:
         return str(result.error)
     refusals = {refusal.value for refusal in native.Refusal}
@@ -169,19 +168,14 @@ def failure_of(result: Condensation) -> str:
 
 
 def _can_be_written(result: Condensation) -> bool:
-    """Whether the result means in its file what it means here.
+    """Return whether the result reads back from its file unchanged.
 
-    What a client replays, such as a rollback that counts requests, may need what was dropped.
+    State that a client replays, such as a rollback by number of requests, may need dropped messages.
     """
     if result.new_violations:
         return False
     transcript = result.transcript
     return not format_named(transcript.format).is_writable or reads_back(serialize(transcript), transcript)
-
-
-def _not_needed(run: Run[NoSettings], decision: CheckDecision) -> Condensation:
-    receipt = _skipped(run, decision)
-    return replace(run.unchanged(receipt, warning=f"Nothing was done: {decision}"), is_needed=False)
 
 
 def _skipped(run: Run[NoSettings], decision: CheckDecision) -> PassReceipt:

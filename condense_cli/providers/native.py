@@ -1,6 +1,6 @@
-"""Provider `native`: the first message, one summary of the middle, the last turns.
+"""Provider `native`: keep the first message and the newest turns, and summarize the middle once.
 
-It does what clients do when a conversation is full. The last summary is part of the next one, and goes.
+Clients do the same when a conversation is full. The previous summary is absorbed by the new one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from ..core.transcript import Transcript
 from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept, PassReceipt, Status
-from .base import Capabilities, Provider
-from .run import Run
+from .base import Capabilities, Provider, Run
 
 PASS: Final = "native"
 _NAME: Final = "One summary of the middle"
@@ -28,7 +27,7 @@ _LEAST_SINCE_SUMMARY: Final = 3
 
 
 class Refusal(StrEnum):
-    """Why the provider changes nothing. It is the reason of its pass."""
+    """Reason of the pass if the provider changes nothing."""
 
     TOO_FEW_MESSAGES = f"there are fewer than {_LEAST_MESSAGES} messages"
     TOO_FEW_TOKENS = f"there are fewer than {_LEAST_TOKENS} tokens"
@@ -38,14 +37,14 @@ class Refusal(StrEnum):
 
 
 def compiled(configuration: Configuration) -> Configuration:
-    """The passes that do the provider's work, without its refusals."""
+    """Return the passes that do the provider's work, without its refusals."""
     middle = summary_pass(configuration.native or NativeConfig(), PASS, _NAME)
     keep_first = max(1, configuration.keep_first)
     return replace(configuration, provider="smart", native=None, keep_first=keep_first, passes=(middle,))
 
 
 def summary_pass(native: NativeConfig, pass_id: str, name: str) -> PassConfig:
-    """One summary of everything between the first message and the newest turns."""
+    """Build a pass that makes one summary of everything between first message and newest turns."""
     summarization = SummarizationConfig(
         api_profile=native.api_profile,
         custom_prompt=native.custom_prompt,
@@ -64,19 +63,21 @@ def summary_pass(native: NativeConfig, pass_id: str, name: str) -> PassConfig:
 
 
 def refusal(transcript: Transcript, count: Counter) -> Refusal | None:
-    """Why a conversation is not summarized at all."""
+    """Return the reason not to summarize a conversation, or None."""
     if len(transcript.messages) < _LEAST_MESSAGES:
         return Refusal.TOO_FEW_MESSAGES
     if count.transcript(transcript) < _LEAST_TOKENS:
         return Refusal.TOO_FEW_TOKENS
-    summaries = [position for position, message in enumerate(transcript.messages) if message.is_summary]
+    summaries = [
+        position for position, message in enumerate(transcript.messages) if message.is_summary and not message.is_note
+    ]
     if summaries and len(transcript.messages) - 1 - summaries[-1] < _LEAST_SINCE_SUMMARY:
         return Refusal.CONDENSED_RECENTLY
     return None
 
 
 def summarized(result: Condensation) -> Condensation:
-    """The result of a run with the pass; where that changed nothing for want of a good summary, it says so."""
+    """Mark the pass as failed if it changed nothing for lack of a good summary."""
     if any(receipt.is_change for receipt in result.receipts if receipt.pass_id == PASS):
         return result
     reasons = {receipt.kept for receipt in result.receipts}
@@ -113,7 +114,7 @@ class Native(Provider[NativeConfig]):
         return compiled(replace(configuration, native=settings))
 
     def strategy(self, run: Run[NativeConfig]) -> Condensation:
-        """One summary of the middle, or the transcript as it was with the reason of the refusal."""
+        """Summarize the middle once, or return the transcript unchanged with the reason."""
         if run.context.overrides.only_tools:
             hint = "--except-tools leaves calls and their results alone."
             raise UsageError("--only-tools cannot be used with provider native: it summarizes whole messages.", hint)

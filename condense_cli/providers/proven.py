@@ -1,7 +1,7 @@
-"""A whole run, and its proof: read back, the result says what was meant, and breaks no rule that the input kept.
+"""Run a provider and prove the result: it reads back as intended and breaks no rule that the input kept.
 
-What does not read back is a defect of this program, and is not written. The error names the message and what to keep to
-get around it.
+A result that does not read back is a defect of this program and is not written. The error names the message and a way
+around it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REPORT: Final = "Nothing was written. This is a bug in condense; please report i
 
 
 class RunFault(Struct, frozen=True):
-    """What is wrong with a result, from one message to another (their indices), and the line of the input for that."""
+    """Fault in a result, between two message indices, and its line in the input."""
 
     first: int
     last: int
@@ -36,7 +36,7 @@ class RunFault(Struct, frozen=True):
 
     @property
     def error(self) -> BrokenOutputError:
-        """The error that refuses the result, with what to keep to get around it."""
+        """The error that refuses the result, with a way around it."""
         where = f"line {self.line}, message {self.first}"
         around = f"--keep {max(0, self.first - 1)}:{self.last + 2} leaves the messages there alone."
         return BrokenOutputError(f"The result would be wrong at {where}: {self.said}", f"{REPORT} Until then, {around}")
@@ -52,10 +52,10 @@ def condensed(
     slim: bool = False,
     proves: bool = True,
 ) -> Condensation:
-    """Run the configured provider on a transcript, unless `sizing` says that nothing need be done.
+    """Run the configured provider on a transcript, unless `sizing` says that it is not needed.
 
-    `slim` leaves out of the file, on top, what only a client shows. Raises CondenseError, and BrokenOutputError for a
-    result that would not read back, unless nothing `proves` it; an error inside the provider is the result's.
+    `slim` also removes display-only data from the file. Raises CondenseError; BrokenOutputError for a result that does
+    not read back, unless `proves` is false. An error inside the provider is the result's `error`.
     """
     if context.overrides.lossless_only:
         configuration = without_passes(configuration)
@@ -69,10 +69,11 @@ def condensed(
 
 
 def fault_of(result: Condensation | Transcript, data: bytes) -> RunFault | None:
-    """What is wrong with a changed transcript that is written as these bytes."""
+    """Return the fault in a changed transcript that is written as these bytes, or None."""
     transcript = result if isinstance(result, Transcript) else result.transcript
     for violation in () if isinstance(result, Transcript) else result.new_violations:
-        line = transcript.source.line_of(_record_of(transcript, violation.message))
+        records = (b.place.record for message, b in transcript.blocks() if message.index == violation.message)
+        line = transcript.source.line_of(next(records, 0))
         return RunFault(violation.message, violation.message, line, f"it would be refused: {violation.said}")
     found = differences(data, transcript)
     if found is None:
@@ -82,7 +83,7 @@ def fault_of(result: Condensation | Transcript, data: bytes) -> RunFault | None:
 
 
 def checked(result: Condensation | Transcript) -> bytes:
-    """Bytes of a result in its format. Raises BrokenOutputError where they would be wrong."""
+    """Return a result's bytes in its format. Raises BrokenOutputError if they would be wrong."""
     transcript = result if isinstance(result, Transcript) else result.transcript
     if isinstance(result, Condensation) and result.proof is not None and result.proof.transcript is transcript:
         return result.proof.data
@@ -91,9 +92,3 @@ def checked(result: Condensation | Transcript) -> bytes:
     if fault is not None:
         raise fault.error
     return data
-
-
-def _record_of(transcript: Transcript, index: int) -> int:
-    """The record where the message of an index begins."""
-    found = (block.place.record for message, block in transcript.blocks() if message.index == index)
-    return next(found, 0)

@@ -1,4 +1,4 @@
-"""Which providers there are: the built-in ones, what installed packages bring, and what the user says about them."""
+"""Registry of providers: built-in ones, those of installed packages, and the user's settings for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REGISTERED: Final = "registered"
 
 
 class Registered(Struct, frozen=True):
-    """A provider, what the user says about it, and its origin: "built in", "registered", or a package."""
+    """A provider, its origin ("built in", "registered", or a package), and the user's settings."""
 
     provider: AnyProvider
     origin: str
@@ -40,7 +40,7 @@ class Registered(Struct, frozen=True):
 
 
 class Registry:
-    """The providers of a process or of a test, with what is given for them. Nothing in it is shared."""
+    """Providers of a process or a test, with their settings. Instances share nothing."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class Registry:
         self._origins = dict.fromkeys(self._table, _BUILT_IN)
         self._unregistered: set[str] = set()
         self._warnings: dict[str, str] = {}
-        if active != DEFAULT:  # That may be switched off, and something stands in for it.
+        if active != DEFAULT:  # The default may be switched off; then another one replaces it.
             self.active = active
 
     @property
     def active(self) -> str:
-        """The provider of a configuration that names none.
+        """Provider of a configuration that names none.
 
-        For one that is switched off or gone, the enabled one of the highest priority stands in.
+        If it is switched off or gone, the enabled provider of highest priority.
         """
         if self._lookup(self._active) is not None and self.settings(self._active).enabled:
             return self._active
@@ -76,7 +76,7 @@ class Registry:
         self._active = self.get(provider_id).id
 
     def register(self, provider: AnyProvider | type[AnyProvider]) -> None:
-        """Add a provider, or one of a class, by its id. Raises ConfigurationError if it is none, or the id is taken."""
+        """Add a provider, or a class to instantiate. Raises ConfigurationError if invalid or if the id is taken."""
         provider_id = getattr(provider, "id", "")
         made, fault = _examined(FoundPlugin(provider_id, _REGISTERED, provider), provider_id)
         if fault:
@@ -88,19 +88,19 @@ class Registry:
         self._unregistered.discard(provider_id)
 
     def unregister(self, provider_id: str) -> None:
-        """Take a provider away, whoever brought it. Raises ConfigurationError if it is not there."""
+        """Remove a provider of any origin. Raises ConfigurationError if it does not exist."""
         self.entry(provider_id)
         del self._table[provider_id], self._origins[provider_id]
         self._unregistered.add(provider_id)
 
     @property
     def warnings(self) -> list[str]:
-        """What is wrong with the installed packages that were looked at, in sentences."""
+        """Warnings about installed packages looked up so far."""
         return list(self._warnings.values())
 
     @property
     def unknown(self) -> list[str]:
-        """A sentence for each name that the user has settings for and that no provider has."""
+        """Sentences about names in the user's settings that no provider has."""
         names = [name for name in self.given if name not in self._table]
         known = sorted({*self._table, *self._installed.providers()}) if names else []
         near = {name: nearest(name, known) for name in names if name not in known}
@@ -113,7 +113,7 @@ class Registry:
         return self.given.get(provider_id, ProviderSettings())
 
     def get(self, provider_id: str | None = None, positions: Positions | None = None) -> AnyProvider:
-        """The enabled provider of a name, or the active one. Raises ConfigurationError, with the position if given."""
+        """Return a provider by name, or the active one. Raises ConfigurationError, also for one switched off."""
         provider_id = self.active if provider_id is None else provider_id
         provider = self._lookup(provider_id)
         if provider is None:
@@ -124,14 +124,14 @@ class Registry:
         return provider
 
     def entry(self, provider_id: str) -> Registered:
-        """A provider, enabled or not, with what is known of it. Raises ConfigurationError."""
+        """Return a provider, enabled or not, with origin and settings. Raises ConfigurationError."""
         provider = self._lookup(provider_id)
         if provider is None:
             raise self._unknown(provider_id, None)
         return Registered(provider, self._origins[provider_id], self.settings(provider_id))
 
     def all(self) -> list[Registered]:
-        """Every provider that there is, the highest priority first. Loads what is installed."""
+        """Return every provider, highest priority first. Loads installed packages."""
         for name in self._installed.providers():
             if self._origins.get(name) == _BUILT_IN:
                 self._warnings[name] = f"An installed package registers {name!r}: the built-in provider is used."
@@ -139,14 +139,14 @@ class Registry:
         return sorted(map(self.entry, self._table), key=lambda entry: -entry.settings.priority)
 
     def configured(self, configuration: Configuration) -> Configuration:
-        """The configuration with its provider, and the user's settings of that where it gives none itself."""
+        """Return the configuration with its provider and, unless it has its own, the user's settings for it."""
         provider = self.get(configuration.provider)
         configuration = replace(configuration, provider=provider.id)
         own = self.settings(provider.id).config
         return configuration if own is None or provider.is_given(configuration) else self.filled(configuration, {})
 
     def filled(self, configuration: Configuration, given: Mapping[str, Any]) -> Configuration:
-        """The configuration with all settings of its provider: those `given`, else the user's, else the defaults."""
+        """Return the configuration with all settings of its provider: `given`, else the user's, else defaults."""
         provider = self.get(configuration.provider)
         configuration = replace(configuration, provider=provider.id)
         values = {**(self.settings(provider.id).config or {}), **given}
@@ -154,9 +154,9 @@ class Registry:
         return provider.with_settings(configuration, settings)
 
     def compiled(self, configuration: Configuration) -> Configuration:
-        """The configuration with its prelude and its passes written out. Raises ConfigurationError.
+        """Return the configuration with its prelude and passes written out. Raises ConfigurationError.
 
-        It says all that the provider does, but for what its `besides` names.
+        The passes do everything that the provider does, except for its `besides`.
         """
         return self.get(configuration.provider).in_passes(self.configured(configuration))
 
@@ -189,14 +189,14 @@ class Registry:
 
 
 def _examined(found: FoundPlugin, provider_id: str) -> tuple[Any, str]:
-    """What a package registers as a provider, and why it is none, or nothing."""
+    """Return the provider that a package registers, and an empty string or the reason why it is invalid."""
     if found.error:
         return None, found.error
     thing = found.thing
     try:
         provider = thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
         return provider, _fault(provider, provider_id)
-    except Exception as error:  # A package's own code may do anything.
+    except Exception as error:  # A package's own code may raise anything.
         return None, f"{type(error).__name__}: {error}"
 
 

@@ -1,4 +1,4 @@
-"""Provider `truncation`: old results and parameters are cut or suppressed, without a model. The newest turns stay."""
+"""Provider `truncation`: cut or suppress old results and parameters, without a model. The newest turns stay."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SUPPRESS: Final = ContentOperation(operation="suppress")
 
 
 def compiled(configuration: Configuration) -> Configuration:
-    """The pass that does the provider's work.
+    """Return the pass that does the provider's work.
 
-    Texts that are not preserved are treated as results are. Parameters are cut in either mode: a suppressed call
-    tells nobody anything.
+    Texts that are not preserved are treated like results. Parameters are cut in both modes: a suppressed call tells
+    nothing.
     """
     truncation = configuration.truncation or TruncationConfig()
     match truncation.truncation_mode:

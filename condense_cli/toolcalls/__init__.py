@@ -1,1 +1,1 @@
-"""What the tools of the known agents do and how it ended, and calls that are written as text."""
+"""Know the tools of known agents: what their calls do, how they ended, and calls written as text."""

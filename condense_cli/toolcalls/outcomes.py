@@ -1,4 +1,4 @@
-"""Tell how a call ended, from its flag or its client's words, and which claims about files no longer hold.
+"""Tell how calls ended, from flags or the client's words, and which claims about files no longer hold.
 
 The file a.py has been updated successfully. (file state is current in your context — no need to Read it back)
 """
@@ -32,8 +32,8 @@ OK: Final = "ok"
 FAILED: Final = "failed"
 ENDED: Final = "ended"
 DENIED: Final = "denied"
-"""How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how; or
-the user did not let it run."""
+"""Outcomes of a command: success, an error without a number (`exit N` if it has one), unknown, or refused by the user.
+"""
 
 _LONGEST_ERROR: Final = 200
 _EXIT_STATUS: Final = lazy_pattern(
@@ -43,14 +43,14 @@ _EXIT_STATUS: Final = lazy_pattern(
 `"exit_code":1` (Codex), `<returncode>1` (mini-swe-agent)."""
 
 _EDGE: Final = 300
-"""Clients put the exit status at the beginning or at the end, a program's own words may stand between."""
+"""Clients write the exit status at the beginning or end of a text; program output may come between."""
 
 _REFUSED: Final = lazy_pattern(
     r"\s*+(?:<tool_use_error>|ERROR:|Error:|error:|No replacement was performed|No file open|Unable to apply diff"
     r"|Your proposed edit has introduced new syntax error|Invalid `|apply_patch verification failed|Failed to "
     r"|failed to parse function arguments)"
 )
-"""How clients without a flag begin when they refuse to read or to change a file, or take no arguments like these."""
+"""Beginnings of results by which clients without a flag refuse to read or change a file, or reject arguments."""
 
 _DENIED: Final = lazy_pattern(
     r"\s*+(?:<error>\s*+)?(?:The user doesn't want to "
@@ -62,8 +62,9 @@ _DENIED: Final = lazy_pattern(
     r"|\[Operation Cancelled\] Reason: User denied )",
     re.DOTALL,
 )
-"""How clients begin where the user, or a rule of theirs, did not let a call happen: Claude Code, Codex, Roo Code and
-Cline, OpenCode, Gemini CLI."""
+"""Beginnings of results for calls refused by the user or a rule of theirs: Claude Code, Codex, Roo Code and Cline,
+OpenCode, Gemini CLI.
+"""
 
 _WHY_DENIED: Final = lazy_pattern(
     r"(?:the user said|reason for the rejection|following feedback):\s*(?:<feedback>\s*)?([^\n]*)"
@@ -74,25 +75,25 @@ ERROR_LINE: Final = lazy_pattern(
     r"|npm ERR!|E  +\S|undefined reference|[Nn]o such file|[Cc]ommand not found|[Pp]ermission denied"
     r"|(?:\d+ )?(?:tests? )?failed\b|not ok\b|Traceback \(most)"
 )
-"""A line that says that something went wrong."""
+"""Matches a line that reports an error."""
 
 _HELP: Final = lazy_pattern(
     r"\s*+(?:error: )?(?:usage:|(?:try|for|see|run) .{0,80}(?:\bhelp\b|-h\b)|\S+ (?:--help|-h)\s*$)", re.IGNORECASE
 )
-"""A line that tells how to call a program, hardly what went wrong."""
+"""Matches a line about how to call a program, which hardly explains an error."""
 
 _STATUS_LINE: Final = lazy_pattern(
     r"\W*+(?:command finished with |process |returncode>)?(?:exit(?:ed with)? code:? )?-?\d*(?:</returncode>)?\W*",
     re.IGNORECASE,
 )
-"""A line that has the exit status alone."""
+"""Matches a line with nothing but the exit status."""
 
 _FRAME: Final = lazy_pattern(
     r"^(?:(?:Command|Chunk ID|Exit code|Wall time|Original token count|Total output lines): .*+\n"
     r"|Process exited with code .*+\n){1,8}+Output:\n",
     re.MULTILINE,
 )
-"""What Codex writes before the output of a command."""
+"""Header that Codex writes before a command's output."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = lazy_pattern(
@@ -101,13 +102,13 @@ _RAISED: Final = lazy_pattern(
 
 
 def tells_failure(role: Role, result: Block) -> bool:
-    """Whether a client that writes such results flags those of calls that failed."""
-    # Only the Messages API has a flag; results inside a text have none either.
+    """Return whether the client that writes these results flags failed calls."""
+    # Only the Messages API has a flag. Results inside a text have none.
     return role is Role.USER and not (result.answers or "").startswith(TEXT_CALL)
 
 
 class Results(Struct, frozen=True):
-    """All parts of the result of a call. A client that `tells_failure` flags every result of a call that failed."""
+    """All parts of a call's result. If `tells_failure`, the client flags every failed call."""
 
     blocks: tuple[Block, ...] = ()
     tells_failure: bool = False
@@ -122,27 +123,27 @@ class Results(Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether a call that works on a file did not do it."""
+        """Return whether a call on a file was not carried out."""
         return self.is_failed or self.is_denied or any(_REFUSED.match(block.text) for block in self.blocks)
 
     @property
     def state(self) -> Literal["", "failed", "denied"]:
-        """How a change of a file ended that was not made; empty where it was."""
+        """Ending of a file change that was not made; empty if it was made."""
         return "denied" if self.is_denied else "failed" if self.is_refused else ""
 
     @property
     def ending(self) -> Literal["", "failed", "denied"]:
-        """How a call of any tool ended that did not go well: a client without a flag may give an exit status."""
+        """Ending of a call that failed, by any tool; exit statuses count if the client has no flag."""
         return self.state or ("failed" if not self.tells_failure and _exit_status(self.text) else "")
 
     @property
     def is_denied(self) -> bool:
-        """Whether the user, or a rule of theirs, did not let the call happen."""
+        """Return whether the user, or a rule of theirs, refused the call."""
         return (self.is_failed or not self.tells_failure) and any(_DENIED.match(block.text) for block in self.blocks)
 
 
 def results_of(messages: Sequence[Message]) -> dict[int, Results]:
-    """The results of calls, by the identity of the call: where ids come again, each is answered before the next."""
+    """Map calls, by `id()`, to their results. Where call ids repeat, each is answered before the next."""
     calls: dict[str | None, Block] = {}
     parts: dict[int, list[Block]] = {}
     flagged: dict[int, bool] = {}
@@ -158,9 +159,9 @@ def results_of(messages: Sequence[Message]) -> dict[int, Results]:
 
 
 class Endings:
-    """How the calls of a conversation ended, by the call or any block of its results. Texts are read when asked for.
+    """Callable that returns the ending of a call, given the call or any block of its results. Texts are read on demand.
 
-    Of calls that share an id all ended badly if one did.
+    Calls that share an id all count as failed if one failed.
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
@@ -183,7 +184,7 @@ class Endings:
 
 
 def calls_with_results(messages: Sequence[Message]) -> Iterator[tuple[Block, Results]]:
-    """Every call in order, with its results as far as they are there."""
+    """Yield every call in order, with the results that are there."""
     results = results_of(messages)
     for message in messages:
         for block in message.blocks:
@@ -192,14 +193,14 @@ def calls_with_results(messages: Sequence[Message]) -> Iterator[tuple[Block, Res
 
 
 class CommandOutcome(Struct, frozen=True):
-    """How a command ended, and the line of its output that tells what went wrong."""
+    """Outcome of a command, and the line of its output that explains an error."""
 
     outcome: str
     error: str = ""
 
     @property
     def state(self) -> Literal["", "failed", "denied"]:
-        """How a change of a file ended that the command was to make; empty where it may have made it."""
+        """Ending of the file change that the command was to make; empty if it may have made it."""
         return "" if self.outcome in (OK, ENDED) else "denied" if self.outcome == DENIED else "failed"
 
 
@@ -212,14 +213,14 @@ def command_outcome(results: Results) -> CommandOutcome:
     text = _output(text)
     if status:
         return CommandOutcome(f"exit {status}", first_error(text))
-    # Without a status only a crash tells a failure from what a program merely says about errors.
+    # Without a status only a crash distinguishes failure from output about errors.
     if results.is_failed or (status is None and not results.tells_failure and _TRACEBACK in text):
         return CommandOutcome(FAILED, first_error(text))
     return CommandOutcome(OK if status == 0 or results.tells_failure else ENDED)
 
 
 def _output(text: str) -> str:
-    """What the command printed, without what Codex writes before it or wraps it in."""
+    """Return the command's output without Codex's header or JSON wrapper."""
     if not text.startswith('{"output":'):
         return _FRAME.sub("", text, count=1)
     try:
@@ -231,9 +232,9 @@ def _output(text: str) -> str:
 
 
 def first_error(text: str) -> str:
-    """The line that tells what went wrong: an exception's last line, the first that names an error, or the last.
+    """Return the line that explains an error: an exception's last line, the first error line, or the last line.
 
-    Of those how to call the program only where there is no other.
+    Usage lines count only if there is no other.
     """
     lines = text.split("\n")
     start = next((number for number, line in enumerate(lines) if _TRACEBACK in line), None)
@@ -262,8 +263,9 @@ _CLAIM: Final = lazy_pattern(
     r"| Refer to that earlier tool_result instead\."
     r"|<i>You do not need to re-read the file, as you have seen all changes</i>\n"
 )
-"""Claude Code after a change, and in place of a file that was read before and is the same (the second is that of its
-copies too); Roo Code after a change."""
+"""Claims by Claude Code after a change, and in place of an unchanged file read again (the second form also occurs in
+derived clients); by Roo Code after a change.
+"""
 
 SIGNS: Final = (
     "(file state is current in your context",
@@ -271,10 +273,10 @@ SIGNS: Final = (
     " to that earlier tool_result instead.",
     ">You do not need to re-read the file",
 )
-"""One of these is in every such text: looking for them reads no text that is lazy."""
+"""Each claim contains one of these; searching for them decodes no lazy text."""
 
 _LONGEST: Final = 4_000
-"""Characters: a longer text shows a file, which may quote anything."""
+"""Maximum characters of a claim: longer texts show a file, which may quote anything."""
 
 
 def without_claims(text: str) -> str:
@@ -282,7 +284,7 @@ def without_claims(text: str) -> str:
 
 
 def claiming(messages: Sequence[Message]) -> frozenset[str]:
-    """The paths of the files of which results say that their state is in the conversation."""
+    """Return paths of files whose current state, by some result, is in the conversation."""
     return frozenset(
         path
         for call, results in calls_with_results(messages)
@@ -291,9 +293,10 @@ def claiming(messages: Sequence[Message]) -> frozenset[str]:
 
 
 def outdated(messages: Sequence[Message], now: Mapping[BlockKey, Block], paths: frozenset[str]) -> list[BlockKey]:
-    """Results that claim to have the state of one of some files, of which lines went before or with their call.
+    """Return keys of results that claim to show the state of one of `paths` whose lines were cut before or with their
+    call.
 
-    `messages` are those of the input, without references; `now` are their blocks as far as they are still there.
+    `messages` are the input's, without references; `now` has their remaining blocks.
     """
     found: list[BlockKey] = []
     is_cut: dict[str, bool] = {}
@@ -317,7 +320,7 @@ def _claims(content: Text) -> bool:
 
 
 def _has_lost_lines(before: Block, now: Block | None) -> bool:
-    """Whether lines of a block went, in this run or an earlier one."""
+    """Return whether the block lost lines, in this run or an earlier one."""
     if now is None or not now.reads_as(before):
         return True
     texts = [value for _, value in string_values(arguments_of(before) or {})] if before.is_object else [before.text]

@@ -1,20 +1,20 @@
-"""Calls that are written in an assistant's text: as XML (Roo Code, Cline) or as command lines (SWE-agent).
+"""Parse calls written in an assistant's text, as XML (Roo Code, Cline) or command lines (SWE-agent).
 
-<write_to_file>
+    <write_to_file>
     <path>src/app.py</path>
     <content>
     ...
     </content>
     </write_to_file>
 
-This is no real XML: values are raw text, so nothing is unescaped and only known wrappers are descended into.
+This is not real XML: values are raw text, so nothing is unescaped, and only known wrappers have child elements.
 
-```
+    ```
     open src/app.py 120
     ```
 
-Commands of SWE-agent have named arguments here. What follows the first word of any other command line is one
-argument, since nobody knows what it means.
+SWE-agent's commands have named arguments. For any other command line, everything after the first word is one argument,
+because its meaning is unknown.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ XML_TOOLS: Final = (
     "use_mcp_tool",
     "write_to_file",
 )
-"""Tools whose calls are work. What `attempt_completion` and questions hold is said to the user: message text."""
+"""Tools whose calls do work. `attempt_completion` and questions address the user and are message text."""
 
 _TOOL: Final = lazy_pattern(rf"<({'|'.join(XML_TOOLS)})>")
 _TAG: Final = lazy_pattern(r"<([A-Za-z_][A-Za-z0-9_]*)>")
@@ -59,7 +59,7 @@ _WRAPPERS: Final = frozenset({"args", "file", "diff"})
 
 
 class _Element(NamedTuple):
-    """An element with its tags, `[start, stop)`, and what is between these, `[inside, end)`."""
+    """An element with its tags, `[start, stop)`, and its content, `[inside, end)`."""
 
     name: str
     start: int
@@ -69,13 +69,13 @@ class _Element(NamedTuple):
 
 
 def find_calls(text: str) -> Iterator[tuple[str, int, int]]:
-    """Name, start and end of every call in a text."""
+    """Yield name, start and end of every call in a text."""
     for call in _elements(text, _TOOL, 0, len(text)):
         yield call.name, call.start, call.stop
 
 
 def xml_arguments(call: str) -> dict[str, Any] | None:
-    """Arguments of a call's text: strings by name; a name that comes several times holds a list."""
+    """Parse a call's arguments: strings by name, lists for repeated names. None if the text is not a call."""
     inside = _inside(call)
     if inside is None:
         return None
@@ -86,7 +86,7 @@ def xml_arguments(call: str) -> dict[str, Any] | None:
 
 
 def replace_xml(call: str, edits: Mapping[JsonPath, str]) -> str:
-    """The call with the values at some paths exchanged."""
+    """Replace the values at some paths in a call. Raises KeyError if the text is not a call."""
     inside = _inside(call)
     if inside is None:
         raise KeyError("not a call")
@@ -98,15 +98,15 @@ def replace_xml(call: str, edits: Mapping[JsonPath, str]) -> str:
 
 
 def _inside(call: str) -> tuple[int, int] | None:
-    """Where the arguments stand in a text that is a call and nothing else."""
+    """Return the span of the arguments in a text that is exactly one call; else None."""
     opening = _TOOL.match(call)
     closing = f"</{opening[1]}>" if opening else ""
     return (opening.end(), len(call) - len(closing)) if opening and call.endswith(closing) else None
 
 
 def _elements(text: str, tag: re.Pattern[str], start: int, end: int) -> Iterator[_Element]:
-    """The elements between two offsets, each up to its first closing tag; a tag that is never closed is text."""
-    unclosed: set[str] = set()  # Code may have the same one in each line, as `Vec<T>`: it is looked for once.
+    """Yield the elements between two offsets. Each ends at its first closing tag; an unclosed tag is text."""
+    unclosed: set[str] = set()  # Code may repeat one in each line, such as `Vec<T>`: search for its end once.
     while opening := tag.search(text, start, end):
         name, start = opening[1], opening.end()
         closing = -1 if name in unclosed else text.find(f"</{name}>", start, end)
@@ -119,7 +119,7 @@ def _elements(text: str, tag: re.Pattern[str], start: int, end: int) -> Iterator
 
 
 def _xml_values(text: str, start: int, end: int, path: JsonPath) -> Iterator[tuple[JsonPath, int, int]]:
-    """Path and span of every value. The line breaks that set a value off from its tags do not belong to it."""
+    """Yield path and span of every value, without the line breaks next to its tags."""
     elements = list(_elements(text, _TAG, start, end))
     times = Counter(element.name for element in elements)
     before: Counter[str] = Counter()
@@ -170,27 +170,27 @@ _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
 ACTION_TOOLS: Final = frozenset(
     {*_ARGUMENTS, "edit", "insert", "set_cursors", "connect_start", "connect_sendline", "exit"}
 ) - {"cat"}
-"""Commands of the agent. Every other first word is a program."""
+"""The agent's own commands. Any other first word is a program."""
 
 _FENCE: Final = lazy_pattern(r"^```.*\n?", re.MULTILINE)
 _OPENING: Final = lazy_pattern(r"(?<!\s)\s*(?:^```.*\n|<command>)\s*\Z", re.MULTILINE)
 _CLOSING: Final = lazy_pattern(r"\s*(?:^```|</command>)\s*", re.MULTILINE)
 _TAGS: Final = ("<command>", "</command>")
 _WORD: Final = lazy_pattern(r"""[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'`|&;<>()$\\-][^\s"'`|&;<>()$\\]*))""")
-"""One argument. Whatever a shell would act upon is none, and neither is an option."""
+"""One argument. Options and anything special to a shell do not match."""
 
 _WITH_TEXT: Final = lazy_pattern(r"(\w+)(?:[ \t]+(\d+(?::\d+)?))?[ \t]*\n(?:(.*)\n)?end_of_\1\s*", re.DOTALL)
-"""`edit 10:12`, the new lines, `end_of_edit`."""
+"""`edit 10:12`, new lines, `end_of_edit`."""
 
 
 def find(text: str, action: str | None = None) -> tuple[int, int] | None:
-    """Start and end of the action in a text; of several the last. `action` is how it reads, where that is known."""
+    """Return the span of the last action in a text, or None. `action` is its text, if known."""
     if action is None:
         return _last_wrapped(text)
     wanted = re.escape(action.strip())
     if not wanted:
         return None
-    # The same word may stand in the thought as well.
+    # The thought may contain the same word.
     wrapped = rf"(?:^```.*\n|<command>)\s*({wanted})\s*(?:^```|</command>)"
     for pattern in (wrapped, rf"(?<!\w)({wanted})(?!\w)"):
         spans = [match.span(1) for match in re.finditer(pattern, text, re.MULTILINE)]
@@ -216,26 +216,23 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def fences(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the opening fence or tag of an action begins and its closing one ends, with the white space around them.
-
-    Its own edges where it has none.
-    """
+    """Return the span of an action with its fences or tags and surrounding white space; its own span if it has none."""
     opening, closing = _OPENING.search(text, 0, start), _CLOSING.match(text, end)
     return (opening.start(), closing.end()) if opening and closing else (start, end)
 
 
 def tool(action: str) -> str | None:
-    """The first word of an action."""
+    """Return the first word of an action."""
     return next(iter(action.split(None, 1)), None)
 
 
 def action_arguments(action: str) -> dict[str, Any]:
-    """Arguments of an action: strings by name."""
+    """Parse an action's arguments into strings by name."""
     return {name: action[start:end] for name, start, end in _action_values(action)}
 
 
 def replace_action(action: str, edits: Mapping[JsonPath, str]) -> str:
-    """The action with the arguments at some paths exchanged."""
+    """Replace the arguments at some paths in an action."""
     spans: dict[JsonPath, tuple[int, int]] = {(name,): (start, end) for name, start, end in _action_values(action)}
     for path, value in sorted(edits.items(), key=lambda edit: -spans[edit[0]][0]):
         start, end = spans[path]
@@ -244,7 +241,7 @@ def replace_action(action: str, edits: Mapping[JsonPath, str]) -> str:
 
 
 def _action_values(action: str) -> Iterator[tuple[str, int, int]]:
-    """Name and span of every argument."""
+    """Yield name and span of every argument."""
     with_text = _WITH_TEXT.fullmatch(action)
     if with_text:
         for group, name in ((2, "lines"), (3, "text")):
@@ -265,7 +262,7 @@ def _action_values(action: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _words(action: str, position: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Start and end of each argument, without its quotes, and where the next begins."""
+    """Yield start and end of each argument, without quotes, and the offset after it."""
     while match := _WORD.match(action, position, end):
         position = match.end()
         yield *match.span(match.lastindex or 0), position

@@ -1,20 +1,19 @@
-"""Classify the tools of the known agents by name and arguments, and read their patches and lists of todos.
+"""Classify tools of known agents by name and arguments, and parse their patches and todo lists.
 
-*** Begin Patch
+    *** Begin Patch
     *** Update File: src/app.py
     @@ def main():
     -    old()
     +    new()
     *** End Patch
 
-The sections are read as arguments, so that the paths stay where the changes to a file are shortened. Any other
-text is one argument, `input`.
+Sections are parsed as arguments, so paths stay where changes are shortened. Any other text is one argument, `input`.
 
-{"todos": [{"content": "Fix the parser", "status": "completed"}, {"content": "Run the tests", "status": "pending"}]}
+    {"todos": [{"content": "Fix the parser", "status": "completed"}, {"content": "Run the tests", "status": "pending"}]}
 
-Such a list is read as a text with one todo, as JSON, a line. Where todos are left out of it, one of the same shape
-takes their place, with the marker in its words: the schemas of the tools take nothing else (each todo an object with
-these keys, a status of theirs, no empty text, no further keys), and a client that reads the call again finds a list.
+A todo list is read as text with one JSON todo per line. Todos that are cut are replaced by one of the same shape with
+the marker as its words. The tools' schemas accept nothing else: each todo needs these keys only, a known status and
+text. A client that reads the call again finds a list.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ _AFTER: Final = lazy_pattern(r"(?:^|\n)\*\*\* (?:(?:Add|Update|Delete) File: |En
 
 
 def files(text: str) -> list[tuple[str, str, str]]:
-    """The files that a patch in the text changes: Add, Update or Delete, the path, and where an update moves it."""
+    """List files changed by a patch: Add, Update or Delete, the path, and the new path if an update moves it."""
     found = _FILE.finditer(text) if BEGIN in text else ()
     return [(match["kind"], match["path"], (match["target"] or "").strip()) for match in found if match["path"]]
 
 
 def section_paths(text: str) -> list[str]:
-    """The files that a patch in the text changes."""
+    """List paths of files changed by a patch."""
     return [path for _, path, _ in files(text)]
 
 
 def arguments(text: str) -> dict[str, Any]:
-    """`{"files": [{"path", "patch"}]}` for a patch, `{"input": text}` for any other text."""
+    """Return `{"files": [{"path", "patch"}]}` for a patch, `{"input": text}` for any other text."""
     found: dict[str, Any] = {}
     for path, start, end in _values(text):
         if len(path) == 1:
@@ -66,7 +65,7 @@ def arguments(text: str) -> dict[str, Any]:
 
 
 def replace(text: str, edits: Mapping[JsonPath, str]) -> str:
-    """The text with the arguments at some paths exchanged."""
+    """Replace the arguments at some paths in the text."""
     spans = {path: (start, end) for path, start, end in _values(text)}
     for path, value in sorted(edits.items(), key=lambda edit: -spans[edit[0]][0]):
         start, end = spans[path]
@@ -75,11 +74,11 @@ def replace(text: str, edits: Mapping[JsonPath, str]) -> str:
 
 
 def _values(text: str) -> Iterator[tuple[JsonPath, int, int]]:
-    """Path and span of every argument."""
+    """Yield path and span of every argument."""
     headers = list(_FILE.finditer(text)) if BEGIN in text else []
     for number, header in enumerate(headers):
         yield ("files", number, "path"), *header.span("path")
-        # The line break before the next section belongs to no change; an empty section begins behind it.
+        # The line break before the next section belongs to no change; an empty section begins after it.
         after = _AFTER.search(text, header.end() - 1)
         end = max(header.end(), after.start() if after else len(text))
         yield ("files", number, "patch"), header.end(), end
@@ -92,10 +91,10 @@ READERS: Final = frozenset({
     "view", "view_file",
 })  # fmt: skip
 TYPED_READERS: Final = frozenset({"cat", "open"})
-"""Commands that a shell runs. Followed by a path alone they read a file; otherwise they may do anything."""
+"""Shell commands that read a file if a path alone follows; otherwise they may do anything."""
 
 EDITORS: Final = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
-"""One tool for viewing and editing; its `command` argument tells which."""
+"""Tools for viewing and editing; their `command` argument says which."""
 
 WRITERS: Final = frozenset({
     "apply_diff", "apply_patch", "create", "create_file", "edit", "edit_file", "editor", "insert_content",
@@ -107,16 +106,16 @@ SHELLS: Final = frozenset({
     "run_commands", "run_shell_command", "shell", "shell_command", "terminal",
 })  # fmt: skip
 _WHOLE_FILE_WRITERS: Final = frozenset({"create", "create_file", "write", "write_file", "write_to_file"})
-"""Writers that put a whole file in place, not a part of it."""
+"""Writers that replace a whole file."""
 
 TODO_LISTS: Final = frozenset({
     "manage_todo_list", "settodolist", "task_tracker", "todo_write", "todolist", "todos", "todowrite", "update_plan",
     "update_todo", "update_todo_list", "write_todos",
 })  # fmt: skip
-"""Tools whose call holds the whole list of todos."""
+"""Tools whose call holds the whole todo list."""
 
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
-"""Tools that add or change one todo, which has a number."""
+"""Tools that add or change one numbered todo."""
 
 _OPEN_FILE: Final = lazy_pattern(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
 _SHOWN_FILE: Final = lazy_pattern(r"^\[File: (.+?) \(\d+ lines total\)\]", re.MULTILINE)
@@ -124,33 +123,33 @@ _REPLACED_ARGUMENTS: Final = frozenset({
     "TargetContent", "oldString", "oldText", "old_str", "old_string", "old_text", "search",
 })  # fmt: skip
 _PATCH_ARGUMENTS: Final = frozenset({"diff", "content", "input", "patch"})
-"""Arguments of an edit that hold what it replaces, and those that may hold a patch."""
+"""Arguments of an edit that hold the replaced text, and those that may hold a patch."""
 _SEARCH_BEGINS: Final = lazy_pattern(r"(?:<{7}|-{7,}) SEARCH\s*")
 _SEARCH_HEADER: Final = lazy_pattern(r":(?:start|end)_line:.*|-{7}")
-"""How a text to look for begins in edits of Roo Code and Cline, and lines that come before it; `=======` ends it."""
+"""In edits of Roo Code and Cline: beginning of a search text, and lines before it. `=======` ends it."""
 
 _PARTIAL: Final = lazy_pattern(r"(?i)line|range|offset|limit")
-"""Names of arguments with one of these words say that only a part of a file is shown: `startLine`, `view_range`."""
+"""Argument names that match request part of a file: `startLine`, `view_range`."""
 
 _FILE_COMMAND: Final = lazy_pattern(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
-"""Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
+"""Matches commands that print (part of) a file. Other commands are judged by their output."""
 _NUMBERING: Final = lazy_pattern(r"(?:\\n|(?<![\\\w]))(?:(?:cat|bat|less)\s+(?:-\w+\s+)*-\w*[nN]|nl\s)")
-"""In the JSON of a call a line break before a command is `\\n`, and `\\nl` no command."""
+r"""In a call's JSON a line break before a command is `\n`, so `\nl` is not a command."""
 _COMMAND: Final = lazy_pattern(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[^'"\\&|;\n])+""", re.DOTALL
 )
-"""One of the commands that a line runs one after another; a pipe is one."""
+"""Matches one of several commands run in sequence; a pipeline is one."""
 
 PATH_ARGUMENTS: Final = (
     "file_path", "path", "filePath", "notebook_path", "AbsolutePath", "absolute_path", "TargetFile", "filename",
 )  # fmt: skip
 
 _LINE_BREAK: Final = lazy_pattern(r"(\\\\)|\\n")
-"""A line break in JSON text; or an escaped backslash, which may stand before any letter."""
+"""A line break in JSON text; or an escaped backslash, which may precede any letter."""
 
 _COMMAND_ARGUMENTS: Final = ("command", "cmd", "CommandLine", "commands", "script")
 _RUN: Final = (["-c"], ["-lc"], ["-Command"])
-"""The last option before what a shell is to run. Codex gives PowerShell -NoProfile before it."""
+"""Last option before the command for a shell. Codex passes -NoProfile to PowerShell before it."""
 
 MAIN_ARGUMENTS: Final = (
     *PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt",
@@ -158,7 +157,7 @@ MAIN_ARGUMENTS: Final = (
 
 
 def name_of(call: Block) -> str:
-    """The name of a call's tool in small letters, without that of the MCP server which brings the tool."""
+    """Return the tool's name in lower case, without the prefix of an MCP server."""
     return _bare(call.tool or "")
 
 
@@ -169,9 +168,9 @@ def _bare(tool: str) -> str:
 
 
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
-    """Arguments of a call, or None where they are no object.
+    """Parse a call's arguments. None if they are not an object.
 
-    They are JSON, XML or an action inside assistant text, or a text as the tool takes it.
+    They are JSON, XML or an action in assistant text, or plain text.
     """
     text = call.text
     if call.is_free_text:
@@ -188,22 +187,22 @@ def arguments_of(call: Block) -> Mapping[str, Any] | None:
 
 
 def _is_action(call: Block) -> bool:
-    """Whether the call is a command line inside assistant text."""
+    """Return whether the call is a command line in assistant text."""
     return call.span is not None and not call.text.startswith("<")
 
 
 def holds_json(call: Block) -> bool:
-    """Whether the arguments are JSON, so that their values can be more than strings."""
+    """Return whether the arguments are JSON, so that values may be other than strings."""
     return not (call.is_free_text or call.text.startswith("<") or _is_action(call))
 
 
 def with_values(call: Block, values: Mapping[JsonPath, Any]) -> Block:
-    """The call with the values at some paths of its arguments exchanged: strings, or any where it `holds_json`."""
+    """Replace the values at some paths of the arguments: by strings, or by any JSON if it `holds_json`."""
     return call.with_edits(replace_arguments(call, values), values)
 
 
 def replace_arguments(call: Block, edits: Mapping[JsonPath, Any]) -> str:
-    """Text of the call with the values at some paths exchanged; everything around them stays."""
+    """Return the call's text with the values at some paths replaced and all else kept."""
     text = call.text
     if call.is_free_text:
         return replace(text, edits)
@@ -211,17 +210,17 @@ def replace_arguments(call: Block, edits: Mapping[JsonPath, Any]) -> str:
         return text_calls.replace_xml(text, edits)
     if _is_action(call):
         return text_calls.replace_action(text, edits)
-    # The text of an object is our own: spelled otherwise than it was read, the same values would count otherwise.
+    # The text of an object is our own; in another style the same values would have another token count.
     return json_text.replace_values(text, edits, json_text.DUMPED if call.is_object else None)
 
 
 def has_failed(result: Block) -> bool:
-    """Whether a result says that its call failed: by its flag, or in the words of clients that have no flag."""
+    """Return whether a result reports failure, by its flag or in the words of clients without one."""
     return result.is_error or result.text.lstrip().startswith(("The tool execution failed", "<error>"))
 
 
 def reads_a_file(call: Block) -> bool:
-    """Whether the call shows a file's content, so that a later call with the same arguments renews it."""
+    """Return whether the call shows a file's content, so that a later identical call supersedes it."""
     name = name_of(call)
     if name in EDITORS:
         return command_of_editor(call) == "view"
@@ -229,12 +228,12 @@ def reads_a_file(call: Block) -> bool:
 
 
 def shows_a_part(call: Block) -> bool:
-    """Whether a call that reads a file asks for a part of it."""
+    """Return whether a call that reads a file requests part of it."""
     return any(map(_PARTIAL.search, arguments_of(call) or {}))
 
 
 def command_of_editor(call: Block) -> str:
-    """What a tool for viewing and editing was asked to do: view, create, str_replace…; empty for other tools."""
+    """Return the command of a tool for viewing and editing (view, create, str_replace…); empty for other tools."""
     if name_of(call) not in EDITORS:
         return ""
     command = (arguments_of(call) or {}).get("command")
@@ -242,13 +241,13 @@ def command_of_editor(call: Block) -> str:
 
 
 def writes_a_file(call: Block) -> bool:
-    """Whether the call puts text of its arguments into a file."""
+    """Return whether the call writes text from its arguments into a file."""
     name = name_of(call)
     return name in WRITERS or (name in EDITORS and not reads_a_file(call)) or bool(patched_paths(call))
 
 
 def patched_paths(call: Block) -> list[str]:
-    """Files that a call changes by a patch: that of `apply_patch`, or one in a command that runs it."""
+    """List files that a call changes by a patch, passed to `apply_patch` directly or by a shell command."""
     name = name_of(call)
     if not (name == "apply_patch" or name in SHELLS) or BEGIN not in call.text:
         return []
@@ -258,31 +257,31 @@ def patched_paths(call: Block) -> list[str]:
 
 
 def prints_a_file(call: Block) -> bool:
-    """Whether the call is a command such as `cat` or `sed -n`."""
+    """Return whether the call is a command such as `cat` or `sed -n`."""
     return name_of(call) in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
 
 
 def shows_numbered_lines(call: Block) -> bool:
-    """Whether the call shows lines of a file, and numbers before them can only be theirs."""
+    """Return whether numbers before lines that the call shows can only be line numbers."""
     return reads_a_file(call) or writes_a_file(call) or _NUMBERING.search(call.text) is not None
 
 
 def printing_commands(call: Block) -> list[str]:
-    """Those of the commands in a call's line that print (a part of) a file, wherever they are in it."""
+    """List the commands in a call's line that print (part of) a file."""
     commands = _COMMAND.findall(main_argument(call)) if name_of(call) in SHELLS else []
     return [command for command in commands if _FILE_COMMAND.match(command)]
 
 
 def replaces_a_file(call: Block) -> bool:
-    """Whether the call puts a whole file in place."""
+    """Return whether the call replaces a whole file."""
     name = name_of(call)
     return name in _WHOLE_FILE_WRITERS or command_of_editor(call) == "create"
 
 
 def command_lines(call: Block) -> list[str]:
-    """The command lines that a call runs in a shell; empty for other tools.
+    """List the command lines that a call runs in a shell; empty for other tools.
 
-    An action whose first word is no tool of its agent is a command line as it stands.
+    An action whose first word is not one of its agent's tools is a command line.
     """
     name = name_of(call)
     if name not in SHELLS:
@@ -300,14 +299,14 @@ def command_lines(call: Block) -> list[str]:
 
 
 def patched_files(call: Block) -> Iterator[tuple[str, str, str]]:
-    """What a call of `apply_patch` does to files, as `patches.files` says it."""
+    """Yield changes by a call of `apply_patch`, in the form of `files`."""
     if name_of(call) == "apply_patch":
         for _, value in string_values(arguments_of(call) or {"input": call.text}):
             yield from files(value)
 
 
 def matched_texts(call: Block) -> list[str]:
-    """Texts that an edit has to find in its file as they stand: what it replaces."""
+    """List texts that an edit has to find verbatim in its file."""
     if not writes_a_file(call):
         return []
     found: list[str] = []
@@ -316,14 +315,14 @@ def matched_texts(call: Block) -> list[str]:
             found.append(value)
         elif path[-1] in _PATCH_ARGUMENTS:
             found += _searched_texts(value)
-            # A patch that is all a call says is read file by file, without the lines around them.
+            # A patch that is the whole call is parsed per file, without its first and last line.
             if BEGIN in value or (call.is_free_text and path[-1] == "patch"):
                 found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
     return found
 
 
 def _searched_texts(diff: str) -> Iterator[str]:
-    """What is looked for in an edit of Roo Code or Cline."""
+    """Yield the search texts in an edit of Roo Code or Cline."""
     if " SEARCH" not in diff:
         return
     lines: list[str] | None = None
@@ -338,7 +337,7 @@ def _searched_texts(diff: str) -> Iterator[str]:
 
 
 def main_argument(call: Block) -> str:
-    """The one argument that tells a person what the call was about; empty when there is none."""
+    """Return the argument that best tells a person what the call does; empty if there is none."""
     arguments = arguments_of(call) or {}
     for key in MAIN_ARGUMENTS:
         value = arguments.get(key)
@@ -355,19 +354,19 @@ def main_argument(call: Block) -> str:
 
 
 def _command_line(words: list[str]) -> str:
-    """The command in the words of a process; of a shell that is told to run one, that command alone."""
+    """Join a process's arguments into a command; for a shell, return the command it is to run."""
     options = words[1:-1]
     is_shell = options[-1:] in _RUN and all(option.startswith("-") for option in options)
     return words[-1] if is_shell else " ".join(words)
 
 
 def path_argument(call: Block) -> str | None:
-    """The file or folder that a call names as what it works on."""
+    """Return the one file or folder that the call works on, or None."""
     arguments = arguments_of(call) or {}
     values = (arguments.get(key) for key in PATH_ARGUMENTS)
     found = next((value for value in values if isinstance(value, str) and value), None)
     if found is None:
-        # Roo Code wraps it: <args><file><path>. Of several files none is the one.
+        # Roo Code wraps it: <args><file><path>. With several files there is no single one.
         inner = [value for path, value in string_values(arguments) if path[-1] in PATH_ARGUMENTS and value]
         inner = inner or patched_paths(call)
         found = inner[0] if len(inner) == 1 else None
@@ -375,16 +374,20 @@ def path_argument(call: Block) -> str | None:
 
 
 def paths(call: Block) -> list[str]:
-    """Every file or folder that the call names as what it works on."""
+    """List every file or folder that the call works on."""
     one = path_argument(call)
     if one is not None:
         return [one]
-    found = [value for path, value in string_values(arguments_of(call) or {}) if value and _names_a_path(path)]
-    return list(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for path, value in string_values(arguments_of(call) or {}):
+        name = next((key for key in reversed(path) if isinstance(key, str)), "")
+        if value and (name in PATH_ARGUMENTS or name in ("paths", "files")):
+            found[value] = None
+    return list(found)
 
 
 def open_file(result: str) -> str | None:
-    """The file that is open, as SWE-agent says it by its whole path at the end of what it shows, or that is shown."""
+    """Return the open or shown file, from the full path that SWE-agent appends to output."""
     found = _OPEN_FILE.findall(result[-2_000:])
     if found:
         return found[-1] if found[-1] != "n/a" else None
@@ -392,14 +395,8 @@ def open_file(result: str) -> str | None:
     return shown[1] if shown else None
 
 
-def _names_a_path(path: JsonPath) -> bool:
-    """Whether a value is a path: `path` itself, or an entry of a list of paths."""
-    name = next((key for key in reversed(path) if isinstance(key, str)), "")
-    return name in PATH_ARGUMENTS or name in ("paths", "files")
-
-
 def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, str]]:
-    """Every string inside a JSON value, with its path."""
+    """Yield every string in a JSON value, with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -410,45 +407,43 @@ def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, s
             yield from string_values(item, (*path, index))
 
 
-def _with_line_breaks(text: str) -> str:
-    return _LINE_BREAK.sub(lambda match: match[1] or "\n", text)
-
-
 def readable_arguments(call: Block) -> str:
-    """Arguments as a person reads them: one key a line, line breaks of string values as they are."""
+    """Format arguments for a person: one key per line, real line breaks in strings."""
     arguments = arguments_of(call)
     if arguments is None or call.is_free_text or _is_action(call):
         return call.text
     lines = []
     for key, value in arguments.items():
-        text = value if isinstance(value, str) else _with_line_breaks(json_text.dump_compact(value))
+        text = value
+        if not isinstance(value, str):
+            text = _LINE_BREAK.sub(lambda match: match[1] or "\n", json_text.dump_compact(value))
         lines.append(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}")
     return "\n".join(lines)
 
 
 ARGUMENTS: Final = ("todos", "plan", "items", "task_list", "todoList")
-"""Arguments that hold the list: a list in most clients, a text with one todo a line in Roo Code and Copilot."""
+"""Arguments that hold the list: JSON in most clients, text with one todo per line in Roo Code and Copilot."""
 
 WORDS: Final = ("content", "step", "title", "text", "subject", "description")
-"""What the words of a todo are called: Claude Code, Codex, Kimi and others."""
+"""Keys for a todo's words: Claude Code, Codex, Kimi and others."""
 
 _PROGRESS: Final = "task_progress"
-"""The list of todos that Cline lets any call have beside its own arguments."""
+"""Todo list that Cline allows as an extra argument of any call."""
 
 _READING: Final = frozenset({"view", "read"})
-"""What OpenHands' and Copilot's tools are told where they show the list."""
+"""Commands of OpenHands' and Copilot's tools that show the list."""
 
 _SHORT_WORD: Final = lazy_pattern(r"[\w-]{1,16}")
-"""A status, a priority or a number, of which a schema takes certain ones only."""
+"""Matches a status, a priority or a number, for which schemas allow certain values only."""
 
 _FILLER: Final = "…"
 
 
 def path_of(call: Block) -> JsonPath:
-    """Where the arguments of a call hold a whole list of todos; empty where they hold none."""
+    """Return the path of a whole todo list in a call's arguments; empty if there is none."""
     if call.kind is not BlockKind.TOOL_CALL:
         return ()
-    # A server's tool of such a name may have many lists.
+    # An MCP server's tool with one of these names may keep many lists.
     if name_of(call) in TODO_LISTS and not (call.tool or "").lower().startswith("mcp__"):
         arguments = arguments_of(call) or {}
         if arguments.get("command") in _READING or arguments.get("operation") in _READING:
@@ -462,28 +457,28 @@ def path_of(call: Block) -> JsonPath:
 
 
 def kind_of(call: Block, path: JsonPath) -> str:
-    """What a call with a list replaces: earlier lists of the same kind."""
+    """Return the kind of list. A call replaces earlier lists of the same kind."""
     return _PROGRESS if path == (_PROGRESS,) else name_of(call)
 
 
 def replaces_all(call: Block) -> bool:
-    """Whether a call replaces the whole list, and does not merge its todos into it, as Cursor's can."""
+    """Return whether a call replaces the whole list instead of merging todos into it, as Cursor's can."""
     return (arguments_of(call) or {}).get("merge") not in (True, "true")
 
 
 def value_of(call: Block, path: JsonPath) -> str | list[Any]:
-    """The list at the path that `path_of` gave: a text, or todos."""
+    """Return the list at a path from `path_of`: text, or todos."""
     value: str | list[Any] = (arguments_of(call) or {})[str(path[0])]
     return value
 
 
 def text_of(value: str | list[Any]) -> str:
-    """The list as a text. It is what markers name by its hash, and what references count the lines of."""
+    """Return the list as text. Markers hash it and references count its lines."""
     return value if isinstance(value, str) else "\n".join(map(json_text.dump_compact, value))
 
 
 def marked(value: str | list[Any], marker: str) -> str | list[Any] | None:
-    """A list of todos that says the marker alone; None where no todo can say it."""
+    """Return a list whose only todo is the marker. None if no todo can hold it."""
     if isinstance(value, str):
         return marker
     todo = stand_in(value, marker)
@@ -491,7 +486,7 @@ def marked(value: str | list[Any], marker: str) -> str | list[Any] | None:
 
 
 def stand_in(todos: Iterable[Any], words: str) -> Any:
-    """A todo that says these words, of the shape of the first of some todos that has any; None where none has."""
+    """Return a todo with these words, shaped like the first one with a text. None if none has."""
     for todo in todos:
         if isinstance(todo, str):
             return words
@@ -502,33 +497,33 @@ def stand_in(todos: Iterable[Any], words: str) -> Any:
 
 
 def words_key(todo: Any) -> str:
-    """The key of a todo's words; empty where it has none."""
+    """Return the key of a todo's words; empty if it has none."""
     if not isinstance(todo, dict):
         return ""
     return next((key for key in WORDS if isinstance(todo.get(key), str)), "")
 
 
 def words_of(todo: Any) -> str:
-    """The words of a todo; empty where it has none."""
+    """Return the words of a todo; empty if it has none."""
     return todo if isinstance(todo, str) else str(todo[words_key(todo)]) if words_key(todo) else ""
 
 
 def gap_of(value: str | list[Any]) -> Gap | None:
-    """The marker that a list consists of, where it was left out."""
+    """Return the marker that replaced the whole list, or None."""
     if isinstance(value, str):
         return parse_gap(value)
     return parse_gap(words_of(value[0])) if len(value) == 1 else None
 
 
 def _filler(value: Any) -> Any:
-    """A short value of the same type that is valid where the value is."""
+    """Return a short value of the same type that is valid in the same place."""
     if isinstance(value, str):
         return value if _SHORT_WORD.fullmatch(value) or not value else _FILLER
     return [] if isinstance(value, list) else value
 
 
 def list_in(call: Block) -> tuple[JsonPath, list[Any]] | None:
-    """The list of todos that a call holds, with its path, where a todo could say a reference."""
+    """Return a call's todo list and its path, if a todo could hold a reference; else None."""
     path = path_of(call)
     value = value_of(call, path) if path else None
     return (path, value) if isinstance(value, list) and stand_in(value, "") is not None else None

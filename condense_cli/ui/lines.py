@@ -11,7 +11,7 @@ from rich._wrap import divide_line
 from rich.cells import cell_len, set_cell_size
 
 from ..passes.selection import Address
-from ..report.page.conversation import SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
+from ..report.page.conversation import NOTED, SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
 
 GONE: Final = "red"
@@ -78,7 +78,7 @@ def _mark(addresses: Sequence[Address], tokens: tuple[int, int], blocks: Sequenc
         return "k"
     if view.cut.intersection(addresses):
         return "x"
-    is_gone = before and not after and not any(block.outcome == SUMMARIZED for block in blocks)
+    is_gone = before and not after and not any(block.outcome in (SUMMARIZED, NOTED) for block in blocks)
     return "-" if is_gone else "~" if after != before else " "
 
 

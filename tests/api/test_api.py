@@ -187,7 +187,7 @@ def test_transcripts_and_results_print_in_a_line() -> None:
     transcript = condense_cli.load(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
     result = condense_cli.condense(transcript, preset="speed")
     assert repr(transcript) == "<Transcript: claude-code, 160 messages>"
-    assert repr(result) == "<Condensation: 38,534 -> 13,014 tokens, 74 changes>"
+    assert repr(result) == "<Condensation: 38,534 -> 12,824 tokens, 77 changes>"
     assert len(repr(condense_cli.restore(result.transcript))) < 300
 
 

@@ -79,7 +79,11 @@ def test_a_message_that_a_reason_points_to_names_what_it_says(told: Condensation
 def test_receipts_say_the_same_as_lines_and_change_in_nothing_else(ran: Condensation, told: Condensation) -> None:
     assert not ran.lines
     for before, after in zip(ran.receipts, told.receipts, strict=True):
-        lines = told.lines.get((after.message, after.block), ()) if after.operation in ("extract", "summarize") else ()
+        lines = (
+            told.lines.get((after.message, after.block), ())
+            if after.operation in ("extract", "note", "summarize")
+            else ()
+        )
         assert sum(why.lines for why in after.went) == sum(not line.stays for line in lines)
         assert sum(why.lines for why in after.stayed) == sum(line.stays for line in lines)
         assert before.why == after.why
@@ -165,8 +169,8 @@ def test_a_limit_a_target_and_a_summary_are_named() -> None:
     assert {change.reason for change in aimed.changes} == {f"{reason}, to reach the target"}
 
 
-def test_a_summary_for_a_target_is_told_so(ran: Condensation) -> None:
-    gone = [change for change in ran.changes if change.operation == "summarize" and change.block >= 0]
+def test_a_note_for_a_target_is_told_so(ran: Condensation) -> None:
+    gone = [change for change in ran.changes if change.operation == "note" and change.block >= 0]
     assert bool(gone) is (ran.target is not None)
     assert {change.reason for change in gone} <= {"older than the last 6 turns, to reach the target"}
     diff = of_run(ran, COUNT)

@@ -12,7 +12,6 @@ from condense_cli.core.markers import gaps_in
 from condense_cli.core.tokens import Counter
 from condense_cli.core.values import Text
 from condense_cli.extractive import shorten
-from condense_cli.extractive.choice import Choice
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import (
     Priced,
@@ -23,7 +22,7 @@ from condense_cli.extractive.shorten import (
     summaries,
     summarize,
 )
-from condense_cli.extractive.summary import Sections
+from condense_cli.extractive.summary import Sections, addresses
 from condense_cli.extractive.survey import Survey
 
 COUNT = Counter()
@@ -75,11 +74,8 @@ def test_a_budget_is_kept_and_used(shared: SharedBudget, budget: int) -> None:
     assert budget - 15 <= found.tokens <= budget
 
 
-def test_where_not_even_markers_fit_there_is_no_value(survey: Survey, shared: SharedBudget) -> None:
+def test_where_not_even_markers_fit_each_text_is_one(survey: Survey, shared: SharedBudget) -> None:
     markers = 2 * marker_tokens(survey)
-    assert shared.value_within(markers) == 0
-    assert shared.value_within(markers - 1) is None
-    assert (shared.value_within(markers + 40) or 0) > 0
     for text in texts_of(shared, markers - 1):
         assert len(gaps_in(text)) == len(text.split("\n")) == 1
 
@@ -98,54 +94,16 @@ def test_texts_hardly_longer_than_a_marker_stay(survey: Survey) -> None:
         assert (results(of)[1] not in found.texts) is stays
         assert found.tokens == sum(map(COUNT, map(str, found.texts.values()))) + most * stays
         assert found.tokens <= 60
-        # They are paid for as well as the markers of the others.
-        least = marker_tokens(of) + (most if stays else marker_tokens(of))
-        assert shared.value_within(least) is not None
-        assert shared.value_within(least - 1) is None
 
 
 def test_a_gap_may_have_to_save_more_than_its_marker(survey: Survey, shared: SharedBudget) -> None:
     saving = SharedBudget(Priced(survey), results(survey), least_saved=10)
     number = [sum(len(gaps_in(text)) for text in texts_of(each, 200)) for each in (shared, saving)]
     assert number[0] >= number[1]
-    least = 2 * (marker_tokens(survey) + 10)
-    assert saving.value_within(least) is not None
-    assert saving.value_within(least - 1) is None
     assert marker_tokens(survey) > further_tokens(survey)
 
 
 # --- What is worked out once ------------------------------------------------------------------------------------------
-
-
-def test_a_budget_that_was_valued_is_filled_as_if_anew(survey: Survey, shared: SharedBudget) -> None:
-    for valued in (100, 300):
-        fresh = texts_of(SharedBudget(Priced(survey), results(survey)), 100)
-        shared.value_within(valued)
-        assert texts_of(shared, 100) == fresh
-        assert texts_of(shared, 100) == fresh
-    shared.value_within(100)
-    shared.forget()
-    assert texts_of(shared, 100) == fresh
-
-
-def test_a_choice_that_was_valued_is_not_made_again(shared: SharedBudget, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Choice] = []
-    choice = SharedBudget._choice
-
-    def making(self: SharedBudget) -> Choice:
-        made.append(choice(self))
-        return made[-1]
-
-    monkeypatch.setattr(SharedBudget, "_choice", making)
-    shared.value_within(100)
-    shared.within(100)
-    assert len(made) == 1
-    shared.within(100)
-    assert len(made) == 2
-    shared.value_within(100)
-    shared.forget()
-    shared.within(100)
-    assert len(made) == 4
 
 
 # A text is counted anew only where other lines of it stay than in the round before.
@@ -169,10 +127,19 @@ def test_a_text_of_which_the_same_stays_is_not_written_again(monkeypatch: pytest
 # --- What is chosen from ----------------------------------------------------------------------------------------------
 
 
-def test_there_is_a_unit_for_each_line(survey: Survey, shared: SharedBudget) -> None:
-    assert shared.size == 60
-    assert SharedBudget(Priced(survey), results(survey)[:1]).size == 30
+def test_a_text_that_is_named_twice_is_there_once(survey: Survey, shared: SharedBudget) -> None:
     assert SharedBudget(Priced(survey), results(survey) * 2).tokens == shared.tokens
+
+
+# What the choice of a form asks: the tokens that would stay of each text, and what the last of them bring.
+def test_the_less_room_the_more_a_token_has_to_bring(survey: Survey, shared: SharedBudget) -> None:
+    less, more = (shared.kept_within(budget) for budget in (60, 900))
+    for (kept, density), budget in ((less, 60), (more, 900)):
+        assert {*kept} == {*results(survey)}
+        assert sum(kept.values()) <= budget
+        assert density > 0
+    assert sum(less[0].values()) < sum(more[0].values())
+    assert less[1] > more[1]
 
 
 def test_what_is_fixed_stays_whatever_the_budget(survey: Survey) -> None:
@@ -221,10 +188,9 @@ def test_a_summary_is_given_where_it_fits(survey: Survey) -> None:
 
 
 def test_summaries_and_texts_share_a_budget(survey: Survey) -> None:
-    sections = Sections(survey, [range(1, 3)])
+    sections = Sections(survey, [addresses(survey.messages, range(1, 3))])
     shared = SharedBudget(Priced(survey), results(survey)[1:], sections)
     assert shared.tokens == sections.tokens + COUNT(LONG[1])
-    assert shared.size == 30 + 30 + _others(survey, sections.keys)
     for budget in (100, 300):
         found = shared.within(budget)
         [summary] = found.summaries
@@ -234,10 +200,6 @@ def test_summaries_and_texts_share_a_budget(survey: Survey) -> None:
     whole = shared.within(10_000)
     assert LONG[0] in whole.summaries[0]
     assert [*map(str, whole.texts.values())] == [LONG[1]]
-
-
-def _others(survey: Survey, keys: Sequence[Key]) -> int:
-    return sum(len(survey.bodies[key]) for key in keys if not survey.parts[key].is_result)
 
 
 def test_texts_that_fit_come_back_as_they_were(survey: Survey) -> None:

@@ -57,5 +57,5 @@ def test_what_the_tool_said_beside_an_answer_goes() -> None:
     left = of_call(condensation.transcript)
     assert words in left
     assert len(left) < len(text) // 2
-    missed = run(answered(text, 3), extract(), target_tokens=300)
+    missed = run(answered(text, 3), extract(), target_tokens=100)
     assert any("own words" in warning for warning in missed.warnings)

@@ -29,9 +29,19 @@ def headings(page: str) -> set[str]:
     return set(re.findall(r"^(\|.*\|)\n\| ---", page, re.MULTILINE))
 
 
+@pytest.fixture(autouse=True)
+def modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let benchmarks import each other, as they do when they run as scripts."""
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+
+
+def script(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(PROJECT / "benchmarks" / f"{name}.py"))
+
+
 @pytest.fixture
 def prelude() -> dict[str, Any]:
-    return runpy.run_path(str(PROJECT / "benchmarks" / "prelude.py"))
+    return script("prelude")
 
 
 @pytest.mark.slow
@@ -112,9 +122,8 @@ def test_the_configuration_in_the_guide_is_the_default() -> None:
 
 
 @pytest.fixture
-def reductions(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
-    return runpy.run_path(str(PROJECT / "benchmarks" / "reductions.py"))
+def reductions() -> dict[str, Any]:
+    return script("reductions")
 
 
 def test_the_benchmark_of_reductions_writes_the_tables_of_the_document(
@@ -142,11 +151,8 @@ def test_the_benchmark_of_reductions_accounts_for_every_token(reductions: dict[s
 
 
 @pytest.mark.slow
-def test_the_benchmark_of_presets_measures_each_and_compares_them(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
-    presets = runpy.run_path(str(PROJECT / "benchmarks" / "presets.py"))
+def test_the_benchmark_of_presets_measures_each_and_compares_them(capsys: pytest.CaptureFixture[str]) -> None:
+    presets = script("presets")
     presets["main"]([str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl"), "--jobs", "1"])
     found = json.loads(capsys.readouterr().out)
     assert (found["transcripts"], found["cuts"]) == (1, 2)
@@ -159,9 +165,8 @@ def test_the_benchmark_of_presets_measures_each_and_compares_them(
 
 
 @pytest.fixture
-def witnesses(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
-    return runpy.run_path(str(PROJECT / "benchmarks" / "witnesses.py"))
+def witnesses() -> dict[str, Any]:
+    return script("witnesses")
 
 
 @pytest.mark.slow
@@ -199,7 +204,7 @@ def test_a_sample_takes_projects_in_turns(witnesses: dict[str, Any], tmp_path: P
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
 def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    rows = runpy.run_path(str(PROJECT / "benchmarks" / "rows.py"))
+    rows = script("rows")
     rows["main"](["--rows", "500", "1000", "--jobs", "1", "--folder", str(tmp_path)])
     printed = capsys.readouterr().out
     assert re.search(r"^ +1,000 .*% +1$", printed, re.MULTILINE)
@@ -211,11 +216,8 @@ def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str],
 # --- Chats without tools ----------------------------------------------------------------------------------------------
 
 
-def test_the_benchmark_of_chats_tells_what_survives(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
-    chats = runpy.run_path(str(PROJECT / "benchmarks" / "chats.py"))
+def test_the_benchmark_of_chats_tells_what_survives(capsys: pytest.CaptureFixture[str]) -> None:
+    chats = script("chats")
     only = ["--chats", "made up", "--limit", "1", "--budgets", "0.3"]
     ours, dropped, _ = chats["main"]([*only, "--presets", "balanced", "--against", "oldest"])
     assert ours.survived["user's"] == [True] * len(ours.survived["user's"])
@@ -225,7 +227,7 @@ def test_the_benchmark_of_chats_tells_what_survives(
 
 
 def test_no_phrasing_is_both_fitted_and_held_out() -> None:
-    sets = runpy.run_path(str(PROJECT / "benchmarks" / "planted_texts.py"))["SETS"]
+    sets = script("planted_texts")["SETS"]
     fitted, held_out = ({each.text for each in found} for found in sets.values())
     assert len(fitted) > 50
     assert len(held_out) > 50
@@ -236,9 +238,8 @@ def test_no_phrasing_is_both_fitted_and_held_out() -> None:
 
 
 @pytest.fixture
-def speed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
-    return runpy.run_path(str(PROJECT / "benchmarks" / "speed.py"))
+def speed() -> dict[str, Any]:
+    return script("speed")
 
 
 @pytest.mark.slow
@@ -255,7 +256,7 @@ def test_the_benchmark_of_speed_writes_the_tables_of_the_document(
 
 # A target that was missed stays in the table and says so.
 def test_the_benchmark_of_speed_says_what_was_missed(speed: dict[str, Any]) -> None:
-    classes = runpy.run_path(str(PROJECT / "benchmarks" / "speed_measures.py"))
+    classes = script("speed_measures")
     asked, cost, row, run = (classes[name] for name in ("Asked", "Cost", "Row", "Run"))
 
     def measured(size: int, seconds: float) -> Any:
@@ -284,7 +285,7 @@ def test_the_benchmark_of_speed_says_what_was_missed(speed: dict[str, Any]) -> N
 
 @pytest.fixture
 def rules() -> dict[str, Any]:
-    return runpy.run_path(str(PROJECT / "benchmarks" / "rules.py"))
+    return script("rules")
 
 
 @pytest.mark.slow
@@ -314,9 +315,8 @@ def test_rules_that_a_configuration_suppresses_are_lost(rules: dict[str, Any], t
 
 
 @pytest.fixture
-def hostile(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
-    return runpy.run_path(str(PROJECT / "benchmarks" / "hostile.py"))
+def hostile() -> dict[str, Any]:
+    return script("hostile")
 
 
 def test_calls_of_a_run_are_the_same_every_time(hostile: dict[str, Any], tmp_path: Path) -> None:
@@ -340,9 +340,9 @@ def test_a_row_above_the_limit_is_measured_again(hostile: dict[str, Any], tmp_pa
 
 # A process begins with the peak of the one that starts it.
 def test_the_memory_of_a_command_is_its_own() -> None:
-    scaling = runpy.run_path(str(PROJECT / "benchmarks" / "scaling.py"))
+    processes = script("processes")
     held = bytearray(b"x") * 100_000_000
-    bare = scaling["cost"]([sys.executable, "-I", "-c", "pass"], dict(os.environ))
+    bare = processes["cost"]([sys.executable, "-I", "-c", "pass"], dict(os.environ))
     assert 1_000_000 < bare.peak < len(held) / 2
     with pytest.raises(subprocess.CalledProcessError):
-        scaling["cost"]([sys.executable, "-c", "raise SystemExit(3)"], dict(os.environ))
+        processes["cost"]([sys.executable, "-c", "raise SystemExit(3)"], dict(os.environ))

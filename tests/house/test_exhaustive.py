@@ -17,7 +17,7 @@ from condense_cli.ledger.entries import State
 from condense_cli.ledger.text import _STATES
 from condense_cli.llm.client import _TEXTS, Cause
 from condense_cli.llm.prompts import _BLOCKS, Subject
-from condense_cli.providers.phases import _CONTENT
+from condense_cli.providers.smart import _CONTENT
 from condense_cli.report.difference.facts import What
 from condense_cli.report.inspection.facts import _KIND_NAMES
 from condense_cli.report.run.terminal import _WHAT_STYLE

@@ -60,7 +60,7 @@ AT_THE_EDGE = {
     "config/packaged/known.py": {"pathlib"},
     "config/preset_folders.py": {"os", "pathlib"},
     "core/user_folders.py": {"os", "platformdirs", "sys"},
-    "llm/accounts.py": {"pathlib", "sqlite3"},
+    "llm/budget.py": {"pathlib", "sqlite3"},
     "llm/cache.py": {"os", "pathlib", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
     "llm/access.py": {"pathlib"},

@@ -27,9 +27,10 @@ from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import REFER
-from condense_cli.passes.receipts import SUMMARIZE, Kept, Status
+from condense_cli.passes.receipts import PRELUDE, SUMMARIZE, THINKING, Kept, Status
 from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import Summarizer
+from condense_cli.passes.thinking import NEWEST
 from condense_cli.rules import validity
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
@@ -186,7 +187,7 @@ def valid_in_valid_out(result: Condensation) -> None:
     """Law 2: no rule is broken that the input kept."""
     broken = {violation.rule for violation in validity.validate(result.transcript)}
     allowed = {violation.rule for violation in validity.validate(result.before)}
-    assert broken - allowed <= ({validity.BOUND_THINKING} if result.keeps_thinking else set())
+    assert not broken - allowed
     assert not result.new_violations
     blocks = [block for _, block in result.transcript.blocks()]
     assert all(block.text.strip() for block in blocks if block.changed)
@@ -320,9 +321,16 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
                 had_reference = written[_where(block)] != block
                 assert after[_where(block)] == block or had_reference
                 assert _texts(meant[_where(block)]) == _texts(written[_where(block)])
-    is_summarized = result.transcript.has_new_summary
-    if configuration.thinking == "auto" and not binds_thinking(result.before.model):
-        assert is_summarized or not result.transcript.removed
+    if result.transcript.has_new_summary or binds_thinking(result.before.model):
+        return
+    removed = {_where(block) for block in result.transcript.removed}
+    if configuration.thinking == "keep" or {receipt.id for receipt in result.passes} <= {PRELUDE, THINKING}:
+        assert not removed
+    elif configuration.thinking == "auto":
+        turns = [message for message in messages if not message.is_only_thinking]
+        newest = {_where(block) for message in turns[-NEWEST:] for block in message.blocks}
+        assert all(block.kind is BlockKind.THINKING for block in result.transcript.removed)
+        assert newest.isdisjoint(removed)
 
 
 def deterministic(

@@ -12,7 +12,7 @@ from condense_cli.core.markers import SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.extractive.shorten import stretches_of, summarize
-from condense_cli.extractive.summary import Sections
+from condense_cli.extractive.summary import Sections, addresses
 from condense_cli.extractive.survey import Survey
 from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.ledger.collect import collect
@@ -26,7 +26,7 @@ _STATE = "\n(Open file: /repo/src/app.py)\n(Current directory: /repo)\nbash-$"
 def _whole(messages: tuple[Message, ...] | list[Message], *, without: str = "\0") -> str:
     """What a summary of all messages says, but for lines that hold a word, below its first line."""
     survey = Survey(messages, COUNT)
-    sections = Sections(survey, [range(len(messages))])
+    sections = Sections(survey, [addresses(messages, range(len(messages)))])
     kept = [without not in text for key in sections.keys for text in survey.units[key].texts]
     (text,) = sections.written(stretches_of(survey, sections.keys, sections.openings), kept)
     return text.partition("\n\n")[2]

@@ -22,6 +22,7 @@ from build import (
     thinking,
     user,
 )
+from msgspec.structs import replace
 from summarizers import Short
 
 from condense_cli import api
@@ -35,14 +36,16 @@ from condense_cli.core.values import BlockKind, Role
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.summaries import Outcome, Refused, Task, TextTask, Written
-from condense_cli.providers.phases import FALLBACK, LLM, LOSSY
+from condense_cli.providers.smart import FALLBACK, LLM, LOSSY
 
 OFF = {"enabled": False}
 LONG_TALK = "\n".join(f"What is to be said about item {n} is said here, in line {n}." for n in range(70))
 
 
 def phased(**phases: Any) -> Configuration:
-    return configuration(**{"losslessPhase": OFF, "fallbackPhase": OFF, **phases})
+    """Without the thinking that goes because it is old, which is no matter of phases."""
+    found = configuration(**{"losslessPhase": OFF, "fallbackPhase": OFF, **phases})
+    return replace(found, thinking="keep")
 
 
 def talk(turns: int = 6) -> Transcript:

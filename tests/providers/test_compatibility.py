@@ -28,10 +28,9 @@ from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
-from condense_cli.providers.decision import decide
 from condense_cli.providers.manager import Sizing
 from condense_cli.providers.native import Refusal
-from condense_cli.providers.window import Window, window_of
+from condense_cli.providers.window import Window, decide, window_of
 from condense_cli.report.run import facts
 from condense_cli.report.run import log as run_log
 

@@ -24,9 +24,8 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.passes.summaries import Outcome, Task
-from condense_cli.providers.base import Provider
+from condense_cli.providers.base import Provider, Run
 from condense_cli.providers.registry import BUILT_IN
-from condense_cli.providers.run import Run
 
 TRANSCRIPT = anthropic(*conversation(8), user("And now?"))
 

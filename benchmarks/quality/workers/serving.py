@@ -1,7 +1,7 @@
-"""What every worker does: read one task a line, do it, answer with one line.
+"""Loop of every worker: read one task per line, do it, answer with one line.
 
-A worker runs in the virtual environment of its peer and knows nothing of condense. Whatever the peer prints goes
-nowhere, and when it asks a person something, nobody is there.
+A worker runs in the virtual environment of its peer and does not import condense. The peer's output is discarded, and
+its questions to a person get no answer.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def work(path: str, setting: dict[str, Any]) -> str:
         if ended.code:
             raise
     written = list(folder.glob("*.jsonl"))
-    # Where little would be saved it writes nothing.
+    # It writes nothing if it would save little.
     return str(written[0]) if written else path
 
 

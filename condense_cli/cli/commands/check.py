@@ -120,8 +120,7 @@ def check(
         from ...config.models import Configuration
         from ...core.tokens import Counter, encoding_for
         from ...money.prices import price_of, signs_of
-        from ...providers.decision import DecisionReason, decide
-        from ...providers.window import window_of
+        from ...providers.window import DecisionReason, decide, window_of
         from ...report.costs.usage import beside_messages, overhead_of, remarks_on_usage
         from ...report.lists import check as facts
         from ...report.run.facts import estimated_tokens, to_json

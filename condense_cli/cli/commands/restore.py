@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.wording import plural
-from ...delivering import replaced_at
 from ...errors import ExitStatus, UsageError
 from ..console import console, exits, say, write_out, write_text
 from ..options import File, FormatOption, Lenient, Session
@@ -53,6 +52,7 @@ def restore(
         file = input_file(file, session)
         writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
         from ... import api, formats
+        from ...delivering import replaced_at
         from ...report.run import facts
         from ...rows.reading import rows_in
         from ...storage.files import check_output, packed, write_bytes

@@ -112,6 +112,7 @@ PRESETS: Final[dict[str, Configuration]] = {
     "quality.yaml": Configuration(
         name="quality",
         description="Summarizes old tool results one by one and keeps everything said and called. Best with a model.",
+        thinking="keep",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(id="to-target", mode="target"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
@@ -45,6 +46,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
     for block in transcript.removed:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = json_text.REMOVE
+    _drop_empty_lists(edits, values)
     form.complete(transcript, edits, gone, style)
     rewrite = Rewrite(transcript, edits, gone, style)
     if form.compaction and begins_anew:
@@ -61,6 +63,18 @@ def write(transcript: Transcript, form: Format) -> bytes:
         ),
         gone,
     )
+
+
+def _drop_empty_lists(edits: RecordEdits, values: Values) -> None:
+    """Remove lists of calls that lose all of theirs: OpenAI refuses an empty one."""
+    for record, changes in edits.items():
+        lists = Tally(path[:-1] for path, new in changes.items() if new is None and path[-2:-1] == ("tool_calls",))
+        for path, lost in lists.items():
+            found = values(record, path)
+            if isinstance(found, list) and len(found) == lost:
+                for number in range(lost):
+                    del changes[*path, number]
+                changes[path] = json_text.REMOVE
 
 
 def _edits(

@@ -1,95 +1,125 @@
-"""Where an extraction divides the conversation: what is before is summarized, the rest stays in its place."""
+"""Ways to meet a target: each exchange in its place or as a note, or one summary of the oldest messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter as Tally
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
 from msgspec import Struct
 
 from ...core.transcript import cut_before
+from ...extractive.parts import Key
 from ...extractive.remembered import priced_of
-from ...extractive.shorten import SharedBudget
-from ...extractive.summary import Sections
-from ..sheet import Sheet
+from ...extractive.shorten import Priced, SharedBudget
+from ...extractive.summary import Sections, addresses
+from ..receipts import Receipt
+from ..sheet import Address, Sheet, Step
 from .head_summary import HeadSummary
+from .notes import Exchange, NoteRun, exchanges_of, frame, put_notes, runs_of
 from .shortening import Shortening
 
-_SHARES: Final = (0.2, 0.4, 0.6, 0.8, 1.0)
-"""Shares of the messages that are tried. More of them find little more."""
-
-_SHARES_OF_MANY: Final = (0.8, 1.0)
-_MANY: Final = 20_000
-"""Of more units fewer shares are tried, as each takes long. Where five can be compared, the best of none and 0.8 leaves
-0.1 % less of what later work is expected to need than the best of all (means over 84 cuts of recorded sessions)."""
-
-_MOST: Final = 0.8
-"""One summary of more is only written where texts that stay in their places cannot reach the target."""
+_FRAME: Final = 140
+_PER_DENSITY: Final = 700
+"""An exchange stays where so many of its tokens do: at least the first, and as many as the second for each fact or line
+that 1,000 tokens bring at the margin. The frame of a call takes 50 tokens, which are worth more the less there is room
+for."""
 
 
 class Division(Struct, frozen=True):
-    """The messages before `end` are summarized, the texts share `budget` tokens."""
+    """A way to meet a target: the texts share `budget` tokens.
 
-    end: int
+    The messages before `end` become summaries with `room` tokens; without an end, `notes` are put.
+    """
+
     shared: SharedBudget
     budget: int
+    end: int = 0
     room: int = 0
+    notes: Sequence[NoteRun] = ()
+    thinking: Sequence[Address] = ()
+    """Blocks that are old once the notes are there, because a note of the user ends a tool loop."""
+
+    def write(self, sheet: Sheet, step: Step, head: HeadSummary | None, texts: Sequence[str]) -> list[Receipt]:
+        """Put notes, or summaries, with these texts; return the receipts of what changed."""
+        if self.notes:
+            return put_notes(sheet, step, self.notes, texts, self.thinking)
+        return head.write(sheet, self.end, self.room, texts) if head and self.end else []
 
 
-def divisions(sheet: Sheet, shortening: Shortening, target: int, head: HeadSummary | None = None) -> Iterator[Division]:
+def divisions(
+    sheet: Sheet, shortening: Shortening, step: Step, target: int, head: HeadSummary | None = None
+) -> Iterator[Division]:
     """Ways to divide a sheet that is to have `target` tokens, as long as the one before misses it.
 
-    The first leaves most of what later work is expected to need, the last summarizes most. Without a `head` nothing is
-    summarized.
+    The first keeps the turns in their places. With a `head`, the last is a summary of all messages that it may take.
     """
-    keys = shortening.keys
-    priced = priced_of(head.read(sheet.messages) if head else sheet.messages, sheet.count)
-    survey = priced.survey
-    whole = SharedBudget(priced, [key for placed in keys.values() for key in placed], fixed=shortening.fixed)
-    in_place = Division(0, whole, whole.tokens - (sheet.plain_tokens - target))
-    if head is None:
-        yield in_place
-        return
-    first = next((position for position, _ in keys), 0)
-
-    def divided(share: float) -> Division | None:
-        """Where this share of the messages is summarized; None where that is nothing."""
-        end = cut_before(sheet.messages, first + round(share * (head.step.selected.end - first)))
-        runs = head.runs(sheet, end)
-        if not runs:
-            return None
-        gone = set(chain(*runs))
-        placed = [key for (position, _), found in keys.items() if position not in gone for key in found]
-        free = sum(sheet.count.message(sheet.messages[position]) for position in gone)
-        free += sum(sheet.count(survey.parts[key].content) for key in placed)
-        room = target - (sheet.plain_tokens - free)
-        shared = SharedBudget(priced, placed, Sections(survey, runs), shortening.fixed)
-        return Division(end, shared, room - head.frame(sheet, runs, room), room)
-
-    if head.gives_up_words and (all_of_it := divided(_SHARES[-1])):
+    messages = sheet.messages
+    priced = priced_of(head.read(messages) if head else messages, sheet.count)
+    first = next((position for position, _ in shortening.keys), 0)
+    summary = _summarized(sheet, shortening, priced, target, head, first) if head else None
+    if head and head.gives_up_words and summary:
         # More of the user's words fit into one ledger than into many messages, each of which has a frame and a marker.
-        yield all_of_it
-        yield in_place
-        return
-    best, most = in_place, whole.value_within(in_place.budget)
-    is_in_reach = most is not None
-    tried: set[int] = set()
-    for share in _SHARES if whole.size <= _MANY else _SHARES_OF_MANY:
-        division = None if is_in_reach and share > _MOST else divided(share)
-        if division is None or division.end in tried:
-            continue
-        tried.add(division.end)
-        worth = division.shared.value_within(division.budget)
-        # Where nothing reaches the target, the largest summary comes closest.
-        if most is None or (worth is not None and worth > most):
-            best.shared.forget()
-            best, most = division, worth
-        else:
-            division.shared.forget()
-    yield best
-    if is_in_reach and best.end:
-        yield in_place
-    last = divided(_SHARES[-1])
-    if last is not None and last.end != best.end:
-        yield last
+        yield summary
+        summary = None
+    yield _in_place(sheet, shortening, priced, step, target)
+    if summary:
+        yield summary
+
+
+def _summarized(
+    sheet: Sheet, shortening: Shortening, priced: Priced, target: int, head: HeadSummary, first: int
+) -> Division | None:
+    """A summary of all that the head may take; None if that is nothing."""
+    messages, count = sheet.messages, sheet.count
+    end = cut_before(messages, head.step.selected.end)
+    runs = head.runs(sheet, end)
+    if not runs:
+        return None
+    gone = set(chain(*runs))
+    placed = [key for (position, _), found in shortening.keys.items() if position not in gone for key in found]
+    free = sum(count.message(messages[position]) for position in gone)
+    free += sum(count(priced.survey.parts[key].content) for key in placed)
+    room = target - (sheet.plain_tokens - free)
+    sections = Sections(priced.survey, [addresses(priced.survey.messages, run) for run in runs])
+    shared = SharedBudget(priced, placed, sections, shortening.fixed)
+    return Division(shared, room - head.frame(sheet, runs, room), end, room)
+
+
+def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, target: int) -> Division:
+    """Exchanges as they are, where enough of them is kept, else as notes."""
+    end = step.selected.end
+    exchanges = exchanges_of(sheet.messages, end, shortening.held.__contains__)
+    as_they_are = _noted(sheet, shortening, priced, [], target, end)
+    if not exchanges or as_they_are.shared.tokens <= as_they_are.budget:
+        return as_they_are
+    every = _noted(sheet, shortening, priced, exchanges, target, end)
+    kept, density = every.shared.kept_within(every.budget)
+    of_block: Tally[Address] = Tally()
+    for key, tokens in kept.items():
+        of_block[key[:2]] += tokens
+    least = _FRAME + _PER_DENSITY * 1_000 * density
+    noted = [one for one in exchanges if sum(map(of_block.__getitem__, one.blocks)) < least]
+    if exchanges[-1] not in noted and len(every.thinking) > len(
+        sheet.old_thinking(noted[-1].caller if noted else None)
+    ):
+        noted.append(exchanges[-1])
+    return _noted(sheet, shortening, priced, noted, target, end)
+
+
+def _noted(
+    sheet: Sheet, shortening: Shortening, priced: Priced, exchanges: Sequence[Exchange], target: int, end: int
+) -> Division:
+    """These exchanges as notes, all else in its place."""
+    survey, count, messages = priced.survey, sheet.count, sheet.messages
+    runs = runs_of(messages, exchanges, end)
+    gone = {address for run in runs for address in run.blocks}
+    placed: list[Key] = [key for address, found in shortening.keys.items() if address not in gone for key in found]
+    blocks = {address: count.block(messages[address[0]].blocks[address[1]]) for address in gone}
+    old = [address for address in sheet.old_thinking(runs[-1].positions[-1]) if address not in gone] if runs else []
+    free = sum(blocks.values()) + sum(count(survey.parts[key].content) for key in placed)
+    free += sum(count.block(messages[position].blocks[number]) for position, number in old)
+    sections = Sections(survey, [run.blocks for run in runs], are_notes=True) if runs else None
+    shared = SharedBudget(priced, placed, sections, shortening.fixed)
+    return Division(shared, target - (sheet.plain_tokens - free) - frame(runs), notes=runs, thinking=old)

@@ -164,13 +164,11 @@ def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummar
         shortening.undo()
         shortened = division.shared.within(budget)
         shortening.put(shortened.texts)
-        summarized[:] = (
-            head.write(sheet, division.end, division.room, shortened.summaries) if head and division.end else []
-        )
+        summarized[:] = division.write(sheet, step, head, shortened.summaries)
         return step.sheet.free(target)
 
     closest: tuple[int, Division] | None = None
-    for division in divisions(sheet, shortening, target, head):
+    for division in divisions(sheet, shortening, step, target, head):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
         left = approach(target, partial(left_with, division), division.budget, division.shared.tokens)
         if left < 0 and head and division.end:

@@ -66,4 +66,6 @@ class HeadSummary(Struct, frozen=True):
 
     def read(self, messages: Sequence[Message]) -> list[Message]:
         """The conversation with what earlier summaries say in place of their messages, without marks and ledgers."""
-        return [said_by_summary(message) if message.is_summary else message for message in messages]
+        return [
+            said_by_summary(message) if message.is_summary and not message.is_note else message for message in messages
+        ]

@@ -44,6 +44,8 @@ class Shortening:
         self._stay: list[Receipt] = []
         self.keys: dict[Address, list[Key]] = {}
         self.fixed: dict[Key, tuple[int, ...]] = {}
+        self.held: set[Address] = set()
+        """Blocks that stay in their place: what nothing may touch, the newest state, and words of the user."""
         own = {} if most_words == 0 else own_units(sheet.messages, known_to(sheet.count).without)
         extraction = step.config.extract_config or ExtractConfig()
         for position, message in enumerate(sheet.messages):
@@ -57,6 +59,8 @@ class Shortening:
                     paths = Kept.WORDS
                 elif words:
                     self.fixed[position, number, ()] = words
+                if why or words or paths in _HELD:
+                    self.held.add((position, number))
                 if isinstance(paths, Kept):
                     self._stay.append(kept(self._id, message, number, sheet.count.block(block), paths))
                 else:
@@ -144,6 +148,7 @@ def _own_tokens(block: Block, words: tuple[int, ...] | None, count: Counter) -> 
     return count("\n".join(texts[unit] for unit in words))
 
 
+_HELD: Final = (Kept.WORDS, Kept.NEWEST_STATE, Kept.CONFIGURED)
 _NOT_FOR_IT: Final = (Kept.NO_CONTENT_TYPE, Kept.CONFIGURED, Kept.SMALL, Kept.NOT_AN_OBJECT)
 
 

@@ -19,7 +19,7 @@ from ...lossless.matching import Reader
 from ...lossless.references import ABOVE, Addresses, Reference, TextPlace, parse_reference, tag_of
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
-from ...passes.receipts import SUMMARIZE, Receipt
+from ...passes.receipts import NOTE, REPLACING, SUMMARIZE, Receipt
 from ..difference.facts import line_hunks, lines_of_summaries, moved_hunks
 from ..text.labels import call_label, lines_text, operation_label, readable, receipt_text
 from ..text.visible import visible
@@ -175,11 +175,13 @@ _LABEL: Final = 160
 
 UNCHANGED: Final = "unchanged"
 SUMMARIZED: Final = "summarized"
+NOTED: Final = "in a note"
 _ADDED: Final = "added"
 _REMOVED: Final = "removed"
 _OUTCOMES: Final = {
     REFER: "reference",
     SUMMARIZE: SUMMARIZED,
+    NOTE: NOTED,
     "truncate": "truncated",
     "extract": "shortened",
     "suppress": _REMOVED,
@@ -302,7 +304,7 @@ class _Builder:
         is_new = aligned.is_new
         # A summary has the number of the first message that it stands for, and so has what is said about that.
         about = [
-            receipt for receipt in self._receipts.get((index, -1), ()) if (receipt.operation == SUMMARIZE) is is_new
+            receipt for receipt in self._receipts.get((index, -1), ()) if (receipt.operation in REPLACING) is is_new
         ]
         return PageMessage(
             _id(aligned),
@@ -321,7 +323,7 @@ class _Builder:
         receipts = [] if message.is_new else self._receipts.get((message.message.index, block.number), [])
         call = self._calls.get(shown.answers or "", shown)
         outcome = _outcome(block, receipts)
-        has_moved = block.after is None and outcome == SUMMARIZED
+        has_moved = block.after is None and outcome in (SUMMARIZED, NOTED)
         edits, text = _edits(block, self._in_summaries if has_moved else ()), visible(readable(shown))
         return PageBlock(
             f"{_id(message)}-{block.number}",
@@ -418,4 +420,4 @@ def _outcome(block: AlignedBlock, receipts: Sequence[Receipt]) -> str:
         return _ADDED
     operations = [receipt.operation for receipt in receipts if receipt.is_change]
     outcome = _OUTCOMES.get(operations[-1], "changed") if operations else "changed"
-    return _REMOVED if block.after is None and outcome != SUMMARIZED else outcome
+    return _REMOVED if block.after is None and outcome not in (SUMMARIZED, NOTED) else outcome

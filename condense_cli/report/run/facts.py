@@ -17,7 +17,7 @@ from ...core.version import __version__
 from ...extractive.reason import LineReason
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
-from ...passes.receipts import SUMMARIZE, Receipt
+from ...passes.receipts import NOTE, SUMMARIZE, Receipt
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
 from ..text.labels import operation_label, percent, receipt_text
@@ -78,7 +78,7 @@ def _content(receipt: Receipt) -> str:
         return receipt.content_type.value.replace("_", " ")
     if receipt.kind:
         return receipt.kind.value.replace("_", " ")
-    return "summary" if receipt.operation == SUMMARIZE else "messages"
+    return {SUMMARIZE: "summary", NOTE: "notes"}.get(receipt.operation, "messages")
 
 
 class SlimKind(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from ...core.wording import plural
 from ...formats import format_named
 from ...lossless.decode import count_gaps, decode
 from ...passes.condensation import Condensation
-from ...passes.receipts import NO_TARGET, SUMMARIZE, SWITCHED_OFF, Kept
+from ...passes.receipts import NO_TARGET, REPLACING, SWITCHED_OFF, Kept
 from ..costs.usage import RECORDED, in_use
 
 
@@ -111,12 +111,12 @@ def _not_told(condensation: Condensation) -> list[str]:
         for message in condensation.before.messages
         for number, block in enumerate(message.blocks)
     }
-    gone = {(receipt.message, receipt.block) for receipt in condensation.changes if receipt.operation == SUMMARIZE}
+    gone = {(receipt.message, receipt.block) for receipt in condensation.changes if receipt.operation in REPLACING}
     lost = [blocks[place] for place in gone & blocks.keys() if blocks[place].estimate]
     images = sum(block.kind is BlockKind.IMAGE for block in lost)
     documents = sum(block.is_document for block in lost)
     told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
-    return [f"The summary also replaced {' and '.join(told)}; --keep preserves them."] if told else []
+    return [f"Summaries or notes also replaced {' and '.join(told)}; --keep preserves them."] if told else []
 
 
 def within_target(condensation: Condensation) -> str:

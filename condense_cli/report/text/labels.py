@@ -12,7 +12,7 @@ from ...core.transcript import Block
 from ...core.values import BlockKind, Role
 from ...core.wording import plural
 from ...extractive.reason import LineReason, Reason, tally
-from ...passes.receipts import SUMMARIZE, Receipt
+from ...passes.receipts import NOTE, SUMMARIZE, Receipt
 from ...toolcalls.tools import main_argument, readable_arguments
 
 _OPERATIONS: Final = {
@@ -20,6 +20,7 @@ _OPERATIONS: Final = {
     "extract": "cut",
     "keep": "kept",
     "merge": "merged",
+    "note": "in notes",
     "refer": "reference",
     "remove": "removed",
     "summarize": "summarized",
@@ -117,8 +118,9 @@ def receipt_text(receipt: Receipt) -> str:
         for found in (receipt.went, receipt.stayed)
     ]
     cut, kept = fates
-    if receipt.operation == SUMMARIZE and not receipt.tokens_after:
-        return ". ".join(filter(None, (receipt.why, cut and f"Cut: {cut}", kept and f"In the summary: {kept}")))
+    if receipt.operation in (SUMMARIZE, NOTE) and not receipt.tokens_after:
+        where = "note" if receipt.operation == NOTE else "summary"
+        return ". ".join(filter(None, (receipt.why, cut and f"Cut: {cut}", kept and f"In the {where}: {kept}")))
     return ". ".join(filter(None, (cut, kept and f"Kept: {kept}"))) or receipt.why
 
 
