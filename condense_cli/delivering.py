@@ -83,7 +83,7 @@ class Destination(Struct, frozen=True):
         if self.where in (Where.IN_PLACE, Where.NEW_SESSION) and is_compressed(self.source):
             raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
         if self.where is Where.NEW_SESSION:
-            from .formats.engine.session_ids import session_files
+            from .clients.new_session import session_files
 
             session_files(transcript.format)
 
@@ -144,7 +144,7 @@ class Destination(Struct, frozen=True):
         return Delivery(self.source, backup=str(backup), said=said, warnings=warnings)
 
     def _write_session(self, data: bytes, format_name: str) -> Delivery:
-        from .storage.new_session import write_new_session
+        from .clients.new_session import write_new_session
 
         session = write_new_session(Path(self.source), format_name, data)
         there = "New session" if session.is_new else "This session already exists"

@@ -61,7 +61,7 @@ def say_origin(file: str) -> None:
     if not os.path.lexists(f"{file}.condense-origin"):  # A look that costs nothing: `storage` is not loaded for it.
         return
     from ..clients.choices import tilde
-    from ..storage.new_session import origin_of
+    from ..clients.new_session import origin_of
 
     original = origin_of(file)
     if original is not None:

@@ -22,6 +22,10 @@ class Client(StrEnum):
     COPILOT = "copilot"
 
 
+RESUMABLE = frozenset({Client.CLAUDE_CODE, Client.CODEX})
+"""Clients that would resume a session written beside the others."""
+
+
 class Order(StrEnum):
     NEWEST = "newest"
     LARGEST = "largest"

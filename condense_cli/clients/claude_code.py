@@ -9,13 +9,15 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from ..core.transcript import JsonPath
+from ..errors import UsageError
 from ..storage.backups import WritingProcess, is_alive
 from .choices import Client
-from .client import KnownClient, Layout, Machine, Peek, SessionPlace, Setup
+from .client import NO_CHANCE, KnownClient, Layout, Machine, Peek, Session, SessionFiles, SessionPlace, Setup
 from .peeking import first_request, records, records_with, texts_in, title_of
 from .settings import (
     InstallPlan,
@@ -38,6 +40,7 @@ from .settings import (
 _TITLES: Final = (("custom-title", "customTitle"), ("ai-title", "aiTitle"))
 """The user's own title wins over the client's."""
 _NOT_ASKED: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
+_LONGEST_FOLDER: Final = 200
 _MESSAGE: Final = re.compile(rb'"type"\s*:\s*"(?:user|assistant)"')
 
 
@@ -209,6 +212,58 @@ def _places(machine: Machine) -> Iterator[SessionPlace]:
         yield SessionPlace(Client.CLAUDE_CODE, Layout.PROJECTS, folder / "projects")
 
 
+def _session_of(values: Iterable[Any], name: str, folder: str) -> Session:
+    stem = name.removesuffix(".jsonl")
+    ids: dict[str, None] = {}
+    places: dict[str, None] = {}
+    for value in values:
+        if not isinstance(value, dict) or value.get("isSidechain") is not False:
+            continue  # Records of sub-agents carry the id of the session that started them.
+        if isinstance(value.get("sessionId"), str):
+            ids[value["sessionId"]] = None
+        if isinstance(value.get("cwd"), str):
+            places[value["cwd"]] = None
+    if not ids:
+        raise UsageError(f"{name} is not a session that Claude Code can resume: no message in it names one.", NO_CHANCE)
+    # The client looks in a folder named after the one it was started in; the session may have moved on from there.
+    started = [place for place in places if _is_kept_in(place, folder)]
+    return Session(stem if stem in ids else list(ids)[-1], cwd=next(iter([*started, *places]), None))
+
+
+def claude_folder(project: str) -> str:
+    """Return the folder in which Claude Code keeps the sessions of a project, as far as the path tells.
+
+    A name of more than 200 characters is cut, and a hash follows that the path does not tell.
+    """
+    return _folder_name(project)[:_LONGEST_FOLDER]
+
+
+def _folder_name(project: str) -> str:
+    return re.sub(r"[^0-9A-Za-z]", "-", project)
+
+
+def _is_kept_in(project: str, folder: str) -> bool:
+    name = _folder_name(project)
+    return folder.startswith(f"{claude_folder(project)}-") if len(name) > _LONGEST_FOLDER else folder == name
+
+
+def _id_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
+    if value.get("sessionId") == session_id:
+        yield ("sessionId",)
+
+
 CLAUDE_CODE: Final = KnownClient(
-    _places, Peek(title, project, has_messages), setup=Setup(install_plan, removal_plan, problems)
+    _places,
+    Peek(title, project, has_messages),
+    setup=Setup(install_plan, removal_plan, problems),
+    files=SessionFiles(
+        "Claude Code",
+        _session_of,
+        _id_places,
+        lambda name, session, new: f"{new}.jsonl",
+        lambda folders: list(folders[1:2]) == ["projects"],
+        ("claude", "--resume"),
+        takes_path=True,
+    ),
 )
+"""Resuming was tried with version 2.1.197."""

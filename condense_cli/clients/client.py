@@ -7,14 +7,15 @@ without reading it as a conversation: thousands of sessions are listed at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from ..core import json_text
+from ..core.transcript import JsonPath
 from ..storage.backups import snapshot_of
 from .choices import Client
 from .peeking import last_timestamp
@@ -124,6 +125,36 @@ class Peek(Struct, frozen=True):
     model: Looked = lambda data: None
 
 
+NO_CHANCE: Final = "Write to a file with -o FILE."
+
+
+class Session(Struct, frozen=True):
+    """The session that a file holds: its id, its beginning (as its client writes the time) and its folder."""
+
+    id: str
+    began: str | None = None
+    cwd: str | None = None
+
+
+class SessionFiles(Struct, frozen=True):
+    """Rules of one client for its session files.
+
+    `identify` reads the session from the records, the name of the file and the name of its folder; it raises UsageError
+    if the client could not resume it. `places` yields the paths of the session's own id in a record. `name` returns the
+    name of a sibling, from the file's own name, the session and the new id. `is_home` tells from the folders above a
+    file, nearest first, whether the client looks there. `resume` is the command that takes the id or, if it
+    `takes_path`, the path of a file anywhere.
+    """
+
+    client: str
+    identify: Callable[[Iterable[Any], str, str], Session]
+    places: Callable[[dict[str, Any], str], Iterator[JsonPath]]
+    name: Callable[[str, Session, str], str]
+    is_home: Callable[[Sequence[str]], bool]
+    resume: tuple[str, ...]
+    takes_path: bool = False
+
+
 class Setup(Struct, frozen=True):
     """Functions that make a client run condense. `problems` are sentences about faults of an installation.
 
@@ -146,7 +177,8 @@ def nothing_known(file: SessionFile, indexes: Indexes) -> KnownSession:
 class KnownClient(Struct, frozen=True):
     """A client. `id_of` gives the session's id from the path of a log; `known` what is noted beside a session.
 
-    With `has_id_inside` the name of a file holds only the beginning of its session's id.
+    With `has_id_inside` the name of a file holds only the beginning of its session's id. `files` says how to write a
+    session beside the others, if the client would resume it.
     """
 
     places: Callable[[Machine], Iterable[SessionPlace]]
@@ -155,6 +187,7 @@ class KnownClient(Struct, frozen=True):
     known: Callable[[SessionFile, Indexes], KnownSession] = nothing_known
     has_id_inside: bool = False
     setup: Setup | None = None
+    files: SessionFiles | None = None
 
 
 def file_bytes(path: Path) -> bytes:

@@ -12,13 +12,16 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import Timer
 from typing import Any, Final
 
+from ..core.transcript import JsonPath
+from ..errors import UsageError
 from .choices import Client
 from .client import (
+    NO_CHANCE,
     NOTHING_KNOWN,
     Index,
     Indexes,
@@ -27,7 +30,9 @@ from .client import (
     Layout,
     Machine,
     Peek,
+    Session,
     SessionFile,
+    SessionFiles,
     SessionPlace,
     Setup,
     file_bytes,
@@ -91,6 +96,8 @@ def has_messages(data: bytes) -> bool:
 
 
 SERVER: Final = "condense"
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ROLLOUT: Final = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-.+\.jsonl")
 _TABLE: Final = f"mcp_servers.{SERVER}"
 
 TRUST: Final = "Codex runs hooks only once you trust them: start codex, type /hooks, and trust those of condense."
@@ -279,6 +286,44 @@ def _threads(path: Path) -> Index:
     return threads
 
 
+def _session_of(values: Iterable[Any], name: str, folder: str) -> Session:
+    for value in values:
+        if isinstance(value, dict) and value.get("type") == "session_meta" and isinstance(value.get("payload"), dict):
+            session_id, began, cwd = (value["payload"].get(key) for key in ("id", "timestamp", "cwd"))
+            if isinstance(session_id, str) and _UUID.fullmatch(session_id):
+                return Session(
+                    session_id, began if isinstance(began, str) else None, cwd if isinstance(cwd, str) else None
+                )
+    raise UsageError(f"{name} is not a session that Codex can resume: it has no session_meta with an id.", NO_CHANCE)
+
+
+def _id_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
+    payload = value.get("payload")
+    if value.get("type") == "session_meta" and isinstance(payload, dict):
+        for key in ("id", "session_id"):
+            if payload.get(key) == session_id:
+                yield ("payload", key)
+
+
+def _new_name(name: str, session: Session, new: str) -> str:
+    """Return a name that Codex accepts. A file that was renamed gets the time that its session began."""
+    found = _ROLLOUT.fullmatch(name)
+    time = found.group(1) if found else re.sub(r"[.Z].*", "", session.began or "1970-01-01T00:00:00").replace(":", "-")
+    return f"rollout-{time}-{new}.jsonl"
+
+
 CODEX: Final = KnownClient(
-    _places, Peek(title, project, has_messages), known=_known, setup=Setup(install_plan, removal_plan, problems)
+    _places,
+    Peek(title, project, has_messages),
+    known=_known,
+    setup=Setup(install_plan, removal_plan, problems),
+    files=SessionFiles(
+        "Codex",
+        _session_of,
+        _id_places,
+        _new_name,
+        lambda folders: list(folders[3:4]) == ["sessions"],
+        ("codex", "resume"),
+    ),
 )
+"""Resuming was tried with version 0.169.0."""

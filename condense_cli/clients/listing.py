@@ -26,7 +26,6 @@ from ..core.transcript import Transcript
 from ..core.values import WindowSigns
 from ..core.version import __version__
 from ..errors import CondenseError, NotJsonError, UnreadableError, UsageError
-from ..formats.engine.session_ids import claude_folder
 from ..formats.table import TABLE
 from ..lossless import references
 from ..money.prices import signs_of
@@ -37,10 +36,11 @@ from ..report.run.facts import SHAPE, estimated_tokens
 from ..report.text.labels import percent
 from ..storage.cache_files import CacheFile, is_broken
 from ..storage.files import read_bytes
-from ..storage.new_session import origin_of
 from .choices import Order
+from .claude_code import claude_folder
 from .client import Indexes, Layout, SessionFile, SessionPlace
 from .finding import Finding, find
+from .new_session import origin_of
 from .peeking import HEAD
 from .table import CLIENTS, project_at_head, updated_at
 

@@ -12,12 +12,12 @@ from compacted_work import claude_summary
 from helpers import CUT, as_lines, condense, session, snapshot
 
 from condense_cli.clients import mcp_tools
+from condense_cli.clients.claude_code import claude_folder
 from condense_cli.clients.mcp_tools import MOST, Library, page
 from condense_cli.clients.table import places
 from condense_cli.config.files import UserConfiguration
 from condense_cli.core.markers import short_hash
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.formats.engine.session_ids import claude_folder
 
 ID = "0b7e63aa-0000-4000-8000-000000000001"
 

@@ -16,11 +16,12 @@ import real
 from helpers import Outcome, as_lines, condense, condense_on_terminal, session, snapshot
 
 from condense_cli import api
+from condense_cli.clients.choices import RESUMABLE
+from condense_cli.clients.new_session import session_files, sibling, write_new_session
+from condense_cli.clients.table import CLIENTS
 from condense_cli.core import json_text
 from condense_cli.errors import ExitStatus, UsageError
 from condense_cli.formats.engine.container import open_document
-from condense_cli.formats.engine.session_ids import SESSION_FILES, sibling
-from condense_cli.storage.new_session import write_new_session
 
 OLD = killing.FILE.removesuffix(".jsonl")
 OTHER = "5f0c9a1e-0000-4000-8000-00000000000f"
@@ -246,7 +247,7 @@ def test_a_codex_file_with_another_name_and_place(tmp_path: Path) -> None:
 # --- What is refused -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", sorted(SESSION_FILES))
+@pytest.mark.parametrize("format", sorted(RESUMABLE))
 @pytest.mark.parametrize(
     "record",
     [
@@ -290,7 +291,7 @@ def test_where_there_are_no_sessions_it_is_refused(format: str, hint: str, tmp_p
 def check_only_ids_changed(data: bytes, format: str, path: Path) -> None:
     """Exchanging the id back gives the condensed file byte for byte; records without it are untouched."""
     found = sibling(data, format, path.name, path.parent.name)
-    files = SESSION_FILES[format]
+    files = session_files(format)
     before, after = open_document(data, "before", lenient=True), open_document(found.data, "after", lenient=True)
     old = files.identify(values(data), path.name, path.parent.name).id
     changed = 0
@@ -334,3 +335,7 @@ def test_the_new_session_reads_as_what_was_condensed(tmp_path: Path) -> None:
     new = api.load(written(file))
     assert [block.text for _, block in new.blocks()] == [block.text for _, block in result.transcript.blocks()]
     check_only_ids_changed(api.dump(result), "claude-code", file)
+
+
+def test_help_and_reports_name_the_clients_that_resume() -> None:
+    assert {name for name, client in CLIENTS.items() if client.files is not None} == RESUMABLE

@@ -13,8 +13,8 @@ from helpers import condense
 from hypothesis import given
 from hypothesis import strategies as st
 
+from condense_cli.clients.new_session import SUFFIX, origin_of, origins_of, write_origin
 from condense_cli.errors import ExitStatus
-from condense_cli.storage.new_session import SUFFIX, origin_of, origins_of, write_origin
 
 
 @pytest.fixture

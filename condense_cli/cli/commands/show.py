@@ -91,8 +91,8 @@ def _found(
     file: str, transcript: Transcript, what: str, format_name: str | None, *, lenient: bool
 ) -> tuple[str, Transcript, Sequence[Hit]]:
     """What is meant, in the file or in the one that it was condensed from; and where that is. Raises CondenseError."""
+    from ...clients.new_session import origins_of
     from ...report.inspection.lookup import HitKind, find
-    from ...storage.new_session import origins_of
 
     hits: Sequence[Hit] = ()
     error: CondenseError | None = None

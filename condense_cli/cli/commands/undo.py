@@ -71,8 +71,8 @@ def undo(
 
 def _say_original(file: str, found: list[Backup], *, json: bool, quiet: bool) -> bool:
     """Whether the file is a session beside its original, so that nothing is to be brought back; tell so."""
+    from ...clients.new_session import origin_of
     from ...report.text.visible import visible
-    from ...storage.new_session import origin_of
 
     original = None if found else origin_of(file)
     if original is None:

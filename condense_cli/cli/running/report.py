@@ -122,12 +122,12 @@ def check_configurations(files: Iterable[str], targets: Iterable[str | Path | No
 
 def proposal(source: str, format_name: str, *, is_writable: bool, is_more: bool) -> str:
     """What to do to get the condensed transcript, where nothing was written; and to see more, if there `is_more`."""
-    from ...formats.engine.session_ids import SESSION_FILES
+    from ...clients.choices import RESUMABLE
 
     more = "; --diff shows every change." if is_more else "."
     if not is_writable:
         return f"Nothing was written: this format can only be read. Add --to anthropic -o FILE{more}"
-    if format_name in SESSION_FILES and source != "-":
+    if format_name in RESUMABLE and source != "-":
         return f"Nothing was written: add --new-session or -o FILE{more}"
     return f"Nothing was written: add -o FILE{more}"
 

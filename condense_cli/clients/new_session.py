@@ -1,6 +1,8 @@
 """Write a condensed session beside the original, where its client finds it, and note its origin.
 
-The note is a file of its own whose name clients ignore, so the session stays as its client would write it.
+A client finds a session by its id, which is in the name of the file and in its records. A condensed copy with another
+id there is a session of its own; records that came from other sessions keep theirs. The note of its origin is a file of
+its own whose name clients ignore, so the session stays as its client would write it.
 """
 
 from __future__ import annotations
@@ -10,14 +12,20 @@ import json
 import os
 import shlex
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
+from uuid import NAMESPACE_OID, uuid5
 
 from msgspec import Struct
 
-from ..errors import CondenseError
-from ..formats.engine.session_ids import session_files, sibling
-from .files import create_bytes, holds
+from ..core import json_text
+from ..core.transcript import JsonPath
+from ..errors import CondenseError, UsageError
+from ..formats.engine.container import open_document
+from ..storage.files import create_bytes, holds
+from .client import NO_CHANCE, SessionFiles
+from .table import CLIENTS
 
 SUFFIX: Final = ".condense-origin"
 _LARGEST: Final = 4_096
@@ -59,6 +67,51 @@ def origins_of(session: str | Path) -> Iterator[Path]:
 
 def _beside(session: Path) -> Path:
     return session.with_name(session.name + SUFFIX)
+
+
+class Sibling(Struct, frozen=True):
+    """A condensed session with an id of its own, and the name of its file."""
+
+    id: str
+    name: str
+    cwd: str | None
+    data: bytes
+
+
+def session_files(format_name: str) -> SessionFiles:
+    """Return the rules for a format. Raises UsageError if its client would not find a new file beside the others."""
+    known = next((client for name, client in CLIENTS.items() if name.value == format_name), None)
+    if known is not None and known.files is not None:
+        return known.files
+    if format_name == "roo":
+        raise UsageError(
+            "A new task in Roo Code or Cline needs an entry in the editor's state, which condense does not write.",
+            "Close the task and use --in-place, or write to a file with -o FILE.",
+        )
+    raise UsageError(f"--new-session is for sessions of Claude Code and Codex, and this is {format_name}.", NO_CHANCE)
+
+
+def sibling(data: bytes, format_name: str, name: str, folder: str) -> Sibling:
+    """Return the session in the bytes of a condensed file under a new id, derived from the old one and these bytes.
+
+    `name` and `folder` are the names of the original file and its folder. Only the literals of the id are exchanged.
+    Raises UsageError if no client could resume it.
+    """
+    files = session_files(format_name)
+    session = files.identify(open_document(data, name, lenient=True).values, name, folder)
+    new = str(uuid5(NAMESPACE_OID, f"{session.id} {sha256(data).hexdigest()}"))
+    pieces: list[bytes] = []
+    position = 0
+    document = open_document(data, name, lenient=True)  # Anew: its values are read once and never held together.
+    for value, (start, end) in zip(document.values, document.source.spans, strict=True):
+        edits: dict[JsonPath, str | None] = (
+            {path: json.dumps(new) for path in files.places(value, session.id)} if isinstance(value, dict) else {}
+        )
+        if edits:
+            changed = json_text.encode(json_text.splice(json_text.decode(data[start:end]), edits))
+            pieces += (data[position:start], changed)
+            position = end
+    return Sibling(new, files.name(name, session, new), session.cwd, b"".join([*pieces, data[position:]]))
 
 
 class NewSession(Struct, frozen=True):
