@@ -55,6 +55,7 @@ format: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/python docs/make_formats.py
+	$(BIN)/python docs/make_options.py
 	$(BIN)/python -m condense_cli.config.packaged.packing
 
 bench: .venv/.dev

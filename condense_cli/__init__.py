@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .live.conversation import Live
     from .live.managing import CondensationManager, Managed
     from .passes.condensation import Condensation
-    from .report.difference.facts import Diff
+    from .report.difference.diff import Diff
     from .rows.condenser import Condenser
 
 _HOMES = {

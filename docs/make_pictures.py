@@ -14,14 +14,14 @@ from rich.text import Text
 from terminal_svg import for_any_viewer
 
 from condense_cli import api
-from condense_cli.cli.running.report import proposal
+from condense_cli.cli.running.ran import proposal
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter, encoding_for
-from condense_cli.report.costs.facts import PriceSource, cost_of
+from condense_cli.report.costs.money import PriceSource, cost_of
 from condense_cli.report.costs.usage import overhead_of
 from condense_cli.report.run import facts, terminal
-from condense_cli.report.run.terminal import expected_by_name
+from condense_cli.report.run.expected import expected_by_name
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +18,7 @@ from ..config import overrides as flags
 from ..config.files import UserConfiguration
 from ..config.loading import parse_configuration
 from ..config.models import Configuration
-from ..config.overrides import NO_OVERRIDES, Overrides
+from ..config.options import NO_OVERRIDES, Options, Overrides, options_of
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import load_preset
 from ..core import arguments as kinds
@@ -49,14 +49,20 @@ from ..storage.files import read_bytes, unpacked
 
 if TYPE_CHECKING:
     from ..formats.convert import Conversion
-    from ..report.difference.facts import Diff
+    from ..report.difference.diff import Diff
 
 _FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
-overrides_from = with_arguments(
-    keep_recent=kinds.COUNT, only_tools=kinds.TEXTS, except_tools=kinds.TEXTS, range=kinds.TEXT, pins=kinds.TEXTS,
-    target_tokens=kinds.COUNT, target_percent=kinds.PERCENT, keep=kinds.TEXTS, cut=kinds.TEXTS,
-)(flags.overrides_from)  # fmt: skip
-"""`config.overrides.overrides_from`, with counts and shares also as text: `60k`, `50%`."""
+_KIND_OF = {int: kinds.COUNT, float: kinds.PERCENT, str: kinds.TEXT}
+
+
+def _kinds_of(options: type[Options]) -> dict[str, kinds.ArgumentKind]:
+    """Return the kinds of arguments that are options: lists are of texts, and true or false is not checked."""
+    types = {each.name: get_args(each.kind) for each in options_of(options) if each.kind is not bool}
+    return {name: kinds.TEXTS if Ellipsis in parts else _KIND_OF[parts[0]] for name, parts in types.items()}
+
+
+overrides_from = with_arguments(**_kinds_of(Overrides))(flags.overrides_from)
+"""`config.overrides.overrides_from`, which takes counts and shares as texts here: `60k`, `50%`."""
 
 _FLAGS = {name: f"Give overrides=overrides_from({name}={{}})." for name in flags.overrides_from.__kwdefaults__ or ()}
 
@@ -340,7 +346,7 @@ def diff(
     factor: Factor | None = None,
 ) -> Diff:
     """Compare two transcripts, message by message and block by block, in the model's tokens."""
-    from ..report.difference.facts import compare
+    from ..report.difference.diff import compare
 
     count = _counter(counter, a_transcript(before))
     return compare(before, a_transcript(after), count, factor or factor_of(before, count))

@@ -32,7 +32,7 @@ from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..plugins import Installed
 from ..providers.registry import Registry
-from ..report.costs.facts import PriceSource
+from ..report.costs.money import PriceSource
 from ..report.costs.usage import overhead_of
 from ..report.estimate import facts
 from ..report.run.facts import Summarized

@@ -30,7 +30,7 @@ from ..quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated, kept_by
 from ..quality.evaluation import evaluate as _evaluate
 from ..quality.recorded import judge
 from ..quality.witnesses import WITNESSES
-from ..report.costs.facts import PriceSource
+from ..report.costs.money import PriceSource
 from ..report.costs.usage import overhead_of
 from ..report.estimate.facts import KeptFigures, KeptSource
 from ..report.evaluation.facts import Measured, measured

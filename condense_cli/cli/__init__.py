@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 ANYWHERE = ("--no-color", "--debug")
-"""Options of the program that may stand anywhere on the command line, as people write them."""
+"""Options of the program that are allowed anywhere on the command line."""
 
 
 def main() -> None:

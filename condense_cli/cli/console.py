@@ -20,14 +20,16 @@ from ..report.text.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from ..report.sections import Part
+
 DEBUG_VARIABLE = "CONDENSE_DEBUG"
 _IN_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EINVAL}
-"""What writing to standard output fails with. EINVAL: a pipe that nobody reads any more, on Windows."""
+"""Errors of writing to standard output. EINVAL: a closed pipe on Windows."""
 _SIZES = ("COLUMNS", "LINES")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A Rich console; it honours NO_COLOR, FORCE_COLOR and COLUMNS by itself. Terminals of unknown size say 0."""
+    """Return a Rich console. It honours NO_COLOR, FORCE_COLOR and COLUMNS; terminals of unknown size report 0."""
     from rich.console import Console
 
     known = {name: value for name, value in os.environ.items() if name not in _SIZES or value.strip("0")}
@@ -41,12 +43,14 @@ def print_lines(lines: Iterable[str], style: str = "") -> None:
         screen.print(visible(line), style=style, soft_wrap=True)
 
 
-def print_parts(parts: Iterable[RenderableType]) -> None:
+def print_parts(parts: Iterable[Part | RenderableType]) -> None:
     """Print the parts of a report. In a pipe, sentences break between words, so that no path is broken."""
     from rich.text import Text
 
+    from ..report.terminal import render
+
     screen = console()
-    for part in parts:
+    for part in render(parts, screen.width):
         if isinstance(part, Text) and not screen.is_terminal:
             screen.print(between_words(part.plain, screen.width), soft_wrap=True)
         else:
@@ -54,20 +58,23 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
 
 
 def between_words(text: str, width: int) -> str:
-    """The text in lines of at most this width, but for single words that are longer."""
+    """Wrap a text to lines of at most `width` characters; a longer word keeps its own line."""
     fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
     return "\n".join(map(fill, text.split("\n")))
 
 
-def print_paged(parts: Iterable[RenderableType], *, stderr: bool = False) -> None:
-    """Print these; where that is more than a person's terminal shows at once, in the pager that they use."""
+def print_paged(parts: Iterable[Part | RenderableType], *, stderr: bool = False) -> None:
+    """Print the parts of a report; if that is more than a person's terminal shows at once, in the user's pager."""
+    from ..report.terminal import render
+
     screen = console(stderr=stderr)
+    shown = render(parts, screen.width)
     if stderr or not (sys.stdout.isatty() and sys.stdin.isatty()):
-        for part in parts:
+        for part in shown:
             screen.print(part)
         return
     with screen.capture() as captured:
-        for part in parts:
+        for part in shown:
             screen.print(part)
     text = captured.get()
     if text.count("\n") > screen.height:
@@ -98,7 +105,7 @@ def _page(text: str) -> None:
 
 @contextmanager
 def bar(total: int, pieces: str) -> Iterator[Callable[[float], None]]:
-    """A bar on the terminal, if messages go to one, which is told how many of the pieces are done."""
+    """Show a progress bar if messages go to a terminal. The yielded function takes the number of finished pieces."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -111,7 +118,7 @@ def bar(total: int, pieces: str) -> Iterator[Callable[[float], None]]:
 
 
 def tell(line: str) -> None:
-    """A line of what was done on standard output, bold on a terminal. For others Rich, 20 ms, is not loaded."""
+    """Print a line about the work on standard output, bold on a terminal. For others Rich, 20 ms, is not loaded."""
     if sys.stdout.isatty():
         console().print(line, style="bold", soft_wrap=True)
     else:
@@ -119,7 +126,7 @@ def tell(line: str) -> None:
 
 
 def say(message: str) -> None:
-    """A plain message on standard error. If nobody reads it, the work goes on."""
+    """Print a plain message on standard error. If nobody reads it, the work goes on."""
     try:
         typer.echo(visible(message), err=True)
     except OSError:
@@ -159,7 +166,7 @@ def prepare_process() -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """What could not be written must not be tried again when Python ends."""
+    """Redirect a stream to nowhere, so that Python does not write the rest again when it ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

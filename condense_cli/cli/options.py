@@ -1,16 +1,19 @@
-"""Options that several commands share: the flags that change a configuration for one run, and completion of names."""
+"""Options that several commands share, and completion of names by a shell."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
 
-from ..core.wording import count_in, percent_in, quoted
+from ..config.options import COMMON, Flag, threshold, tokens, tokens_or_none
+from ..config.preset_folders import PresetFolders, find_project_presets, user_configuration_path
 from ..errors import CondenseError
-from .reading import list_formats
+from .building import Command
 
 FORMAT_NAMES: Final = (
     "anthropic",
@@ -47,302 +50,175 @@ FORMAT_NAMES: Final = (
     "vscode-chat",
 )
 """The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
-
-
-PROVIDER_IDS = ("lossless", "native", "smart", "truncation")
+PROVIDER_IDS: Final = ("lossless", "native", "smart", "truncation")
 """The names of `registry.BUILT_IN`, which is too heavy to import while a shell waits for completions."""
 
+TARGETS: Final = ("anthropic", "openai-chat", "openai-responses")
+"""`formats.convert.TARGETS`, likewise."""
 
-def complete_preset(incomplete: str) -> list[str]:
-    """Names of presets that begin so."""
-    from .running.settings import preset_names_here
+COUNTING: Final = "Counting tokens"
+READING: Final = "Reading"
+SUMMARIES: Final = "Model summaries"
+SETTINGS: Final = "Settings"
 
-    return [name for name in preset_names_here() if name.startswith(incomplete)]
+
+def folders_of_presets() -> list[Path]:
+    """List folders of presets beside the package's; the first goes before the others."""
+    own = user_configuration_path().parent / "presets"
+    try:
+        project = find_project_presets(Path.cwd(), Path(os.path.expanduser("~")))
+    except OSError:  # The current folder is gone, or one above it may not be looked into.
+        project = None
+    return [*([project] if project else []), own]
 
 
-def complete_profile(incomplete: str) -> list[str]:
-    """Names of profiles that begin so."""
+def preset_names() -> list[str]:
+    """List the presets of this project, of the user and of the package."""
+    return PresetFolders(*folders_of_presets()).names()
+
+
+def profile_names() -> list[str]:
     from ..config.files import load_user_configuration
 
     try:
-        names = load_user_configuration().profiles
+        return [*load_user_configuration().profiles]
     except CondenseError:
         return []
-    return [name for name in names if name.startswith(incomplete)]
 
 
-def complete_format(incomplete: str) -> list[str]:
-    """Names of formats that begin so."""
-    return [name for name in (*FORMAT_NAMES, "rows") if name.startswith(incomplete)]
-
-
-def complete_session(incomplete: str) -> list[tuple[str, str]]:
-    """Ids of sessions that begin so, the newest first, each with its client."""
+def session_ids() -> Iterator[tuple[str, str]]:
+    """List the ids of sessions, the newest first, each with its client."""
     from ..clients.finding import find
-    from ..clients.listing import LATEST
     from ..clients.table import session_places
 
-    known = [(LATEST, "this project's newest"), *((file.id, file.client) for file in find(session_places()).files)]
-    return [(name, told) for name, told in known if name.startswith(incomplete)]
+    yield "latest", "this project's newest"
+    for file in find(session_places()).files:
+        yield file.id, file.client
 
 
-def complete_provider(incomplete: str) -> list[str]:
-    """Names of built-in providers that begin so."""
-    return [name for name in PROVIDER_IDS if name.startswith(incomplete)]
+def list_formats(name: str | None) -> str | None:
+    """Print all formats if the name of one is `list`."""
+    if name != "list":
+        return name
+    from ..formats import known_formats
+
+    typer.echo(f"{'rows':<18}  Sets of conversations, one on a line")
+    for each in known_formats():
+        typer.echo(f"{each.name:<18}  {each.description}")
+    raise typer.Exit
 
 
-def parse_tokens(text: str, least: int = 1, hint: str = "") -> int:
-    """A number of tokens as people write it: 60000, 60,000, 60k, 1.5M."""
-    number = count_in(text) if text == text.strip() else None
-    if number is None or number < least:
-        raise typer.BadParameter(f"{quoted(text)} is not a number of tokens. Write 60000, 60k or 1.5M{hint}.")
-    return number
-
-
-def parse_percent(text: str) -> float:
-    """A percentage as people write it: 40, 40% or 12.5."""
-    percent = percent_in(text)
-    try:
-        return float(text) if percent is None else percent
-    except ValueError:
-        raise typer.BadParameter(f"{quoted(text)} is not a percentage. Write 40 or 40%.") from None
-
-
-def parse_target(text: str) -> int:
-    """As `parse_tokens`; who writes a share is told where that goes."""
-    return parse_tokens(text, hint="; --target-percent takes a share")
-
-
-def parse_tokens_or_none(text: str) -> int:
-    """As `parse_tokens`, where there may be none: 0."""
-    return parse_tokens(text, least=0)
-
-
-File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="Transcript; - reads standard input.")]
-Files = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[FILE]...", help="Transcripts or folders; - reads standard input."),
-]
-OutDir = Annotated[
-    Path | None,
-    typer.Option("--out-dir", metavar="DIR", help="Write all files there, keeping their folders."),
-]
+File = Annotated[str | None, Flag("Transcript; - reads standard input.", metavar="[FILE]", is_argument=True)]
 Session = Annotated[
     str | None,
-    typer.Option(
-        "--session",
+    Flag(
+        "A session of this machine instead of FILE: its id, the start of it, or latest (this project's newest).",
         metavar="ID|latest",
-        autocompletion=complete_session,
-        help="A session of this machine instead of FILE: its id, the start of it, or latest (this project's newest).",
+        complete=session_ids,
     ),
 ]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="SELECTOR",
-        help="Never cut these: 34 (a message), 12.0 (a block), 40:80, last:20, tool:Bash, file:'src/*.py', /regex/; "
-        "may be repeated.",
-    ),
-]
-Cut = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cut",
-        metavar="SELECTOR",
-        help="Always cut these; written as for --keep; may be repeated.",
-    ),
-]
-KeepRecent = Annotated[
-    int | None,
-    typer.Option("--keep-recent", metavar="N", min=0, help="The same as --keep last:N.", hidden=True),
-]
-OnlyTools = Annotated[
-    list[str] | None,
-    typer.Option("--only-tools", metavar="GLOB", help="Cut nothing but calls and results of these tools.", hidden=True),
-]
-ExceptTools = Annotated[
-    list[str] | None,
-    typer.Option("--except-tools", metavar="GLOB", help="The same as --keep tool:GLOB.", hidden=True),
-]
-Range = Annotated[
-    str | None,
-    typer.Option("--range", metavar="A:B", help="The same as --keep not:A:B.", hidden=True),
-]
-Pins = Annotated[
-    list[str] | None,
-    typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/.", hidden=True),
-]
-
-
-preset_option: Final = partial(typer.Option, "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset)
+preset: Final = partial(Flag, metavar="NAME|PATH", short="-p", complete=preset_names)
 """`--preset`, which every command has for something of its own: its `help`."""
 
-Preset = Annotated[str | None, preset_option(help="Preset to use.  [default: from your settings, or balanced]")]
-NoConfig = Annotated[
-    bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and your own settings.")
+provider: Final = partial(Flag, metavar="NAME", complete=lambda: PROVIDER_IDS)
+profile: Final = partial(Flag, metavar="NAME", complete=profile_names)
+_format: Final = partial(
+    Flag, metavar="NAME", name="--format", short="-f", complete=lambda: (*FORMAT_NAMES, "rows"), eager=list_formats
+)
+Preset = Annotated[str | None, preset("Preset to use.  [default: from your settings, or balanced]")]
+Assignments = Annotated[
+    tuple[str, ...], Flag("A setting of the provider; may be repeated.", metavar="KEY=VALUE", name="--set")
 ]
-TargetTokens = Annotated[
+FormatOption = Annotated[str | None, _format("Format of FILE; `list` prints all.  [default: recognized]")]
+FormatOfBoth = Annotated[str | None, _format("Format of both.  [default: recognized]")]
+Lenient = Annotated[bool, Flag("Keep lines that are not JSON as they are.")]
+LenientReading = Annotated[bool, Flag("Skip lines that are not JSON.")]
+"""The same where there is nothing to keep them in."""
+
+NoConfig = Annotated[bool, Flag("Ignore the project's condense.yaml and your own settings.")]
+Json = Annotated[bool, Flag("Print it as JSON.")]
+Quiet = Annotated[bool, Flag("Print no report.", short="-q")]
+DryRun = Annotated[bool, Flag("Report only; write nothing.", short="-n")]
+
+Model = Annotated[
+    str | None,
+    Flag("Model that goes on with the conversation.  [default: as recorded]", metavar="NAME", short="-m"),
+]
+ContextWindow = Annotated[
     int | None,
-    typer.Option(
-        "--target-tokens", metavar="N", parser=parse_target, help="Cut down to N tokens (60000, 60k) and no further."
+    Flag(
+        "Size of the model's context window in tokens (200000, 200k).  [default: looked up]", metavar="N", parse=tokens
     ),
-]
-TargetPercent = Annotated[
-    float | None,
-    typer.Option(
-        "--target-percent", metavar="P", parser=parse_percent, help="Cut down to P percent of the tokens (40, 40%)."
-    ),
-]
-LosslessOnly = Annotated[
-    bool, typer.Option("--lossless-only", help="Cut nothing; only write references, which condense restore undoes.")
-]
-DropThinking = Annotated[
-    bool, typer.Option("--drop-thinking", help="Remove all thinking that the API does not require.")
 ]
 OverheadTokens = Annotated[
+    int | None, Flag("Tokens of system prompt and tools.  [default: as recorded]", metavar="N", parse=tokens_or_none)
+]
+Threshold = Annotated[
+    float | None, Flag("Condense from this percentage of the window on (80, 80%).", metavar="P", parse=threshold)
+]
+Above = Annotated[
     int | None,
-    typer.Option(
-        "--overhead-tokens",
-        metavar="N",
-        parser=parse_tokens_or_none,
-        help="Tokens of system prompt and tools.  [default: as recorded]",
-    ),
+    Flag("Condense from this many tokens on, whatever the window (150000, 150k).", metavar="N", parse=tokens),
 ]
 CounterOption = Annotated[
     Literal["built-in", "tiktoken"] | None,  # `tokens.CounterName`, which is too heavy to import for a help page.
-    typer.Option(
-        "--counter", help="Tokenizer: condense's own or OpenAI's.  [default: from your settings, or built-in]"
-    ),
+    Flag("Tokenizer: condense's own or OpenAI's.  [default: from your settings, or built-in]"),
 ]
 CountAs = Annotated[
     Literal["model", "o200k", "exact"] | None,  # `factor.CountName`, which is too heavy to import for a help page.
-    typer.Option(
-        "--count",
-        help="Show the model's tokens, plain counts, or the provider's own count (one call).  [default: model]",
+    Flag(
+        "Show the model's tokens, plain counts, or the provider's own count (one call).  [default: model]",
+        name="--count",
     ),
 ]
 CountProfile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        autocompletion=complete_profile,
-        help="Profile whose API counts for --count exact; permits the call.",
-    ),
+    str | None, profile("Profile whose API counts for --count exact; permits the call.", group=COUNTING)
 ]
-AllowCount = Annotated[bool, typer.Option("--allow-calls", help="Permit --count exact to call the model's vendor.")]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="NAME",
-        autocompletion=complete_format,
-        callback=list_formats,
-        is_eager=True,
-        help="Format of FILE; `list` prints all.  [default: recognized]",
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", "-m", metavar="NAME", help="Model that goes on with the conversation.  [default: as recorded]"
-    ),
-]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")]
-LenientReading = Annotated[bool, typer.Option("--lenient", help="Skip lines that are not JSON.")]
-"""The same where there is nothing to keep them in."""
+Profile = Annotated[str | None, profile("Profile whose model writes summaries; permits its calls.", group=SUMMARIES)]
+Redact = Annotated[bool, Flag("Mask secrets in everything sent to a model.")]
 
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", metavar="N", min=1, help="Parallel processes for rows or many files.  [default: all]"),
-]
-Engine = Annotated[
-    Literal["local", "ray"],
-    typer.Option("--engine", help="What runs --out-dir: local processes or Ray."),
-]
 
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        autocompletion=complete_profile,
-        help="Profile whose model writes summaries; permits its calls.",
-    ),
-]
-Profiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        autocompletion=complete_profile,
-        help="Profile whose model writes summaries; permits its calls; repeat it to compare models.",
-    ),
-]
-Prompts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--prompt",
-        metavar="FILE",
-        help="Prompt file for summaries, or `default`; repeat it to compare prompts.",
-    ),
-]
-AllowCalls = Annotated[
-    bool, typer.Option("--allow-calls", help="Permit calls to the profiles named in the configuration.")
-]
-MaxCost = Annotated[
-    str | None, typer.Option("--max-cost", metavar="DOLLARS", help="Make no call that could exceed this sum.")
-]
-MaxCostPerConversation = Annotated[
-    str | None,
-    typer.Option(
-        "--max-cost-per-conversation", metavar="DOLLARS", help="The same, over all runs on this conversation."
-    ),
-]
-MaxCostPerDay = Annotated[
-    str | None, typer.Option("--max-cost-per-day", metavar="DOLLARS", help="The same, over all runs of a day.")
-]
-MaxSummaryTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--max-summary-tokens",
-        metavar="N",
-        parser=parse_tokens_or_none,
-        help="Read and write at most N tokens in calls.",
-    ),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not use or store cached model answers.")]
-Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets in everything sent to a model.")]
-AllowPartial = Annotated[
-    bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries failed.")
-]
-Provider = Annotated[
-    str | None,
-    typer.Option(
-        "--provider",
-        metavar="NAME",
-        autocompletion=complete_provider,
-        help="Strategy to run; without a preset, with its own defaults. See condense providers.",
-    ),
-]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the provider; may be repeated."),
-]
-TARGETS = ("anthropic", "openai-chat", "openai-responses")
-"""`formats.converting.TARGETS`, which is too heavy to import while a shell waits for completions."""
+class CountOptions(Command, group=COUNTING):
+    """Choose in whose tokens a command counts; `allow_calls` and `profile` permit the call of `exact`."""
 
-ToFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--to",
-        metavar="NAME",
-        autocompletion=lambda: list(TARGETS),
-        help="Write messages of this API instead: anthropic, openai-chat or openai-responses.",
-    ),
-]
-LogJson = Annotated[
-    bool, typer.Option("--log-json", help="One line of JSON about the run on standard error, in place of messages.")
-]
+    counter: CounterOption = None
+    count_as: CountAs = None
+    profile: CountProfile = None
+    allow_calls: Annotated[bool, Flag("Permit --count exact to call the model's vendor.")] = False
+    redact: Redact = False
+
+
+class ReadOptions(Command, group=READING):
+    format: FormatOption = None
+    lenient: LenientReading = False
+
+
+class Configuring(Command, group=SETTINGS):
+    """Choose the configuration that runs."""
+
+    config: Annotated[Path | None, Flag("Configuration to use instead, YAML or JSON.", metavar="FILE", short="-c")] = (
+        None
+    )
+    no_config: NoConfig = False
+    provider: Annotated[
+        str | None,
+        provider("Strategy to run; without a preset, with its own defaults. See condense providers."),
+    ] = None
+    assignments: Assignments = ()
+    preset: Annotated[Preset, preset("Preset to use.  [default: from your settings, or balanced]", group=COMMON)] = None
+
+
+class Spending(Command, group=SUMMARIES):
+    """Permit calls to models, and limit what they may use."""
+
+    allow_calls: Annotated[bool, Flag("Permit calls to the profiles named in the configuration.")] = False
+    max_cost: Annotated[str | None, Flag("Make no call that could exceed this sum.", metavar="DOLLARS")] = None
+    max_cost_per_conversation: Annotated[
+        str | None, Flag("The same, over all runs on this conversation.", metavar="DOLLARS")
+    ] = None
+    max_cost_per_day: Annotated[str | None, Flag("The same, over all runs of a day.", metavar="DOLLARS")] = None
+    max_summary_tokens: Annotated[
+        int | None, Flag("Read and write at most N tokens in calls.", metavar="N", parse=tokens_or_none)
+    ] = None
+    no_cache: Annotated[bool, Flag("Do not use or store cached model answers.")] = False
+    redact: Redact = False

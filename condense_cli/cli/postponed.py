@@ -10,14 +10,14 @@ from types import ModuleType
 from typing import Any, Final
 
 OF_TYPER: Final = ("bz2", "ipaddress", "linecache", "lzma", "shellingham", "subprocess", "tokenize")
-"""What Typer imports, and what of the standard library it takes along: an eighth of the time until a help page."""
+"""Modules that Typer imports and rarely uses: an eighth of the time until a help page."""
 
 OF_MSGSPEC: Final = ("typing_extensions",)
-"""What it takes from there is in `typing`, where it looks next. To import it takes a fifteenth of a small run."""
+"""Not needed: msgspec then looks in `typing`. Importing it takes a fifteenth of a small run."""
 
 
 class _Postponed(ModuleType):
-    """Stands for a module that was not imported yet, and gives what that one has."""
+    """Replaces a module that was not imported yet; the first use imports it."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
@@ -27,7 +27,7 @@ class _Postponed(ModuleType):
 
 @contextmanager
 def postponed(names: tuple[str, ...]) -> Iterator[None]:
-    """Whoever imports one of these modules meanwhile gets a stand-in; everybody after that gets the module."""
+    """Make imports of these modules lazy meanwhile: each is imported once something of it is used."""
     stand_ins = {name: _Postponed(name) for name in names if name not in sys.modules}
     sys.modules.update(stand_ins)
     try:
@@ -40,7 +40,7 @@ def postponed(names: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def absent(names: tuple[str, ...]) -> Iterator[None]:
-    """Meanwhile these modules cannot be imported: for who tries, and does as well without."""
+    """Make these modules impossible to import meanwhile, for code that works as well without them."""
     missing = [name for name in names if name not in sys.modules]
     sys.modules.update(dict.fromkeys(missing))  # type: ignore[arg-type]
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from inspect import cleandoc
 from typing import Annotated, Any, Final
 
 import typer
@@ -12,9 +11,16 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..core.version import __version__
 from ..errors import ExitStatus
+from .building import CommandGroup, add_command, group_of, instead_of
 from .console import DEBUG_VARIABLE, prepare_process
-from .help_pages import BEGIN, instead_of
 from .postponed import OF_MSGSPEC, absent
+
+BEGIN: Final = (
+    "condense run FILE                              what would be cut, and why\n"
+    "condense run --session latest --new-session    a smaller copy to resume\n"
+    "condense --help                                all commands"
+)
+"""The answer to the bare command."""
 
 COMMANDS: Final = {
     "run": "Condense a transcript.",
@@ -39,9 +45,20 @@ COMMANDS: Final = {
     "mcp": "Let a model look up what markers replaced (MCP server).",
     "cache": "Show or clear the cache of summaries.",
 }
-"""What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, and a class
-`Command` where it reads its arguments in a way of its own; or the group `presets_app`."""
+"""The short help of each command."""
 
+FILES: Final = {
+    name: file
+    for file, names in {
+        "shrink": ("run", "restore", "undo"),
+        "look": ("sessions", "inspect", "show", "diff"),
+        "decide": ("estimate", "check", "evaluate", "validate"),
+        "session": ("proxy", "recap", "install", "mcp", "ui"),
+        "settings": ("presets", "config", "providers", "profiles", "cache"),
+    }.items()
+    for name in names
+}
+"""The file of `cli/commands/` that has the options of a command."""
 
 GROUPS: Final = {
     "Make a conversation smaller": ("run", "restore", "undo"),
@@ -51,7 +68,7 @@ GROUPS: Final = {
     "Settings": ("presets", "config"),
     "For builders: strategies, and models for summaries": ("providers", "profiles", "cache"),
 }
-"""Where the list of commands has each; what is in none comes last."""
+"""The groups in the list of commands; a command in none comes last."""
 
 
 class Commands(TyperGroup):
@@ -93,17 +110,13 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """A command with its options, or a group with its commands."""
-    module = import_module(f".commands.{name}", __package__)
+    """Return a command with its options, or a group with its commands."""
+    found = import_module(f".commands.{FILES[name]}", __package__).COMMANDS[name]
     holder = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None)
-    group = getattr(module, f"{name}_app", None)
-    if group is None:
-        command = getattr(module, name)
-        own_class = getattr(module, "Command", None)
-        said = cleandoc(command.__doc__ or COMMANDS[name])  # Python may run without docstrings.
-        holder.command(name, cls=own_class, help=f"{said}\n\n{module.EXAMPLES}")(command)
+    if isinstance(found, CommandGroup):
+        holder.add_typer(group_of(found), name=name)
     else:
-        holder.add_typer(group, name=name)
+        add_command(holder, name, found, COMMANDS[name])
     return typer.main.get_group(holder).commands[name]
 
 

@@ -30,9 +30,10 @@ from ..formats.table import TABLE
 from ..lossless import references
 from ..money.prices import signs_of
 from ..providers.window import window_of
+from ..report.as_json import SHAPE
 from ..report.costs.usage import ESTIMATED, in_use
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
-from ..report.run.facts import SHAPE, estimated_tokens
+from ..report.run.facts import estimated_tokens
 from ..report.text.labels import percent
 from ..storage.cache_files import CacheFile, is_broken
 from ..storage.files import read_bytes

@@ -1,11 +1,10 @@
-"""Frozen parts of a configuration that refuse unknown keys: numbers, limits, settings of providers, names of variables.
+"""Frozen parts of a configuration that refuse unknown keys: numbers, limits, settings of providers.
 
 A project's file has none of them: it could raise what its user set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from types import UnionType
@@ -16,7 +15,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from ..core.wording import count_in, percent_in, quoted
-from ..errors import ConfigurationError
 
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Positive = Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -29,13 +27,13 @@ class Base(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class SummaryCheck(Base, frozen=True, kw_only=True):
-    """What a model's summary must still hold: `min_facts` is a share of the main facts; 0 asks for nothing."""
+    """Requirements on a model's summary: `min_facts` is a share of the main facts; 0 asks for nothing."""
 
     min_facts: Annotated[float, Meta(ge=0, le=1)] = 0.2
 
 
 def parts_of(kind: Any) -> list[Any]:
-    """The types that a declared type allows."""
+    """Return the alternatives of a declared type."""
     if get_origin(kind) in (Union, UnionType):
         return [part for argument in get_args(kind) for part in parts_of(argument)]
     return [kind]
@@ -43,12 +41,12 @@ def parts_of(kind: Any) -> list[Any]:
 
 @cache
 def types_of(kind: type[Struct]) -> dict[str, Any]:
-    """The declared types of the fields of a struct; to find them takes longer than to read what they hold."""
+    """Return the declared types of a struct's fields. Cached: finding them takes longer than reading values."""
     return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def with_numbers(value: Any, kind: Any) -> Any:
-    """Plain values with the texts that a type wants as numbers as these; what is none of it stays as it is."""
+    """Return plain values with numbers for the texts that the type wants as numbers, such as `60k`."""
     kinds = parts_of(kind)
     if isinstance(value, str):
         return next((number for each in kinds if (number := _number(value, each)) is not None), value)
@@ -77,7 +75,7 @@ def _number(text: str, kind: Any) -> float | None:
 
 
 class ProviderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`priority` orders lists, the highest first, and decides who stands in for an active one that is not enabled.
+    """Settings of one provider: the highest `priority` comes first, and replaces an active provider that is off.
 
     `config` are settings of the provider, each for configurations that do not give it.
     """
@@ -85,55 +83,6 @@ class ProviderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     enabled: bool = True
     priority: int = 0
     config: dict[str, Any] | None = None
-
-
-KEYS: Final = (
-    "preset",
-    "provider",
-    "profile",
-    "target_tokens",
-    "target_reduction_percent",
-    "keep_first",
-    "min_saving",
-    "thinking",
-    "counter",
-    "auto_condense_context",
-    "auto_condense_context_percent",
-    "auto_condense_context_above",
-    "fallback",
-    "count",
-)
-
-LIMITS: Final = (
-    "max_cost",
-    "max_cost_per_conversation",
-    "max_cost_per_day",
-    "max_summary_tokens",
-    "redact",
-)
-"""What calls of models may use. These are read where one is made (`config/base.py`)."""
-
-
-def variable_of(key: str) -> str:
-    return f"CONDENSE_{key.upper()}"
-
-
-_OTHERS: Final = ("CONDENSE_DEBUG",)
-
-
-def unknown_in(environment: Mapping[str, str]) -> list[str]:
-    """A sentence for each variable that is nearly one of these, and none."""
-    from ..core.wording import nearest
-
-    known = [*map(variable_of, (*KEYS, *LIMITS)), *_OTHERS]
-    names = sorted(name for name in environment if name.startswith("CONDENSE_") and name not in known)
-    near = ((name, nearest(name, known)) for name in names)
-    return [f"There is no variable {name}. Did you mean {other}?" for name, other in near if other]
-
-
-def given_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """What the variables say, by key; an empty one says nothing."""
-    return {key: text for key in KEYS if (text := environment.get(variable_of(key), "").strip())}
 
 
 class Limits(Struct, frozen=True):
@@ -148,7 +97,7 @@ class Limits(Struct, frozen=True):
     redact: bool = False
 
     def over(self, below: Limits) -> Limits:
-        """These, and where they say nothing those below. What one of them masks is masked."""
+        """Return these limits, and those below for the missing ones. If one of them masks secrets, the result does."""
         mine = {key: value for key, value in asdict(self).items() if value is not None and value is not False}
         return Limits(**{**asdict(below), **mine})
 
@@ -157,11 +106,12 @@ class Limits(Struct, frozen=True):
         return self != Limits()
 
 
-assert Limits.__struct_fields__ == LIMITS
+LIMITS: Final = Limits.__struct_fields__
+"""Limits of calls, which variables and the user's own file set."""
 
 DOLLARS: Final = ("max_cost", "max_cost_per_conversation", "max_cost_per_day")
 
-_HINTS: Final = {
+HINTS: Final = {
     **dict.fromkeys(DOLLARS, "Write dollars such as 0.50."),
     "max_summary_tokens": "Write a number of tokens such as 60000 or 60k.",
     "redact": "Write true or false.",
@@ -169,7 +119,7 @@ _HINTS: Final = {
 
 
 def dollars_in(text: str) -> Decimal | None:
-    """The amount that a text is: 0.5, $0.50; None where it is none, or below 0."""
+    """Parse an amount such as 0.5 or $0.50; None if it is none or negative."""
     try:
         amount = Decimal(text.strip().removeprefix("$"))
     except InvalidOperation:
@@ -177,34 +127,11 @@ def dollars_in(text: str) -> Decimal | None:
     return amount if amount.is_finite() and amount >= 0 else None
 
 
-def limits_in(environment: Mapping[str, str]) -> Limits:
-    """What the variables say. Raises ConfigurationError."""
-    found: dict[str, Any] = {}
-    for key in LIMITS:
-        text = environment.get(variable_of(key), "").strip()
-        if text:
-            found[key] = _typed(key, text)
-    return Limits(**found)
-
-
 def fault_of(key: str, value: Any) -> tuple[str, str] | None:
-    """Why a value of a file cannot be a limit, and what to write; None where it can. A text may be an amount."""
+    """Return the fault of a limit in a file and a hint, or None. An amount may be a text."""
     if key not in DOLLARS:
         is_negative = key != "redact" and isinstance(value, int) and value < 0
-        return (f"{value} is below 0", _HINTS[key]) if is_negative else None
+        return (f"{value} is below 0", HINTS[key]) if is_negative else None
     if value is None or (isinstance(value, str | int | float) and dollars_in(str(value)) is not None):
         return None
-    return f"{quoted(value)} is not an amount of dollars", _HINTS[key]
-
-
-def _typed(key: str, text: str) -> Any:
-    value: Any
-    if key in DOLLARS:
-        value = dollars_in(text)
-    elif key == "max_summary_tokens":
-        value = count_in(text)
-    else:
-        value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-    if value is None:
-        raise ConfigurationError(f"{variable_of(key)} cannot be {quoted(text)}.", _HINTS[key])
-    return value
+    return f"{quoted(value)} is not an amount of dollars", HINTS[key]

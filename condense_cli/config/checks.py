@@ -1,4 +1,4 @@
-"""What types alone cannot say about a configuration: keys that need each other, values that cannot be."""
+"""Check rules that types cannot express: keys that need each other, impossible values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from .models import (
     ContentOperation,
     ExtractConfig,
     IndividualConfig,
+    LlmPhase,
+    LossyPhase,
     PassConfig,
     Predicates,
     Selection,
+    SelectionPhase,
     SummarizeParams,
     TruncationConfig,
 )
-from .phases import LlmPhase, LossyPhase, SelectionPhase
 from .positions import KeyPath, spelled
 
 Problem = tuple[tuple[str | int, ...], str, str]
@@ -91,7 +93,7 @@ def has_phases(configuration: Configuration) -> bool:
 
 
 def warnings(configuration: Configuration) -> list[str]:
-    """What is allowed and probably not wanted, of the passes as they run."""
+    """Yield warnings for valid but probably unintended settings of the passes that run."""
     found = []
     prelude = configuration.lossless_prelude
     if prelude.enabled and prelude.keep == "earliest":
@@ -117,7 +119,7 @@ def _suppresses_text(config: IndividualConfig) -> bool:
 
 
 def target_warnings(configuration: Configuration) -> list[str]:
-    """What of a file alone is not enough for its target; as a project's file it may have the passes of a preset."""
+    """Yield warnings about the target of a file by itself; as a project's file it may get a preset's passes."""
     has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
     is_smart = configuration.provider in (None, "smart")
     if not has_target or not is_smart or configuration.passes or has_phases(configuration):
@@ -126,7 +128,7 @@ def target_warnings(configuration: Configuration) -> list[str]:
 
 
 def value_warnings(configuration: Configuration) -> list[str]:
-    """What of this is about the values that are given, which the passes made of them, or flags, may change."""
+    """Yield warnings about the given values alone; flags may change what passes make of them."""
     found = []
     for path, part in _structs(configuration, ()):
         for key, (least, most) in USUAL.get(type(part), {}).items():

@@ -1,23 +1,22 @@
-"""Values given one by one, the schema of a configuration, and a configuration with every default filled in."""
+"""Assigned values, the schema of a configuration, and a configuration with every default filled in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar, get_args
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from ..core.wording import quoted
 from ..errors import ConfigurationError, UsageError
-from .base import given_in, variable_of
 from .checks import limit_to_usual
 from .files import OwnFile
-from .loading import TARGETS, Loaded, as_typed, in_words, over
+from .loading import TARGETS, as_typed
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
-from .overrides import Overrides, apply
+from .options import Overrides
+from .overrides import apply
 from .positions import KeyPath, Positions, is_at, snake_case, types_at, value_at
-from .presets import Presets
 from .profiles import Profile
 
 DEFAULT: Final = "default"
@@ -38,7 +37,6 @@ _FLAG_OF_KEY: Final = {
 }
 
 _FLAG_OF_PATH: Final[dict[KeyPath, str]] = {
-    ("thinking",): "--drop-thinking",
     ("provider",): "--lossless-only",
     ("passes",): "--lossless-only",
     ("keep_first",): "--lossless-only",
@@ -53,7 +51,7 @@ class Settled(Protocol):
     def configuration(self) -> Configuration: ...
 
     def origin(self, path: KeyPath) -> str | None:
-        """The preset, the file and line, or the variable that a value comes from; None for a default."""
+        """Return the preset, the file and line, or the variable of a value; None for a default."""
 
 
 class Effective(Struct, frozen=True):
@@ -65,9 +63,9 @@ class Effective(Struct, frozen=True):
 
 
 def effective(settled: Settled, overrides: Overrides, compiled: Configuration | None = None) -> Effective:
-    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line.
+    """Return the configuration that a run with these options uses, with the origin of each value.
 
-    `compiled` are the passes that the settled one becomes, to be shown in its place, without what they leave open.
+    `compiled` are passes to show in place of the settled configuration, without empty defaults.
     """
     base = compiled or settled.configuration
     configuration = apply(base, overrides)
@@ -86,7 +84,7 @@ def effective(settled: Settled, overrides: Overrides, compiled: Configuration | 
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Every value that is shown in one line: scalars, empty lists, lists of scalars."""
+    """Yield every value that takes one line: scalars, empty lists, lists of scalars."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from leaves(item, (*path, key))
@@ -114,7 +112,9 @@ def _is(values: Any, path: KeyPath, value: Any) -> bool:
 
 
 def _flag(path: KeyPath, value: Any) -> str:
-    """The flag that set a value which the configuration does not have."""
+    """Return the flag that set a value which the configuration does not have."""
+    if path == ("thinking",):
+        return f"--{value}-thinking"
     if path in _FLAG_OF_PATH:
         return _FLAG_OF_PATH[path]
     for step in reversed(path):
@@ -133,7 +133,7 @@ T = TypeVar("T", bound=Struct)
 
 
 def assigned(values: T, assignments: Sequence[str]) -> T:
-    """The struct with these values; a key with dots leads into it, and numbers into lists.
+    """Return the struct with these values; a key with dots leads into it, and numbers into lists.
 
     A value is written as in YAML, and text needs no quotes. Raises UsageError and ConfigurationError.
     """
@@ -169,7 +169,7 @@ def _put(plain: Any, keys: list[str], text: str, root: type[Struct], positions: 
 
 
 def _value(text: str, kinds: list[Any]) -> Any:
-    """What the text says as YAML, or the text itself, whichever the key takes."""
+    """Return the text as YAML, or as it is, whichever the key takes."""
     try:
         from .yaml_reading import read_yaml  # With the parser.
 
@@ -185,49 +185,6 @@ def _is_of(value: Any, kind: Any) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-class Variables(Struct, frozen=True):
-    """What the variables say; `base` is the preset that one of them names."""
-
-    value: dict[str, Any]
-    base: Loaded | None = None
-
-    @property
-    def title(self) -> str:
-        return "CONDENSE_* variables"
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return over(self.base, self.value)
-
-    def origin(self, path: KeyPath) -> str | None:
-        if path[0] in self.value:
-            return variable_of(str(path[0]))
-        return self.base.origin(path) if self.base else None
-
-
-def read_variables(environment: Mapping[str, str], presets: Presets) -> Variables | None:
-    """The variables that say something; None where none does. Raises ConfigurationError."""
-    given = given_in(environment)
-    if not given:
-        return None
-    types = {field.name: field.type for field in msgspec.structs.fields(FileConfiguration)}
-    values = {key: _typed(key, text, types[key]) for key, text in given.items()}
-    preset = values.pop("preset", None)
-    return Variables(values, presets.named(preset) if preset else None)
-
-
-def _typed(key: str, text: str, kind: Any) -> Any:
-    try:
-        return msgspec.convert(text, kind, strict=False)
-    except msgspec.ValidationError as error:
-        choices = get_args(kind)
-        if str(error).startswith("Invalid enum value"):
-            what = f"{quoted(text)} is not one of {', '.join(choices)}"
-        else:
-            what = f"{in_words(str(error)).partition(', got')[0]}, not {quoted(text)}"
-        raise ConfigurationError(f"{variable_of(key)}: {what}.") from None
 
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

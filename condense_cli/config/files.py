@@ -53,13 +53,13 @@ class UserConfiguration(Struct, frozen=True):
     limits: Limits = Limits()
 
     def is_placeholder(self, name: str) -> bool:
-        """Whether a name stands for the profile that is configured elsewhere."""
+        """Whether a name refers to the profile that is configured elsewhere."""
         known = self.profiles.get(DEFAULT)
         return name == DEFAULT and (known is None or known.origin is None)
 
 
 class OwnFile(FileConfiguration, frozen=True, kw_only=True):
-    """What the user's own file may say: what any may, whether calls may be made and what for, profiles, providers."""
+    """The content of the user's own file: settings of any file, profiles, providers, and permission for calls."""
 
     allow_calls: bool = False
     max_cost: Decimal | None = None
@@ -72,7 +72,7 @@ class OwnFile(FileConfiguration, frozen=True, kw_only=True):
 
 
 def load_user_configuration(path: Path | None = None) -> UserConfiguration:
-    """The user's own configuration; without a file only what is built in. Raises ConfigurationError."""
+    """Read the user's own configuration; without a file, the built-in one. Raises ConfigurationError."""
     path = path or user_configuration_path()
     # A file that is there and cannot be read is an error: what it says must not be passed over.
     if not os.path.lexists(path):
@@ -83,7 +83,7 @@ def load_user_configuration(path: Path | None = None) -> UserConfiguration:
 
 
 def load_user_settings(path: Path, presets: Presets | None = None) -> Loaded | None:
-    """What the user's own file says about how to condense; None where it says nothing. Raises ConfigurationError."""
+    """Read the settings in the user's own file, or None if it has none. Raises ConfigurationError."""
     if not os.path.lexists(path):
         return None
     from .loading import read_text, typed_file
@@ -100,7 +100,7 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
     profiles = dict(_built_in())
     for key, given in file.profiles.items():
         path = ("profiles", key)
-        spelled = positions.spelling(path)  # Keys of a file are read in snake_case; a name is taken as it stands.
+        spelled = positions.spelling(path)  # Keys of a file are read in snake_case; a name stays as it is.
         profile = as_typed(given, Profile, positions, path)
         for key_of_profile, what, hint in _problems(spelled, profile):
             raise positions.error((*path, key_of_profile) if key_of_profile else path, what, hint)

@@ -28,7 +28,7 @@ LARGEST: Final = 1_000_000
 _PATH_STEP: Final = lazy_pattern(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
 """A step of a path in a message of msgspec. `[...]` is a value of a mapping; which one is not told."""
 _ANY: Final = -1
-"""In place of a key that is not told: nothing stands there."""
+"""In place of a key that is not told: the value has none."""
 _UNKNOWN: Final = lazy_pattern(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING: Final = lazy_pattern(r"Object missing required field `(.*)`")
 _EXPECTED: Final = lazy_pattern(
@@ -50,10 +50,10 @@ _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "b
 
 
 class Loaded(Struct, frozen=True):
-    """A configuration with what its file says: the plain values, and where each stands.
+    """A configuration with the plain values of its file and their positions.
 
-    `base` is the preset that the file names, whose values hold where it says nothing. The values of a `preset` that
-    is called by its name are said to come from that, not from a line.
+    `base` is the preset that the file names, whose values hold where it says nothing. The values of a `preset` that is
+    called by its name are said to come from that, not from a line.
     """
 
     configuration: Configuration
@@ -65,16 +65,16 @@ class Loaded(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What the configuration is called in reports."""
+        """Return the name of the configuration in reports."""
         return self.preset or self.name
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of the file and, under them, those of its preset."""
+        """Return the values of the file over those of its preset."""
         return over(self.base, self.value)
 
     def origin(self, path: KeyPath) -> str | None:
-        """The preset, or the file and line, that a value comes from; None for a default."""
+        """Return the preset, or the file and line, of a value; None for a default."""
         if path[0] not in self.value:
             return self.base.origin(path) if self.base else None
         if not is_at(self.value, path):
@@ -91,7 +91,7 @@ def over(base: Loaded | None, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_with_positions(path: Path, presets: PresetFolders | None = None) -> Loaded:
-    """Configuration in a YAML or JSON file, and where its values stand there; it may name one of the presets.
+    """Read a configuration in YAML or JSON, with the positions of its values. It may name one of the presets.
 
     Raises ConfigurationError.
     """
@@ -99,7 +99,7 @@ def load_with_positions(path: Path, presets: PresetFolders | None = None) -> Loa
 
 
 def plain_values(path: Path) -> tuple[Any, Positions]:
-    """What a configuration file says, whether right or wrong. Raises ConfigurationError."""
+    """Read the values of a configuration file, right or wrong. Raises ConfigurationError."""
     from .yaml_reading import read_yaml
 
     return read_yaml(read_text(path), str(path))
@@ -112,7 +112,7 @@ def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> L
 
 @lru_cache(maxsize=32)
 def _packaged(path: Path, text: str) -> Loaded | None:
-    """A preset of the package, whose values were checked when they were written down; None of any other file."""
+    """Return a preset of the package, checked when it was packed; None for any other file."""
     found = values_in(path, text)
     if found is None:
         return None
@@ -143,7 +143,9 @@ def parse_configuration(text: str, name: str = "configuration") -> Configuration
 def parse_with_positions(
     text: str, name: str, folder: Path | None = Path(), presets: PresetFolders | None = None
 ) -> Loaded:
-    """The same with positions. The path of a preset that the text names counts from the folder; None: it names none."""
+    """As `parse_configuration`, with positions. Paths of presets are relative to the folder; without one there are
+    none.
+    """
     from .yaml_reading import read_yaml  # With the parser: the package's presets do without.
 
     value, positions = read_yaml(text, name)
@@ -160,7 +162,7 @@ def typed_file(
     folder: Path | None,
     presets: PresetFolders | None = None,
 ) -> Loaded:
-    """The configuration in a file of that kind; what else it may say is checked. Raises ConfigurationError."""
+    """Read a file as this kind of struct; its other keys are checked. Raises ConfigurationError."""
     value = with_numbers(value, kind)
     faults, value, typed = _faults(value, kind, positions, ())
     found = [error for _, error in faults]
@@ -198,7 +200,7 @@ T = TypeVar("T", bound=Struct)
 
 
 def as_typed(value: Any, kind: type[T], positions: Positions, at: KeyPath = ()) -> T:
-    """Plain values, which stand at a path of a file, as a struct. Raises ConfigurationError, with all that is wrong."""
+    """Return plain values at a path of a file as a struct. Raises ConfigurationError with all mistakes."""
     value = with_numbers(value, kind)
     faults, _, typed = _faults(value, kind, positions, at)
     if faults or typed is None:
@@ -268,7 +270,7 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
 
 
 def in_words(what: str) -> str:
-    """What msgspec expected, as people say it."""
+    """Return an error of msgspec in plain words."""
     match = _EXPECTED.fullmatch(what)
     if not match:
         return what[0].lower() + what[1:].replace("`", "")

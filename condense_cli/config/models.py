@@ -1,4 +1,4 @@
-"""The configuration as typed values. Everything a YAML or JSON file may say is here, and nothing else.
+"""The configuration as typed values, with the phases of provider smart, which `providers.smart` compiles to passes.
 
 Field names are the snake_case keys; the loader also accepts their camelCase forms.
 """
@@ -14,12 +14,102 @@ from ..core.factor import CountName
 from ..core.tokens import BUILT_IN, CounterName
 from .base import Base as _Base
 from .base import Count, Percent, Positive, SummaryCheck
-from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 
 ContentTypeName = Literal[
     "message_text", "tool_parameters", "tool_results", "images", "assistant_reasoning", "user_messages"
 ]
 RoleName = Literal["system", "developer", "user", "assistant", "tool"]
+
+
+# --- Phases -----------------------------------------------------------------------------------------------------------
+
+
+Kind = Literal["tool_results", "tool_params", "assistant_reasoning", "user_messages"]
+"""Content of the lossy phase. Reasoning is text of assistant turns without calls, never thinking; user messages are
+those without results."""
+
+
+class LosslessPhase(_Base, frozen=True, kw_only=True):
+    enabled: bool = True
+    deduplicate_file_reads: bool = True
+    consolidate_results: bool = True
+    remove_obsolete_state: bool = True
+
+
+class SelectionPhase(_Base, frozen=True, kw_only=True):
+    """The content that no phase before the fallback touches; a `preserve_*` overrides any strategy."""
+
+    preserve_recent_count: Count = 5
+    preserve_user_messages: bool = True
+    preserve_assistant_text: bool = True
+
+
+class ResultStrategy(_Base, frozen=True, kw_only=True):
+    """Blocks of more than `threshold` tokens are treated. The same for the other strategies."""
+
+    strategy: Literal["suppress", "truncate", "summarize"] = "truncate"
+    threshold: Count = 500
+    truncate_lines: Positive = 5
+    summary_max_tokens: Positive = 100
+
+
+class ParameterStrategy(_Base, frozen=True, kw_only=True):
+    strategy: Literal["suppress", "truncate", "summarize"] = "truncate"
+    threshold: Count = 100
+    truncate_chars: Positive = 100
+    summary_max_tokens: Positive = 100
+
+
+class ReasoningStrategy(_Base, frozen=True, kw_only=True):
+    strategy: Literal["keep", "truncate", "summarize"] = "keep"
+    threshold: Count = 1000
+    truncate_lines: Positive = 5
+    summary_max_tokens: Positive = 100
+
+
+class UserTextStrategy(_Base, frozen=True, kw_only=True):
+    """For user messages that `preserve_user_messages: false` gives up."""
+
+    strategy: Literal["keep", "truncate", "summarize"] = "truncate"
+    threshold: Count = 1000
+    truncate_lines: Positive = 5
+    summary_max_tokens: Positive = 100
+
+
+class LossyPhase(_Base, frozen=True, kw_only=True):
+    """`target_reduction_percent` is the target of the run where the configuration names no other."""
+
+    enabled: bool = True
+    target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] = 50
+    tool_results: ResultStrategy = ResultStrategy()
+    tool_params: ParameterStrategy = ParameterStrategy()
+    assistant_reasoning: ReasoningStrategy = ReasoningStrategy()
+    user_messages: UserTextStrategy = UserTextStrategy()
+    processing_order: tuple[Kind, ...] = ("tool_results", "tool_params", "assistant_reasoning", "user_messages")
+
+
+class LlmPhase(_Base, frozen=True, kw_only=True):
+    """Summaries of what the lossy phase may touch and left longer than `summary_max_tokens`."""
+
+    enabled: bool = False
+    max_parallel_calls: Positive = 5
+    summary_max_tokens: Positive = 100
+    validate: SummaryCheck = SummaryCheck()
+
+
+class MultiPass(_Base, frozen=True, kw_only=True):
+    max_passes: Annotated[int, Meta(ge=1, le=20)] = 3
+    stricter_thresholds_each_pass: bool = True
+    threshold_reduction_factor: Annotated[float, Meta(gt=0, le=1)] = 0.5
+
+
+class FallbackPhase(_Base, frozen=True, kw_only=True):
+    enabled: bool = True
+    strategy: Literal["native", "strict_truncation", "multi_pass"] = "multi_pass"
+    multi_pass: MultiPass = MultiPass()
+
+
+# --- Passes -----------------------------------------------------------------------------------------------------------
 
 
 class TruncateParams(_Base, frozen=True, kw_only=True):
@@ -30,7 +120,7 @@ class TruncateParams(_Base, frozen=True, kw_only=True):
 
 
 class SummarizeParams(_Base, frozen=True, kw_only=True):
-    """How single texts are summarized: with at most `max_parallel_calls` at a time, where the profile allows more."""
+    """Settings of summaries of single texts: at most `max_parallel_calls` at a time, if the profile allows more."""
 
     api_profile: str | None = None
     max_tokens: Positive = 100
@@ -45,7 +135,7 @@ class OperationParams(_Base, frozen=True, kw_only=True):
 
 
 class ContentOperation(_Base, frozen=True, kw_only=True):
-    """What happens to one content type; blocks of fewer than `min_tokens` tokens stay.
+    """The operation on one content type; blocks of fewer than `min_tokens` tokens stay.
 
     `truncate` without a limit cuts to 10 lines and 500 characters.
     """
@@ -65,7 +155,7 @@ class ContentOperation(_Base, frozen=True, kw_only=True):
 
 
 class ImageOperation(_Base, frozen=True, kw_only=True):
-    """What happens to images: they stay, or a marker takes their place. Smaller than `min_tokens` they stay."""
+    """The operation on images: keep them, or replace them with a marker. Those below `min_tokens` stay."""
 
     operation: Literal["keep", "suppress"] = "keep"
     min_tokens: Count = 0
@@ -108,7 +198,7 @@ class IndividualConfig(_Base, frozen=True, kw_only=True):
 
 
 class SummarizationConfig(_Base, frozen=True, kw_only=True):
-    """How a batch is summarized. Without `max_tokens` the profile decides how long the summary may get."""
+    """Settings of the summary of a batch. Without `max_tokens` the profile limits its length."""
 
     api_profile: str | None = None
     custom_prompt: str | None = None
@@ -126,7 +216,7 @@ NOT_IN_FILES: Final = "drop_older_half"
 
 
 class BatchConfig(_Base, frozen=True, kw_only=True):
-    """What happens to the selected messages together."""
+    """The operation on the selected messages together."""
 
     operation: Literal["keep", "summarize", "drop_older_half"] = "keep"
     summarization_config: SummarizationConfig | None = None
@@ -179,13 +269,13 @@ class WorthOf(Predicates, frozen=True, kw_only=True):
 
 
 class ExtractConfig(_Base, frozen=True, kw_only=True):
-    """What a pass in mode `extract` may shorten, and how far. Blocks of fewer than `min_tokens` tokens stay.
+    """Limits of a pass in mode `extract`. Blocks of fewer than `min_tokens` tokens stay.
 
-    It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the
-    passes that follow (`leave`). With `may_summarize` the oldest messages become one summary where nothing else reaches
-    the target. With `min_worth` it needs no target: lines go that are worth less for every
-    1,000 of their tokens, in facts and lines that later work is expected to need. In blocks that one of the `overrides`
-    means, the first that does says how much that is.
+    It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the passes
+    that follow (`leave`). With `may_summarize` the oldest messages become one summary if nothing else reaches the
+    target. With `min_worth` it needs no target: lines go that are worth less for every 1,000 of their tokens, in facts
+    and lines that later work is expected to need. In blocks that one of the `overrides` means, the first that does says
+    how much that is.
     """
 
     content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
@@ -224,7 +314,7 @@ class Condition(_Base, frozen=True, kw_only=True):
 
 
 class Execution(_Base, frozen=True, kw_only=True):
-    """When a pass runs: always, only above so many tokens, or only where there is a target."""
+    """The condition of a pass: always, above a number of tokens, or only with a target."""
 
     type: Literal["always", "conditional", "target"] = "always"
     condition: Condition | None = None
@@ -334,6 +424,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
     keep_first: Count = 1
     min_saving: Count | Percent = "0.5%"
     thinking: Literal["auto", "drop", "keep"] = "auto"
+    old_images: Literal["drop", "keep"] = "drop"
     counter: CounterName = BUILT_IN
     keep: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
@@ -358,6 +449,6 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
 
 class FileConfiguration(Configuration, frozen=True, kw_only=True):
-    """What a file may say: a configuration, or a preset and what is different from it."""
+    """The content of a file: a configuration, or a preset and changes to it."""
 
     preset: str | None = None

@@ -13,7 +13,6 @@ preset: passes of one file with the prelude of another would be a configuration 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, assert_never
@@ -21,7 +20,6 @@ from typing import Any, Final, Protocol, assert_never
 import msgspec
 from msgspec import Struct, structs
 
-from ..core.lazy_pattern import lazy_pattern
 from ..core.selectors import OfLast, PatternError, SelectorError, parse_selector, searcher
 from ..core.wording import quoted
 from ..errors import UsageError
@@ -41,29 +39,10 @@ from .models import (
     Predicates,
     Selection,
 )
+from .options import Overrides
 from .positions import KeyPath, is_at
 from .preset_folders import DEFAULT_PRESET
 from .presets import PACKAGED, Presets
-
-_RANGE: Final = lazy_pattern(r"\s*+([+-]?\d{1,9})?\s*+:\s*+([+-]?\d{1,9})?\s*+", re.ASCII)
-
-
-class Overrides(Struct, frozen=True):
-    """The flags of a run, with their values as typed values. Empty: the configuration stays as it is."""
-
-    keep_recent: int | None = None
-    only_tools: tuple[str, ...] = ()
-    except_tools: tuple[str, ...] = ()
-    range: IndexRange | None = None
-    target_tokens: int | None = None
-    target_percent: float | None = None
-    lossless_only: bool = False
-    drop_thinking: bool = False
-    keep: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
-
-
-NO_OVERRIDES: Final = Overrides()
 
 
 def overrides_from(
@@ -76,63 +55,41 @@ def overrides_from(
     target_tokens: int | str | None = None,
     target_percent: float | str | None = None,
     lossless_only: bool = False,
+    keep_thinking: bool = False,
     drop_thinking: bool = False,
     keep: Sequence[str] = (),
     cut: Sequence[str] = (),
 ) -> Overrides:
-    """The flags of a run, checked. Raises UsageError."""
-    for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
+    """Return the options of a run that change its configuration, checked. Raises UsageError."""
+    return checked(Overrides(**locals()))
+
+
+def checked(overrides: Overrides) -> Overrides:
+    """Check the options; those of `pins` become selectors of `keep`. Raises UsageError."""
+    for flag, globs in (("--only-tools", overrides.only_tools), ("--except-tools", overrides.except_tools)):
         if any(not glob.strip() for glob in globs):
             raise UsageError(f"{flag} needs the name of a tool.", "* matches any characters: 'mcp__*'.")
-    assert not isinstance(target_tokens, str)  # Of 60k and 50% the API, and options, make numbers.
-    assert not isinstance(target_percent, str)
-    for pin in pins:
+    for pin in overrides.pins:
         _check_pin(pin)
-    for flag, selectors in (("--keep", keep), ("--cut", cut)):
+    for flag, selectors in (("--keep", overrides.keep), ("--cut", overrides.cut)):
         for selector in selectors:
             _check_selector(flag, selector)
-    if lossless_only and cut:
+    if overrides.keep_thinking and overrides.drop_thinking:
+        raise UsageError("--keep-thinking and --drop-thinking cannot be used together.", "Use one of them.")
+    if overrides.lossless_only and overrides.cut:
         raise UsageError("--lossless-only and --cut cannot be used together.", "Use one of them.")
-    return Overrides(
-        keep_recent,
-        tuple(only_tools),
-        tuple(except_tools),
-        None if range is None else parse_range(range),
-        target_tokens,
-        target_percent,
-        lossless_only,
-        drop_thinking,
-        (*keep, *(f"/{pin}/" for pin in pins)),
-        tuple(cut),
-    )
-
-
-def parse_range(text: str) -> IndexRange:
-    """`A:B`, either of which may be missing or negative. Raises UsageError."""
-    match = _RANGE.fullmatch(text)
-    if not match:
-        raise UsageError(
-            f"--range needs A:B, not {quoted(text)}.",
-            "Messages count from 0, negative ones from the end: 10:50, :50 or -20:",
-        )
-    start, end = (None if part is None else int(part) for part in match.groups())
-    same_side = start is not None and end is not None and (start < 0) == (end < 0)
-    if end == 0 or (same_side and start is not None and end is not None and start >= end):
-        raise UsageError(
-            f"--range {text.strip()} selects no message.",
-            "B is excluded: 4:9 is messages 4 to 8.",
-        )
-    return IndexRange(start=start or 0, end=end)
+    _ = overrides.span
+    return overrides.replace(keep=(*overrides.keep, *(f"/{pin}/" for pin in overrides.pins)), pins=())
 
 
 def without_passes(configuration: Configuration) -> Configuration:
-    """The lossless prelude alone, whatever else the configuration says."""
+    """Return the lossless prelude alone, whatever else the configuration says."""
     prelude = structs.replace(configuration.lossless_prelude, enabled=True)
     return structs.replace(configuration, provider="smart", passes=(), cut=(), keep_first=0, lossless_prelude=prelude)
 
 
 def without_summaries(configuration: Configuration) -> Configuration:
-    """The configuration without what puts a summary in the place of messages."""
+    """Return the configuration without passes that replace messages with a summary."""
     passes = (config for config in configuration.passes if config.mode != "batch")
     return structs.replace(configuration, passes=tuple(map(_in_place, passes)))
 
@@ -145,7 +102,7 @@ def _in_place(config: PassConfig) -> PassConfig:
 
 
 def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
-    """The configuration as the flags of this run make it: one whose passes are those that run. Raises UsageError."""
+    """Return the configuration with the options applied and its passes as they run. Raises UsageError."""
     if overrides.lossless_only:
         configuration = without_passes(configuration)
     prelude = configuration.lossless_prelude
@@ -165,13 +122,13 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if overrides.except_tools:
         # A condition on tools would leave message text out of every pass, so this is always a pin.
         pins.append(Predicates(tools=Globs(include=overrides.except_tools)))
-    if overrides.range is not None:
-        span = overrides.range
+    if overrides.span is not None:
+        span = IndexRange(start=overrides.span.start, end=overrides.span.end)
         if prelude.enabled or any(config.selection.range is not None for config in passes):
             pins += _outside(span)
         passes = _with_selections(passes, lambda selection: _within(selection, span))
-    if overrides.drop_thinking:
-        configuration = structs.replace(configuration, thinking="drop")
+    if overrides.drop_thinking or overrides.keep_thinking:
+        configuration = structs.replace(configuration, thinking="drop" if overrides.drop_thinking else "keep")
     target: dict[str, float | None] = {}
     if overrides.target_tokens is not None:
         target = {"target_tokens": overrides.target_tokens, "target_reduction_percent": None}
@@ -185,7 +142,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
 
 
 def _in_one_step(config: PassConfig) -> PassConfig:
-    """A pass in mode target as one extraction: how many turns stay is said by a flag."""
+    """Turn a pass in mode target into one extraction, because an option says how many turns stay."""
     if config.mode != "target":
         return config
     extraction = ExtractConfig(may_summarize=True)
@@ -193,7 +150,7 @@ def _in_one_step(config: PassConfig) -> PassConfig:
 
 
 def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None]:
-    """Selectors of what is kept but for the newest turns, and how many turns these are, if any are named."""
+    """Return the selectors without `last:N`, and the largest N, or None."""
     parsed = {text: parse_selector(text) for text in selectors}
     turns = [selector.turns for selector in parsed.values() if isinstance(selector, OfLast)]
     rest = tuple(text for text, selector in parsed.items() if not isinstance(selector, OfLast))
@@ -201,7 +158,7 @@ def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None
 
 
 def _cutting(selectors: tuple[str, ...], recent: int | None) -> PassConfig:
-    """The pass that leaves a marker of whatever is named, but for the newest turns that are to be kept, if any are."""
+    """Return the pass that replaces named content with markers, except in the `recent` newest turns."""
     suppress, no_images = ContentOperation(operation="suppress"), ImageOperation(operation="suppress")
     everything = ContentTypeOperations(
         message_text=suppress,
@@ -249,7 +206,7 @@ def _has_own_tools(selection: Selection) -> bool:
 
 
 def _of_only_tools(config: PassConfig, globs: tuple[str, ...]) -> PassConfig:
-    """The pass for these tools. A summary takes whole messages, so that nothing else may stand in them."""
+    """Limit a pass to these tools. A summary takes whole messages, so they must hold nothing else."""
     selection = config.selection
     changed = selection
     match config.mode:
@@ -270,13 +227,15 @@ def _within(selection: Selection, span: IndexRange) -> Selection:
 
 
 def _outside(span: IndexRange) -> list[Predicates]:
-    """The messages that are not in the range."""
+    """Return the messages outside the range."""
     before = [Predicates(range=IndexRange(start=0, end=span.start))] if span.start else []
     after = [Predicates(range=IndexRange(start=span.end))] if span.end is not None else []
     return before + after
 
 
-_SHOWN: Final = frozenset({*TARGETS, "keep_first", "min_saving", "thinking", "counter", "keep", "cut", "pins"})
+_SHOWN: Final = frozenset(
+    {*TARGETS, "keep_first", "min_saving", "thinking", "old_images", "counter", "keep", "cut", "pins"}
+)
 """Keys that adjust what comes of a run that does its work: reports name where they are from.
 
 In whose tokens numbers are is said beside them."""
@@ -295,7 +254,7 @@ _NAMES: Final = frozenset({"name", "description"})
 
 
 class Layer(Protocol):
-    """One place that settings come from."""
+    """One source of settings."""
 
     @property
     def title(self) -> str: ...
@@ -313,7 +272,7 @@ class Layer(Protocol):
 
 
 class Flags(Struct, frozen=True):
-    """What a flag of the command says about what is done."""
+    """The part of a configuration that a flag of the command decides."""
 
     title: str
     value: dict[str, Any]
@@ -332,7 +291,7 @@ class Flags(Struct, frozen=True):
 
 
 class Assigned(Struct, frozen=True):
-    """A layer below, of which a flag gave the values at some paths."""
+    """A layer whose values at some paths come from a flag."""
 
     below: Layer | None
     flag: str
@@ -361,7 +320,7 @@ class Assigned(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """The settings in use. `layers` by the key that they give; `name` is what the configuration is called in reports.
+    """The settings in use: `layers` by the key they give, and the `name` of the configuration in reports.
 
     `has_own_target` tells that the target is not that of the preset or file whose passes run: these then work only
     until it is reached.
@@ -378,14 +337,14 @@ class Settings(Struct, frozen=True):
 
     @property
     def files(self) -> set[str]:
-        """The files that give any of the settings."""
+        """Return the files that give any of the settings."""
         return {name for layer in self.layers.values() for name in _files_of(layer)}
 
 
 def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Presets = PACKAGED) -> Settings:
-    """The settings of these layers, the lowest first. `whole` is one that says all of what is done, even if nothing.
+    """Combine layers, the lowest first. The passes come from `whole`, or else from the highest layer that has any.
 
-    Where no layer says what is done, the default preset does. Raises ConfigurationError.
+    Without such a layer the default preset is used. Raises ConfigurationError.
     """
     chosen = whole or next((layer for layer in reversed(layers) if _says_what_is_done(layer)), None)
     if chosen is None:
@@ -404,7 +363,7 @@ def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Pres
 
 
 def _configuration(chosen: Layer, found: Mapping[str, Layer]) -> Configuration:
-    """The values of these layers, typed: of one file alone they are so already."""
+    """Return the typed values of these layers; those of a single file are typed already."""
     if isinstance(chosen, Loaded) and all(layer is chosen for layer in found.values()):
         return chosen.configuration
     return msgspec.convert({key: layer.values[key] for key, layer in found.items()}, Configuration)

@@ -19,9 +19,9 @@ _LONGEST: Final = 200
 
 
 class Positions(Struct, frozen=True):
-    """Line and column (from 1) of every key of a file by its path, and how the file spells the key.
+    """Line and column (from 1) of every key of a file by its path, and the key's spelling in the file.
 
-    Of values that stand in no file there is only the name: what gave them.
+    Values from outside a file have only the name of their source.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Positions(Struct, frozen=True):
     is_file: bool = True
 
     def mark(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column of a key; what has none of its own, such as what an alias stands for, has that around it."""
+        """Return line and column of a key, or of the nearest one around it: values behind an alias have none."""
         while path and path not in self.marks:
             path = path[:-1]
         return self.marks.get(path, (1, 1))
@@ -57,12 +57,12 @@ class Positions(Struct, frozen=True):
 
 
 def spelled(path: KeyPath) -> str:
-    """The path as errors spell it: passes[0].selection.type."""
+    """Return the path as errors spell it: passes[0].selection.type."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def value_at(value: Any, path: KeyPath) -> Any:
-    """The value at a path of plain values; None where there is none."""
+    """Return the value at a path of plain values, or None."""
     for step in path:
         try:
             value = value[step]
@@ -106,14 +106,14 @@ _SELECTORS: Final = {
     "only_tools": "keep: [not:tool:{}]",
     "range": "keep: [not:{}]",
 }
-"""What is said by a selector at the top of a configuration."""
+"""The hint for a selector at the top of a configuration."""
 _DEEPEST: Final = 9
 
 
 def unknown_key(
     key: str, value: Any, positions: Positions, root: type[Struct], inside: KeyPath, at: KeyPath
 ) -> ConfigurationError:
-    """The error for a key `inside` a part of the file's plain `value` that knows none of that name."""
+    """Return the error for an unknown key `inside` a part of the file's plain `value`."""
     path = (*inside, key)
     spelled = positions.spelling((*at, *path))
     if "profiles" not in root.__struct_fields__ and key in _OF_THE_USER:
@@ -142,7 +142,7 @@ def _hint(key: str, given: Any, root: type[Struct], inside: KeyPath) -> str:
 
 
 def _paths_to(key: str, root: Any) -> Iterator[tuple[str, ...]]:
-    """Paths of keys to one of that name below a type, the shortest first; `[]` stands for a list's element."""
+    """Return the paths of keys with that name below a type, the shortest first; `[]` is an element of a list."""
     level: list[tuple[tuple[str, ...], Any]] = [((), root)]
     for _ in range(_DEEPEST):
         following: list[tuple[tuple[str, ...], Any]] = []
@@ -161,7 +161,7 @@ def _paths_to(key: str, root: Any) -> Iterator[tuple[str, ...]]:
 
 
 def _shape(path: tuple[str, ...], value: str) -> str:
-    """A value at a path, as YAML in one line."""
+    """Return a value at a path as YAML in one line."""
     text = value
     for number, step in reversed([*enumerate(path)]):
         inner = f"{step}: {text}"
@@ -170,7 +170,7 @@ def _shape(path: tuple[str, ...], value: str) -> str:
 
 
 def types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
-    """The declared types at a path of the configuration."""
+    """Return the declared types at a path of the configuration."""
     types: list[Any] = [root]
     for step in path:
         following: list[Any] = []
@@ -184,7 +184,7 @@ def types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
 
 
 def fields_at(root: type[Struct], path: KeyPath) -> list[str]:
-    """The keys that a path of the configuration knows."""
+    """Return the keys that are known at a path of the configuration."""
     return [
         field.name
         for kind in types_at(root, path)

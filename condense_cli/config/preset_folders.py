@@ -1,4 +1,4 @@
-"""Where presets and configurations are: in the project, in the user's own folder, and in the package.
+"""Find presets and configurations in the project, in the user's own folder, and in the package.
 
 Folders outside the user's home and outside the repository are not looked into: in a folder that everybody writes to,
 anybody could leave one.
@@ -25,7 +25,7 @@ _ENDINGS: Final = (".json", ".yaml", ".yml")
 
 @cache
 def presets_folder() -> Path:
-    """Where the presets of the package are: inside an installed one, or beside it in a source tree."""
+    """Return the folder of the package's presets: inside an installed one, or beside it in a source tree."""
     package = Path(__file__).resolve().parent.parent
     installed = package / "presets"
     return installed if installed.is_dir() else package.parent / "presets"
@@ -41,7 +41,7 @@ class PresetFolders:
         return sorted({path.stem for folder in self._folders for path in _in(folder)})
 
     def find(self, name: str) -> Path:
-        """The file of the preset of that name; anything that looks like a path is one. Raises ConfigurationError."""
+        """Return the file of a preset; a name like a path is one. Raises ConfigurationError."""
         found = self._file(name)
         if found is not None:
             return found
@@ -50,7 +50,7 @@ class PresetFolders:
         raise self._unknown(name, " A path to a YAML or JSON file works too.")
 
     def read(self, name: str) -> bytes:
-        """The file of the preset of that name as it is. Raises ConfigurationError."""
+        """Read the file of a preset. Raises ConfigurationError."""
         found = self._file(name)
         if found is None:
             raise self._unknown(name)
@@ -60,7 +60,7 @@ class PresetFolders:
             raise ConfigurationError(f"Cannot read the preset {found}: {error.strerror}.") from None
 
     def folder_of(self, name: str) -> Path | None:
-        """The folder that a preset is in; None for those of the package."""
+        """Return the folder of a preset; None for those of the package."""
         found = self._file(name)
         return None if found is None or found.parent == self._folders[-1] else found.parent
 
@@ -89,7 +89,7 @@ PACKAGE: Final = PresetFolders()
 
 
 def preset_names() -> list[str]:
-    """The names of the package's presets."""
+    """Return the names of the package's presets."""
     return PACKAGE.names()
 
 
@@ -98,14 +98,14 @@ PROJECT_PRESETS: Final = Path(".condense") / "presets"
 
 
 def user_configuration_path() -> Path:
-    """Where the user's own configuration is: ~/.config/condense/condense.yaml, or as XDG_CONFIG_HOME says."""
+    """Return the path of the user's own file: ~/.config/condense/condense.yaml, or below XDG_CONFIG_HOME."""
     return Path(config_folder()) / FILE_NAME
 
 
 def find_project_file(folder: Path, home: Path, own: Path) -> Path | None:
-    """The nearest file at or above the folder; `own` is the user's, which is no project's.
+    """Return the nearest configuration at or above the folder; `own` is the user's, not a project's.
 
-    The way up ends at the root of a repository, else at the home.
+    The search ends at the root of a repository, else at the home.
     """
     own = own.resolve()
     # A link that leads nowhere is an error when it is read: what it should say must not be passed over.
@@ -114,7 +114,7 @@ def find_project_file(folder: Path, home: Path, own: Path) -> Path | None:
 
 
 def find_project_presets(folder: Path, home: Path) -> Path | None:
-    """The nearest folder of presets at or above the folder, as far up as the project's file may be."""
+    """Return the nearest folder of presets at or above the folder, no higher than a project's file may be."""
     folders = (place / PROJECT_PRESETS for place in _up(folder, home))
     return next((found for found in folders if found.is_dir()), None)
 

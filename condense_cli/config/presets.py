@@ -19,11 +19,11 @@ class Presets(PresetFolders):
     """
 
     def load(self, name: str) -> Configuration:
-        """The preset of that name, or the configuration in the file of that path. Raises ConfigurationError."""
+        """Return the preset of that name, or the configuration at that path. Raises ConfigurationError."""
         return self.named(name).configuration
 
     def named(self, name: str) -> Loaded:
-        """The same, with where its values come from. Raises ConfigurationError."""
+        """As `load`, with the origins of its values. Raises ConfigurationError."""
         loaded = load_with_positions(self.find(name))
         return replace(loaded, preset=name) if self._file(name) else loaded
 
@@ -32,13 +32,13 @@ PACKAGED: Final = Presets()
 
 
 def load_preset(name: str) -> Configuration:
-    """The package's preset of that name, or the configuration in the file of that path. Raises ConfigurationError."""
+    """Return the package's preset of that name, or the configuration at that path. Raises ConfigurationError."""
     return _of_package(name) if name in _names() else PACKAGED.load(name)
 
 
 @cache
 def _of_package(name: str) -> Configuration:
-    """A preset of the package, which stays as it is while a process runs."""
+    """Return a preset of the package, which does not change while a process runs."""
     return PACKAGED.load(name)
 
 

@@ -17,7 +17,7 @@ Tokens = Annotated[int, Meta(ge=1, le=100_000_000)]
 
 OFFLINE: Final = "offline"
 DEFAULT: Final = "default"
-"""The name of a profile that stands for the configured one, or `offline` where none is; unless the user defines it."""
+"""The name of a profile that means the configured one, or `offline` without one, unless the user defines it."""
 INSTALLED: Final = "installed"
 """The api of a profile whose summaries an installed package writes."""
 
@@ -51,13 +51,12 @@ class PriceOverride(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How to reach one model, and within which limits.
+    """The address of one model and the limits of its use.
 
     `max_tokens` is the most that one answer may cost in output tokens; `reasoning_tokens` are those of them that a
     model may spend before it answers. `timeout_seconds` is the longest silence of the server, `total_seconds` the
     longest time for a call with its retries. `threshold` is the percentage of the window at which to condense, `above`
-    the tokens in use.
-    `summarizer` is the name under which an installed package registers one, in place of a model.
+    the tokens in use. `summarizer` is the name under which an installed package registers one, in place of a model.
     """
 
     api: Api
@@ -83,7 +82,7 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def has_model(self) -> bool:
-        """Whether a model of a server does the work, with a price and a context window."""
+        """Whether a model on a server does the work, with a price and a context window."""
         match self.api:
             case "anthropic" | "openai":
                 return True
@@ -98,7 +97,7 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def variable(self) -> str | None:
-        """The environment variable that holds the key; None: no key is sent.
+        """Return the environment variable with the key; None if no key is sent.
 
         The vendor's own key never goes to another server unless the profile names its variable.
         """
@@ -134,7 +133,7 @@ BUILT_IN: Final = {
 
 
 def threshold_of(name: str, profile: Profile, common: float) -> tuple[float, str | None]:
-    """The percentage of the window at which this profile condenses, and a warning if its own was of no use."""
+    """Return the percentage of the window at which this profile condenses, and a warning if its own is invalid."""
     own = profile.threshold
     if own is None or own == INHERIT:
         return common, None

@@ -74,14 +74,14 @@ passes:
     individual_config:
       defaults:
         tool_results: {operation: suppress}
-    # Only above so many tokens:
+    # Only above this many tokens:
     execution: {type: conditional, condition: {token_threshold: 30000}}
 #    stop_at_target: true
 """
 
 
 def starter(preset: str | None = None, text: str = "", file: str = DEFAULT_FILE) -> str:
-    """A new configuration: the commented one, or the text of a preset with a line that says so.
+    """Return a new configuration: the commented one, or the text of a preset with a line that says so.
 
     Its comments name the file that it is written to.
     """
@@ -91,11 +91,11 @@ def starter(preset: str | None = None, text: str = "", file: str = DEFAULT_FILE)
 
 
 def starter_values(preset: str | None = None, text: str = "") -> dict[str, Any]:
-    """The same as plain values, for JSON, which has no comments."""
+    """Return the plain values of `starter`, for JSON, which has no comments."""
     value, _ = read_yaml(starter(preset, text), DEFAULT_FILE)
     return dict(value)
 
 
 def _in_comment(name: str) -> str:
-    """A file's name in one line that YAML takes, whatever characters are in it."""
+    """Return a file's name in one line that YAML takes, whatever its characters."""
     return "".join(char if char == " " or char.isprintable() else "?" for char in name)

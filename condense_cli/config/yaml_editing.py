@@ -68,17 +68,17 @@ class Text:
         return offsets
 
     def line_of(self, index: int) -> int:
-        """The line of a character."""
+        """Return the line of a character."""
         import bisect
 
         return bisect.bisect_right(self._offsets, index) - 1
 
     def offset(self, line: int) -> int:
-        """The first character of a line; the end of the text for the line after the last."""
+        """Return the index of the first character of a line; for the line after the last, the end of the text."""
         return min(self._offsets[line], len(self.text))
 
     def walk(self, path: KeyPath) -> list[Found]:
-        """The values on a path, the root first, as far as there are any."""
+        """Yield the values on a path, the root first, as far as they exist."""
         found = [Found(self.root)]
         for step in path:
             node = found[-1].node
@@ -90,7 +90,7 @@ class Text:
         return found
 
     def end_of(self, node: Any) -> int:
-        """The character after the last one of a value."""
+        """Return the index after the last character of a value."""
         if isinstance(node, yaml.ScalarNode):
             end = int(node.end_mark.index)
             if node.style in _BLOCK_SCALARS:
@@ -103,7 +103,7 @@ class Text:
         return self.end_of(last[1] if is_mapping(node) else last)
 
     def entries(self, path: KeyPath) -> list[Entry]:
-        """The entries of the block collection at a path."""
+        """Return the entries of the block collection at a path."""
         first, stop = self._header(), len(self.lines) - (self.lines[-1] == "")
         steps = self.walk(path)
         for outer in steps[1:]:
@@ -121,7 +121,7 @@ class Text:
         return blank[-1] + 1 if blank and any(line.strip() for line in before[: blank[-1]]) else 0
 
     def _entries(self, node: Any, first: int, stop: int) -> list[Entry]:
-        """The entries of a block collection in lines from `first` up to `stop`."""
+        """Return the entries of a block collection in the lines from `first` to before `stop`."""
         starts = list(self._starts(node))
         ends = [self.line_of(self.end_of(value)) + 1 for value in values_of(node)]
         column = int(node.start_mark.column)
@@ -138,7 +138,7 @@ class Text:
         return not self.lines[line].strip() or self.lines[line].lstrip().startswith("#")
 
     def _starts(self, node: Any) -> Iterator[int]:
-        """The line of each entry: that of its key, or of its dash."""
+        """Return the line of each entry: that of its key, or of its dash."""
         if is_mapping(node):
             yield from (int(key.start_mark.line) for key, _ in node.value)
             return
@@ -155,7 +155,7 @@ class Text:
         return text[column : column + 1] == "-" and text[column + 1 : column + 2] in ("", " ")
 
     def _tail_end(self, end: int, start: int, column: int) -> int:
-        """Where comments that are deeper than the entries end, and the head of the next one begins."""
+        """Return the line between deeper comments of an entry and the head of the next one."""
         stop = end
         for line in range(end, start):
             text = self.lines[line]
@@ -180,7 +180,7 @@ def values_of(node: Any) -> Sequence[Any]:
 
 
 def place_of(node: Any, step: str | int) -> int | None:
-    """The place of a key or an item in a collection; None where there is none."""
+    """Return the index of a key or an item in a collection, or None."""
     if is_mapping(node):
         keys = [snake_case(key.value) for key, _ in node.value]
         return keys.index(str(step)) if step in keys else None
@@ -199,7 +199,7 @@ class NotInPlaceError(ValueError):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines with escapes, so that each value may stand in one line, and no aliases."""
+    """Writes long texts with escapes, so that each value fits in one line, and no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -213,7 +213,7 @@ _Dumper.add_representer(str, _text_node)
 
 
 def in_line(value: Any) -> str:
-    """A value in one line, as it may stand inside another."""
+    """Return a value in one line, as inside another value."""
     dumped = yaml.dump(
         [value], Dumper=_Dumper, default_flow_style=True, width=_ENDLESS, allow_unicode=True, sort_keys=False
     )
@@ -221,7 +221,7 @@ def in_line(value: Any) -> str:
 
 
 def in_lines(value: Any) -> list[str]:
-    """A collection with a line for each of its entries, and what fits in one line in that."""
+    """Return a collection with a line for each entry; short entries stay in one line."""
     if isinstance(value, dict) and value:
         return [line for key, item in value.items() for line in _entry_lines(in_line(key), item)]
     if isinstance(value, list) and value:
@@ -244,7 +244,7 @@ def _item_lines(value: Any) -> list[str]:
 
 
 def put(text: str, path: KeyPath, value: Any, meant: Any) -> str:
-    """The text with a value at a path; `meant` are all values as they will be."""
+    """Return the text with a value at a path; `meant` are all values after the edit."""
     found = Text(text)
     if found.root is None:
         return "\n".join([*in_lines(meant), *([text.strip("\n")] if text.strip() else []), ""])
@@ -271,7 +271,7 @@ def put(text: str, path: KeyPath, value: Any, meant: Any) -> str:
 
 
 def _exchanged(found: Text, path: KeyPath, value: Any) -> str:
-    """The text with another value in place of the one at a path."""
+    """Return the text with the value at a path replaced."""
     text, step = found.text, found.walk(path)[-1]
     start, end = int(step.node.start_mark.index), found.end_of(step.node)
     written = in_line(value)
@@ -283,7 +283,7 @@ def _exchanged(found: Text, path: KeyPath, value: Any) -> str:
 
 
 def _behind_key(value: Any, column: int, *, is_item: bool) -> str:
-    """A value behind the colon of its key, or the dash of its item: in the same line, or in lines of its own."""
+    """Return a value to put after a colon or a dash: in the same line, or in lines of its own."""
     line = in_line(value)
     if not (isinstance(value, dict | list) and value) or len(line) <= _WIDE - column:
         return f" {line}"
@@ -292,7 +292,7 @@ def _behind_key(value: Any, column: int, *, is_item: bool) -> str:
 
 
 def _after_key(found: Text, path: KeyPath) -> int:
-    """The character after the colon of an entry, or after the dash of an item, in a block."""
+    """Return the index after the colon of an entry, or after the dash of an item, in a block."""
     step = found.walk(path)[-1]
     if is_mapping(step.parent):
         return found.text.index(":", found.end_of(step.parent.value[step.place][0])) + 1
@@ -301,7 +301,7 @@ def _after_key(found: Text, path: KeyPath) -> int:
 
 
 def _comments(found: Text, start: int, end: int, node: Any) -> Iterator[str]:
-    """The comments in a part of the text, which is written anew; in texts of the node a sign is none."""
+    """Return the comments in a part of the text that is written anew; a # inside a text is none."""
     scalars = [*_scalars(node)]
     for line in range(found.line_of(start), found.line_of(end) + 1):
         text, begin = found.lines[line], found.offset(line)
@@ -323,7 +323,7 @@ def _scalars(node: Any) -> Iterator[tuple[int, int]]:
 
 
 def _hoisted(found: Text, path: KeyPath, comments: list[str], text: str) -> str:
-    """The text with comments above the innermost entry of a block that the path leads into."""
+    """Return the text with these comments above the innermost block entry on the path."""
     if not comments:
         return text
     depth = len(path)
@@ -334,7 +334,7 @@ def _hoisted(found: Text, path: KeyPath, comments: list[str], text: str) -> str:
     outer = found.walk(path[: depth - 1])
     entry = found.entries(path[: depth - 1])[found.walk(path[:depth])[-1].place]
     while entry.start == int(outer[-1].node.start_mark.line) and len(outer) > 1 and not is_mapping(outer[-1].parent):
-        # The first key of an item stands behind its dash: comments go above the item.
+        # The first key of an item is on the line of its dash: comments go above the item.
         depth -= 1
         outer = found.walk(path[: depth - 1])
         entry = found.entries(path[: depth - 1])[found.walk(path[:depth])[-1].place]
@@ -344,7 +344,7 @@ def _hoisted(found: Text, path: KeyPath, comments: list[str], text: str) -> str:
 
 
 def remove(text: str, path: KeyPath, meant: Any) -> str:
-    """The text without the entry at a path, and the comments above it."""
+    """Return the text without the entry at a path and the comments above it."""
     found = Text(text)
     step = found.walk(path)[-1]
     if len(values_of(step.parent)) == 1:
@@ -369,7 +369,7 @@ def remove(text: str, path: KeyPath, meant: Any) -> str:
 
 
 def _without_part(found: Text, step: Any) -> str:
-    """The text without a part of a collection in one line."""
+    """Return the text without a part of a collection in one line."""
     text, parts = found.text, step.parent.value
     starts = [int((part[0] if is_mapping(step.parent) else part).start_mark.index) for part in parts]
     ends = [found.end_of(value) for value in values_of(step.parent)]
@@ -379,7 +379,7 @@ def _without_part(found: Text, step: Any) -> str:
 
 
 def insert(text: str, path: KeyPath, index: int, value: Any, meant: Any) -> str:
-    """The text with one more item in the list at a path."""
+    """Return the text with a new item in the list at a path."""
     found = Text(text)
     node = found.walk(path)[-1].node
     if not is_block(node):
@@ -398,7 +398,7 @@ def insert(text: str, path: KeyPath, index: int, value: Any, meant: Any) -> str:
 
 
 def move(text: str, path: KeyPath, index: int, to: int, meant: Any) -> str:
-    """The text with an item of the list at a path in another place. Blank lines between items stay where they are."""
+    """Return the text with an item of the list at a path moved. Blank lines between items keep their places."""
     found = Text(text)
     if not is_block(found.walk(path)[-1].node):
         return _exchanged(found, path, value_at(meant, path))
@@ -411,7 +411,7 @@ def move(text: str, path: KeyPath, index: int, to: int, meant: Any) -> str:
 
 
 def _blank_lines(found: Text, entry: Entry) -> int:
-    """How many blank lines the head of an entry begins with."""
+    """Count the blank lines before an entry."""
     number = entry.head
     while number < entry.start and not found.lines[number].strip():
         number += 1
@@ -449,13 +449,13 @@ class ConfigurationDocument:
         return self.text.lstrip().startswith("{")
 
     def with_value(self, path: KeyPath, value: Any) -> ConfigurationDocument:
-        """The document with another value at a path, whether or not there is one."""
+        """Return the document with another value at a path, new or changed."""
         meant = _copied(self.value)
         _put(meant, path, value)
         return self._edited(meant, lambda text: put(text, path, value_at(meant, path), meant))
 
     def without(self, path: KeyPath) -> ConfigurationDocument:
-        """The document without the entry at a path, and without the comments above that."""
+        """Return the document without the entry at a path and the comments above it."""
         meant = _copied(self.value)
         around = value_at(meant, path[:-1])
         try:
@@ -465,7 +465,7 @@ class ConfigurationDocument:
         return self._edited(meant, lambda text: remove(text, path, meant))
 
     def with_item(self, path: KeyPath, index: int, value: Any) -> ConfigurationDocument:
-        """The document with one more item in the list at a path, in front of the one at an index."""
+        """Return the document with a new item in the list at a path, before the one at an index."""
         meant = _copied(self.value)
         items = value_at(meant, path)
         if not (isinstance(items, list) and items):
@@ -474,7 +474,7 @@ class ConfigurationDocument:
         return self._edited(meant, lambda text: insert(text, path, index, value, meant))
 
     def with_moved(self, path: KeyPath, index: int, to: int) -> ConfigurationDocument:
-        """The document with an item of the list at a path in another place, and its comments with it."""
+        """Return the document with an item of the list at a path moved, with its comments."""
         meant = _copied(self.value)
         items = value_at(meant, path)
         if not isinstance(items, list) or not 0 <= to < len(items) or index == to:
@@ -502,7 +502,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    """A copy in which nothing is shared: what an alias stands for may be edited by itself."""
+    """Return a copy without shared parts, so that the values behind an alias can be edited alone."""
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in value.items()}
     return [_copied(item) for item in value] if isinstance(value, list) else value

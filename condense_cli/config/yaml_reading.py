@@ -66,7 +66,7 @@ class _Builder:
         self._values = 0
 
     def document(self) -> Any:
-        """The value of the only document; None when there is none."""
+        """Return the value of the only document, or None."""
         loader = self._loader
         loader.get_event()  # the stream's start
         if loader.check_event(yaml.StreamEndEvent):

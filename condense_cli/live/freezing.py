@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from .. import api
 from ..config.models import Configuration, ExtractConfig, IndexRange, Predicates, WorthOf
-from ..config.overrides import Overrides
+from ..config.options import Overrides
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import load_preset
 from ..core import json_text

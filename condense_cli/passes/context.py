@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ..config.models import PassConfig
-from ..config.overrides import NO_OVERRIDES, Overrides
+from ..config.options import NO_OVERRIDES, Overrides
 from ..core.factor import AS_COUNTED, Factor
 from ..core.tokens import Counter
 from .selection import FindSelector, no_selectors

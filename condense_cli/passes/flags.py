@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..config.models import CUT, Configuration, Globs
-from ..config.overrides import Overrides
+from ..config.options import Overrides
 from ..core.selectors import OfText, parse_selector
 from ..core.transcript import Message
 from ..core.wording import brief, nearest
@@ -34,7 +34,7 @@ def name_flags(result: Condensation, overrides: Overrides, configuration: Config
     A condition of the configuration may have left the block out as well: the flag alone would have sufficed.
     """
     messages = result.before.messages
-    narrowing = (overrides.only_tools, overrides.except_tools, overrides.range)
+    narrowing = (overrides.only_tools, overrides.except_tools, overrides.span)
     named = any((*narrowing, overrides.keep, overrides.cut, configuration.keep, configuration.cut))
     if not named or not messages or not result.is_needed:
         return result
@@ -95,7 +95,7 @@ def _unmatched(messages: Sequence[Message], overrides: Overrides, length: int) -
                 near = nearest(glob.lower(), tools)
                 hint = f"; did you mean {tools[near]!r}?" if near else "."
                 yield f"{flag} {glob} matches no tool of this transcript{hint}"
-    span = overrides.range
+    span = overrides.span
     if span is not None and not any(_is_in(message.index, overrides, length) for message in messages):
         end = "" if span.end is None else span.end
         yield f"--range {span.start}:{end} matches no message; the last one is {length - 1}."
@@ -119,9 +119,9 @@ def _reason(receipt: Receipt, overrides: Overrides, length: int) -> str:
 
 
 def _is_in(message: int, overrides: Overrides, length: int) -> bool:
-    if overrides.range is None:
+    if overrides.span is None:
         return True
-    start, end, _ = slice(overrides.range.start, overrides.range.end).indices(length)
+    start, end, _ = slice(*overrides.span).indices(length)
     return start <= message < end
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..config.models import PassConfig
 from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
-from ..core.values import Family, Role, Text
+from ..core.values import BlockKind, Family, Role, Text
 from ..formats import format_named
 from ..lossless.encode import Encoded, Positions, with_blocks
 from . import thinking
@@ -31,6 +31,8 @@ _JOINED: Final = {
 }
 """Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
 
+
+_NEWEST_IMAGES: Final = 3
 
 Address = tuple[int, int]
 """Where a block is: the position of its message in the sheet, and its own in that."""
@@ -116,15 +118,31 @@ class Sheet:
         """Whether the conversation did not go on since its last summary."""
         return is_up_to_date(self.read)
 
-    def old_thinking(self, stop: int | None = None) -> list[Address]:
+    @property
+    def _newest(self) -> int:
+        """The position where the newest turns begin, which are at work."""
+        recent = self._writer.recent(self.messages)
+        return next((position for position, message in enumerate(self.messages) if message.index in recent), 0)
+
+    def old_thinking(self, stop: int = 0) -> list[Address]:
         """Thinking that the mode lets go because it is old and costs tokens; a tool loop ends at `stop`."""
         messages, model = self.messages, self._transcript.model
-        return [
+        found = thinking.old(messages, self._newest, self._mode, model, stop)
+        return [place for place in found if self._is_free(place) and self.count.block(self._block(*place))]
+
+    def old_images(self) -> list[Address]:
+        """Images that calls returned, but for the newest ones and those in the newest turns."""
+        found = [
             (position, number)
-            for position, number in thinking.old(messages, self._mode, model, stop)
-            if self.count.block(block := messages[position].blocks[number])
-            and self.protection.of(messages[position], block) is None
+            for position, message in enumerate(self.messages)
+            for number, block in enumerate(message.blocks)
+            if block.kind is BlockKind.IMAGE and block.answers is not None
         ]
+        older, newest = found[: max(0, len(found) - _NEWEST_IMAGES)], self._newest
+        return [place for place in older if place[0] < newest and self._is_free(place)]
+
+    def _is_free(self, place: Address) -> bool:
+        return self.protection.of(self.messages[place[0]], self._block(*place)) is None
 
     def state_of(self, block: Block) -> TodoList | None:
         """The list of todos that a call held in the input."""

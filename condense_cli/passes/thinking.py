@@ -17,11 +17,9 @@ from ..core.transcript import Block, Message, Transcript
 from ..core.values import BlockKind, Role
 from ..formats import format_named
 from ..rules.validity import thinking_behind_changes
+from .prelude import NEWEST
 
 Mode = Literal["auto", "drop", "keep"]
-
-NEWEST = 6
-"""Thinking in the newest turns is at work."""
 
 OLD = f"older than the newest {NEWEST} turns"
 BOUND = "invalid because something before it changed"
@@ -56,18 +54,17 @@ def _by_mode(
             assert_never(other)
 
 
-def old(messages: Sequence[Message], mode: Mode, model: str | None, stop: int | None = None) -> list[tuple[int, int]]:
+def old(
+    messages: Sequence[Message], newest: int, mode: Mode, model: str | None, stop: int = 0
+) -> list[tuple[int, int]]:
     """Return positions (message, block) of thinking that is billed with every request and that nothing needs any more.
 
-    It is older than the newest turns and than the open tool loop; with `stop`, a tool loop ends there. Of a model that
-    binds thinking to what comes before it, all later thinking would become invalid with it: so none is old.
+    It is before the `newest` turns and the open tool loop; a tool loop ends at `stop`. None is old with a model that
+    binds thinking to what comes before it: all later thinking would become invalid.
     """
     if mode != "auto" or binds_thinking(model):
         return []
-    turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
-    newest = turns[-NEWEST] if len(turns) >= NEWEST else 0
-    loop = max(_open_loop(messages), stop or 0)
-    return _thinking_in(messages[: min(newest, loop)])
+    return _thinking_in(messages[: min(newest, max(_open_loop(messages), stop))])
 
 
 def _thinking_in(messages: Sequence[Message]) -> list[tuple[int, int]]:

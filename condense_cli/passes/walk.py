@@ -2,7 +2,7 @@
 
     decode the references of the input
     where there is a target: measure what references alone leave; nothing more is done where that is enough
-    drop old thinking
+    drop old thinking, and old images that calls returned
     each pass in order changes a sheet of plain messages, without references
     write references
     drop the thinking that became invalid; where any went, write references again
@@ -22,11 +22,13 @@ from typing import Final, assert_never
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
-from ..config.models import CUT, BatchConfig, Configuration, PassConfig
+from ..config.models import CUT, BatchConfig, Configuration, ImageOperation, PassConfig
 from ..core.tokens import Counter
-from ..core.transcript import BlockKey, Transcript
+from ..core.transcript import Block, BlockKey, Transcript
+from ..core.values import BlockKind
 from ..toolcalls.outcomes import SIGNS
 from . import thinking
+from .blocks.operations import leave_out_image
 from .claimed import Claimed
 from .condensation import Condensation
 from .context import Context
@@ -47,6 +49,7 @@ from .limits import (
 from .modes.individual import override_warnings
 from .prelude import ReferenceWriter
 from .receipts import (
+    IMAGES,
     KEEPS_ALL,
     NO_TARGET,
     PRELUDE,
@@ -69,6 +72,7 @@ from .summaries import charged, refused_by_all
 from .words import told
 
 _PRELUDE: Final = "Lossless prelude"
+_IMAGES: Final = ImageOperation(operation="suppress")
 
 
 def condense(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
@@ -124,6 +128,8 @@ class _Walk:
         has_old = False
         if configuration.passes and not (self.target is not None and self.sheet.is_within(self.target)):
             has_old = self._drop(self.sheet.old_thinking(), thinking.OLD)
+            if configuration.old_images == "drop":
+                self._drop_images()
         for config in chain.from_iterable(map(in_steps, configuration.passes)):
             self._pass(config, self._reason_to_skip(config))
         if resort := self._last_resort():
@@ -262,6 +268,21 @@ class _Walk:
             self.log.append(at_place(receipt, self._places.get(message.blocks[number].key)))
         self.log += self.sheet.remove(gone, THINKING) if gone else []
         return bool(gone)
+
+    def _drop_images(self) -> None:
+        """Put markers in place of old images."""
+        sheet, begun = self.sheet, len(self.log)
+        for position, number in sheet.old_images():
+            message = sheet.messages[position]
+            block = message.blocks[number]
+            marker = leave_out_image(block, BlockKind.TOOL_RESULT, _IMAGES, self.count, 1)
+            if isinstance(marker, Block):
+                tokens = self.count.block(block), self.count.block(marker)
+                receipt = changed(IMAGES, message, number, _IMAGES.operation, *tokens, thinking.OLD)
+                self.log.append(at_place(receipt, self._places.get(block.key)))
+                sheet.put(position, number, marker)
+        if len(self.log) > begun:
+            self.passes.append(PassReceipt(IMAGES, "Old images", Status.COMPLETED))
 
     def _dropped(self) -> list[PassReceipt]:
         """The receipt for all thinking that went; none where none did."""

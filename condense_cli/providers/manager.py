@@ -119,7 +119,7 @@ class Manager:
         if not decision.is_over_limit:
             return result
         # A target would make it drop half after half.
-        context = replace(run.context, overrides=replace(run.context.overrides, target_tokens=None))
+        context = replace(run.context, overrides=run.context.overrides.replace(target_tokens=None))
         slid = replace(run, context=context).pipeline(sliding(run.configuration))
         if not dropped(slid.receipts):
             return _warned(result, f"{failure} {decision} The sliding window found nothing to drop.")

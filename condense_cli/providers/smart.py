@@ -21,29 +21,27 @@ from ..config.models import (
     ContentOperation,
     ContentTypeName,
     ContentTypeOperations,
-    IndividualConfig,
-    NativeConfig,
-    OperationParams,
-    PassConfig,
-    Prelude,
-    PreludeOperations,
-    Repeat,
-    Selection,
-    SummarizeParams,
-)
-from ..config.overrides import apply
-from ..config.phases import (
     FallbackPhase,
+    IndividualConfig,
     Kind,
     LlmPhase,
     LosslessPhase,
     LossyPhase,
+    NativeConfig,
+    OperationParams,
     ParameterStrategy,
+    PassConfig,
+    Prelude,
+    PreludeOperations,
     ReasoningStrategy,
+    Repeat,
     ResultStrategy,
+    Selection,
     SelectionPhase,
+    SummarizeParams,
     UserTextStrategy,
 )
+from ..config.overrides import apply
 from ..config.positions import Positions
 from ..core.tokens import Counter
 from ..core.transcript import Transcript

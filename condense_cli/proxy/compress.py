@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from .. import api
 from ..config.models import Configuration, Predicates
-from ..config.overrides import Overrides, without_summaries
+from ..config.options import Overrides
+from ..config.overrides import without_summaries
 from ..config.preset_folders import DEFAULT_PRESET, preset_names
 from ..config.presets import load_preset
 from ..errors import UsageError

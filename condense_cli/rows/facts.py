@@ -18,8 +18,9 @@ from ..core.transcript import Transcript
 from ..core.version import __version__
 from ..core.wording import plural
 from ..money import prices
-from ..report.costs.facts import digits, dollars
-from ..report.run.facts import IN_JSON, SHAPE, Bytes, Pair, Summarized
+from ..report.as_json import SHAPE
+from ..report.costs.money import digits, dollars
+from ..report.run.facts import IN_JSON, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
 from ..report.text.labels import change_text, percent
 from ..storage.files import suffix_of

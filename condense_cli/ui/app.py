@@ -13,7 +13,8 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from ..errors import CondenseError
-from ..report.lists.sessions import SessionList, SessionRow, session_lines
+from ..report.lists.sessions import SessionList, SessionRow, table_of
+from ..report.terminal import table_lines
 from ..report.text.visible import visible
 from .choice import UserChoice
 from .editor_screen import EditorScreen
@@ -67,7 +68,8 @@ class SessionsScreen(Screen[None]):
             places = ", ".join(place.path for place in found.places)
             head.update(f"No sessions found. Looked in {places}. condense ui FILE opens a file.")
             return
-        first, *rest = session_lines(self.sessions, datetime.now(UTC), self.size.width - 4)
+        width = self.size.width - 4
+        first, *rest = table_lines(table_of(self.sessions, datetime.now(UTC), width), width)
         head.update(f"  {first}")
         self.query_one(Rows).show([ShownLine(line) for line in rest], 0)
 

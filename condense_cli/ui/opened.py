@@ -29,7 +29,7 @@ from ..passes.explained import explained
 from ..passes.selection import Address
 from ..providers.registry import Registry
 from ..providers.window import window_of
-from ..report.costs.facts import PriceSource, cost_figures, cost_of
+from ..report.costs.money import PriceSource, cost_figures, cost_of
 from ..report.costs.usage import in_use, overhead_of
 from ..report.inspection import facts as inspection
 from ..report.inspection.facts import Inspection

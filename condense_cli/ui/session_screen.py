@@ -17,8 +17,9 @@ from textual.widgets import Footer, Static
 from ..clients.choices import tilde
 from ..delivering import Where
 from ..errors import CondenseError
-from ..report.inspection.terminal import render
+from ..report.inspection.sections import sections
 from ..report.page.conversation import UNCHANGED
+from ..report.terminal import render
 from ..report.text.visible import visible
 from .choice import ChoiceHistory, UserChoice, configuration_text
 from .dialogs import Ask, Offer, Pick, TextDialog
@@ -196,7 +197,7 @@ def tell_contents(screen: OfSession) -> None:
     width = max(40, screen.app.size.width - 8)
     console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
     with console.capture() as capture:
-        for part in render(screen.session.contents, width):
+        for part in render(sections(screen.session.contents), width):
             console.print(part)
     screen.app.push_screen(
         TextDialog("What fills the session", [ShownLine(line) for line in capture.get().split("\n")])

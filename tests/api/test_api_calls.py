@@ -229,9 +229,10 @@ GOOD: dict[str, tuple[Any, ...]] = {
 
 def flags(name: str) -> set[str]:
     """Arguments that are taken for true or false, whatever is given."""
-    known = (
-        "lenient slim if_needed proves settles allow_calls redact lossless_only drop_thinking quality decide raw lost"
-    )
+    known = """
+    lenient slim if_needed proves settles allow_calls redact lossless_only keep_thinking drop_thinking quality decide
+    raw lost
+    """
     return {*known.split()} & {*parameters(name)}
 
 

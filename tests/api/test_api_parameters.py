@@ -15,7 +15,8 @@ from condense_cli import api
 from condense_cli.api import estimating
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
-from condense_cli.config.overrides import NO_OVERRIDES, overrides_from
+from condense_cli.config.options import NO_OVERRIDES
+from condense_cli.config.overrides import overrides_from
 from condense_cli.core.factor import Factor, Known
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript

@@ -14,7 +14,7 @@ from helpers import condense, condense_on_terminal, condense_process, snapshot
 from looked_up import work
 
 from condense_cli.api.evaluating import KNOWN_WAYS
-from condense_cli.cli.evaluating.options import AGAINST, RECALLS, WITNESSES
+from condense_cli.cli.commands.decide import AGAINST, RECALLS, WITNESSES
 from condense_cli.errors import ExitStatus
 from condense_cli.quality import recall, witnesses
 from condense_cli.quality.cases import SMALLEST

@@ -8,44 +8,41 @@ from pathlib import Path
 import pytest
 from helpers import condense
 
-from condense_cli.cli.help_pages import instead_of
-from condense_cli.cli.running.options import HELP_GROUPS, RunOptions
-from condense_cli.cli.table import COMMANDS, GROUPS
+from condense_cli.cli.building import instead_of
+from condense_cli.cli.commands.shrink import RunOptions
+from condense_cli.cli.table import COMMANDS, FILES, GROUPS
 from condense_cli.clients.choices import Client
+from condense_cli.config.options import COMMON, OUTPUT, options_of
 from condense_cli.errors import ExitStatus
 
-OLD_NAMES = {"keep_recent", "only_tools", "except_tools", "range", "pin"}
+OLD_NAMES = {"keep_recent", "only_tools", "except_tools", "range", "pins"}
 """Other names for --keep: they work, and are in no help page."""
 
 
-def test_every_option_of_run_is_in_one_group() -> None:
-    fields = [name for group in RunOptions.__annotations__ for name in _fields(group)]
-    named = [name for names in HELP_GROUPS.values() for name in names]
-    assert sorted(named) == sorted({*fields} - OLD_NAMES - {"files"})
-
-
-def _fields(group: str) -> tuple[str, ...]:
-    from condense_cli.cli.running import options
-
-    fields: tuple[str, ...] = getattr(options, group.title())._fields
-    return fields
+def test_every_option_of_run_is_in_a_group() -> None:
+    shown = [field for field in options_of(RunOptions) if not field.flag.is_argument]
+    assert all(field.group for field in shown)
+    assert {field.name for field in shown if field.flag.is_hidden} == OLD_NAMES
 
 
 def test_the_ten_that_people_need_come_first() -> None:
     text = condense("run", "--help").text
-    titles = [title for title in HELP_GROUPS if f"\n{title}:\n" in text]
-    assert titles == [*HELP_GROUPS]
-    assert sorted(titles, key=lambda title: text.index(f"\n{title}:\n")) == titles
-    assert len(HELP_GROUPS[titles[0]]) == 10
-    assert not any(f"--{name.replace('_', '-')} " in text for name in OLD_NAMES)
+    titles = re.findall(r"(?m)^([A-Z][A-Za-z ]+):\n  -", text)
+    assert titles[:2] == [COMMON, OUTPUT]
+    assert {*titles} == {field.group for field in options_of(RunOptions) if field.group} | {"Other options"}
+    first = [field for field in options_of(RunOptions) if field.group == COMMON and not field.flag.is_hidden]
+    assert len([field for field in first if not field.flag.is_argument]) == 10
+    assert not any(f"{name} " in text for name in map(_flag, OLD_NAMES))
+
+
+def _flag(name: str) -> str:
+    return "--pin" if name == "pins" else f"--{name.replace('_', '-')}"
 
 
 @pytest.mark.parametrize("name", sorted(OLD_NAMES))
 def test_old_names_still_work(name: str, file: Path) -> None:
-    value = {"keep_recent": "3", "range": "2:9", "pin": "listing"}.get(name, "Read")
-    assert (
-        condense("run", file, "-p", "speed", f"--{name.replace('_', '-')}", value, "--json").status == ExitStatus.DONE
-    )
+    value = {"keep_recent": "3", "range": "2:9", "pins": "listing"}.get(name, "Read")
+    assert condense("run", file, "-p", "speed", _flag(name), value, "--json").status == ExitStatus.DONE
 
 
 def test_the_help_of_sessions_names_every_client() -> None:
@@ -62,6 +59,7 @@ def test_commands_are_in_groups_that_tell_whom_they_are_for() -> None:
     assert settings < text.index("  presets ") < builders < text.index("  providers ") < text.index("  profiles ")
     assert all(f"\n  {name} " in text for name in COMMANDS)
     assert {name for names in GROUPS.values() for name in names} >= {*COMMANDS}
+    assert {*FILES} == {*COMMANDS}
 
 
 @pytest.mark.parametrize("command", ["run", "presets", "undo"])

@@ -139,9 +139,7 @@ def test_a_client_that_hangs_is_not_waited_for(own_home: Path, tmp_path: Path, m
 
 
 def test_without_the_package_the_server_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("condense_cli.cli.work.install.find_spec", lambda name: None)
     ran = condense("install", "claude-code", "--dry-run")
     assert "mcpServers" not in ran.text
     assert "pip install 'condense-cli[mcp]'" in ran.text

@@ -11,7 +11,7 @@ import pytest
 from compacted_work import before_in_claude, claude_summary
 from helpers import as_lines, condense, condense_process
 
-from condense_cli.cli.evaluating.recorded import sessions_here
+from condense_cli.cli.work.evaluate import sessions_here
 from condense_cli.storage.backups import backups_of, keep_snapshot
 
 SESSION = "0b7e63aa-0000-4000-8000-000000000001"

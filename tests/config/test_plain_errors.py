@@ -206,7 +206,7 @@ def test_a_count_is_read_with_and_without_commas(number: int) -> None:
 def test_plain_values_stay(preset: str) -> None:
     from condense_cli.config.effective import effective
     from condense_cli.config.models import Configuration
-    from condense_cli.config.overrides import NO_OVERRIDES
+    from condense_cli.config.options import NO_OVERRIDES
     from condense_cli.config.presets import PACKAGED
 
     values = effective(PACKAGED.named(preset), NO_OVERRIDES).values

@@ -30,13 +30,15 @@ DOCUMENTS: Final = {
 
 
 def _unnamed(configuration: Configuration) -> Configuration:
-    """What the configuration does where there is no target, without names and descriptions."""
+    """What the configuration does where there is no target, without names, descriptions, and what goes as it is old."""
     passes = tuple(
         msgspec.structs.replace(config, name="", description="")
         for config in configuration.passes
         if config.execution.type != "target" and config.mode != "target"
     )
-    return msgspec.structs.replace(configuration, name="", description="", passes=passes)
+    return msgspec.structs.replace(
+        configuration, name="", description="", passes=passes, thinking="keep", old_images="keep"
+    )
 
 
 @pytest.mark.parametrize("file", DOCUMENTS)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from helpers import CUT, as_lines, condense_process, condensed, session
 
-from condense_cli.config.base import KEYS, variable_of
-from condense_cli.config.effective import configuration_schema, read_variables
+from condense_cli.config.effective import configuration_schema
 from condense_cli.config.loading import parse_with_positions
 from condense_cli.config.overrides import Layer, Settings, settle
 from condense_cli.config.preset_folders import find_project_file
 from condense_cli.config.presets import PACKAGED, load_preset
+from condense_cli.config.variables import keys, read_variables, variable_of
 from condense_cli.errors import ConfigurationError, ExitStatus
 
 PASS = "passes: [{id: mine, selection: {type: custom}, individual_config: {defaults: {}}}]\n"
@@ -142,7 +142,7 @@ def test_an_unknown_preset_is_named_with_its_line() -> None:
 def test_every_key_that_one_word_can_say_has_a_variable() -> None:
     properties = configuration_schema()["$defs"]["FileConfiguration"]["properties"]
     plain = {key for key, schema in properties.items() if not {"object", "array", None} & _types(schema)}
-    assert set(KEYS) == plain - {"name", "description"}
+    assert set(keys()) == plain - {"name", "description"}
 
 
 def _types(schema: dict[str, Any]) -> set[str | None]:
@@ -153,7 +153,7 @@ def _types(schema: dict[str, Any]) -> set[str | None]:
 
 
 def test_no_variable_permits_calls() -> None:
-    assert not [key for key in KEYS if "allow" in key or "url" in key or "key_" in key]
+    assert not [key for key in keys() if "allow" in key or "url" in key or "key_" in key]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_variable_that_says_nothing_possible_is_refused(name: str, text: str, 
 
 
 def test_an_empty_variable_says_nothing() -> None:
-    assert read_variables({variable_of(key): " " for key in KEYS}, PACKAGED) is None
+    assert read_variables({variable_of(key): " " for key in keys()}, PACKAGED) is None
 
 
 # --- Where files are looked for ---------------------------------------------------------------------------------------

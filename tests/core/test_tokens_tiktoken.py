@@ -22,11 +22,11 @@ from strategies import TEXTS
 
 import condense_cli
 from condense_cli import api
+from condense_cli.calling import Calls
 from condense_cli.cli import options
-from condense_cli.cli.rows.condensing import RowsTask, condense_batch
-from condense_cli.cli.running.one_of_many import rules_of
-from condense_cli.cli.running.options import Spending
-from condense_cli.cli.running.work import Treatment, Work
+from condense_cli.cli.running.job import Treatment, Work
+from condense_cli.cli.running.many import rules_of
+from condense_cli.cli.running.rows import RowsTask, condense_batch
 from condense_cli.cli.running.workers import apart
 from condense_cli.config.loading import parse_configuration
 from condense_cli.core import tiktoken_counter, tokens
@@ -234,7 +234,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
     kind = rows_in(str(rows_file), None)
     assert kind is not None
     configuration = parse_configuration("preset: speed\ncounter: tiktoken\n")
-    treatment = Treatment(Work(configuration), Spending().calls())
+    treatment = Treatment(Work(configuration), Calls())
     task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), RowLines(1, data.splitlines(True)))))
     do = partial(condense_batch, task, kind)
     plain = apart(do, treatment, batch)[0]
@@ -245,7 +245,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
 
 # Files that another counter counted are not up to date.
 def test_files_are_counted_anew_by_another_counter() -> None:
-    one, other = (Treatment(Work(parse_configuration(f"counter: {name}\n")), Spending().calls()) for name in COUNTERS)
+    one, other = (Treatment(Work(parse_configuration(f"counter: {name}\n")), Calls()) for name in COUNTERS)
     assert rules_of(one) != rules_of(other)
 
 

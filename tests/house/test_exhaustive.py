@@ -10,7 +10,7 @@ import pytest
 
 from condense_cli.clients.choices import Client
 from condense_cli.clients.table import CLIENTS
-from condense_cli.config.phases import Kind as Lossy
+from condense_cli.config.models import Kind as Lossy
 from condense_cli.config.profiles import _URLS, _VARIABLES, Api
 from condense_cli.core.values import CONTENT_TYPE_OF_KIND, BlockKind, Family
 from condense_cli.ledger.entries import State
@@ -18,7 +18,7 @@ from condense_cli.ledger.text import _STATES
 from condense_cli.llm.client import _TEXTS, Cause
 from condense_cli.llm.prompts import _BLOCKS, Subject
 from condense_cli.providers.smart import _CONTENT
-from condense_cli.report.difference.facts import What
+from condense_cli.report.difference.diff import What
 from condense_cli.report.inspection.facts import _KIND_NAMES
 from condense_cli.report.run.terminal import _WHAT_STYLE
 from condense_cli.rules.validity import RULES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +9,7 @@ from typing import Final
 
 import pytest
 
-import condense_cli
 from condense_cli.config.preset_folders import presets_folder
-
-_MOST_OPTIONS: Final = 10
-"""Parameters of a command: more are hard to follow, and go in groups."""
 
 MOST: Final = 114
 """Files of which some function runs. Fewer is better; a file more needs a reason."""
@@ -52,12 +47,3 @@ def test_the_main_job_goes_through_few_files(tmp_path: Path) -> None:
     files = done.stdout.partition("FILES\n")[2].split()
     assert (tmp_path / "small.jsonl").exists()
     assert len(files) <= MOST, files
-
-
-def test_options_travel_in_groups() -> None:
-    taken = {}
-    for file in sorted((Path(condense_cli.__file__).parent / "cli/commands").glob("*.py")):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef):
-                taken[f"{file.stem}.{node.name}"] = len(node.args.args) + len(node.args.kwonlyargs)
-    assert [name for name, count in taken.items() if count > _MOST_OPTIONS] == []

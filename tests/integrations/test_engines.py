@@ -17,7 +17,7 @@ from datasets import Dataset
 from helpers import condense
 
 from condense_cli import Condenser
-from condense_cli.cli.running.options import Writing
+from condense_cli.cli.commands.shrink import Writing
 from condense_cli.rows.ray_engine import as_done
 
 from .wire import TASK, look

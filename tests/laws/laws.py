@@ -27,10 +27,10 @@ from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import REFER
+from condense_cli.passes.prelude import NEWEST
 from condense_cli.passes.receipts import PRELUDE, SUMMARIZE, THINKING, Kept, Status
 from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import Summarizer
-from condense_cli.passes.thinking import NEWEST
 from condense_cli.rules import validity
 from condense_cli.toolcalls.tools import arguments_of, string_values
 

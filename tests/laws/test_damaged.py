@@ -13,7 +13,7 @@ from damage import damaged, interleaved
 from real import PROJECT
 
 from condense_cli import api
-from condense_cli.config.overrides import Overrides
+from condense_cli.config.options import Overrides
 from condense_cli.core.transcript import Transcript
 
 SAMPLES = PROJECT / "sample_transcripts"

@@ -29,7 +29,9 @@ class Snapshot:
 def known_window(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("genai_prices.data_snapshot")
     module.get_snapshot = Snapshot  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "genai_prices", ModuleType("genai_prices"))
+    package = ModuleType("genai_prices")
+    package.__version__ = "0"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "genai_prices", package)
     monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", module)
 
 

@@ -9,7 +9,7 @@ import pytest
 from build import LONG, anthropic, assistant, call, configuration, cut_to, one_pass, read_turn, result, user
 
 from condense_cli import api
-from condense_cli.config.overrides import Overrides
+from condense_cli.config.options import Overrides
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.shorten import summarize

@@ -271,3 +271,44 @@ def test_a_note_stands_between_the_words_of_a_chat() -> None:
     assert len(noted) > 6
     assert len([message for message in data if message["role"] == "tool"]) == 12 - len(noted)
     assert NOTE in {receipt.operation for receipt in found.changes}
+
+
+# --- Images -----------------------------------------------------------------------------------------------------------
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAyAAAAJYCAYAAAA="
+
+
+def image(number: int) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": f"{PNG[:-2]}{number:02}"}}
+
+
+def shown(turns: int = 8) -> Transcript:
+    """Screenshots that calls returned, behind one that the user sent."""
+    messages = [user([text("Look at it."), image(99)])]
+    for n in range(turns):
+        messages += [assistant([call(f"s{n}", "screenshot")]), user([result(f"s{n}", [image(n)])])]
+    return anthropic(*messages, assistant("Done."), user("Thanks."), assistant("Bye."))
+
+
+def images_in(transcript: Transcript, **keys: Any) -> list[int]:
+    """Numbers of the images that stay."""
+    found = condense(transcript, extract(), **keys)
+    return [block.place.record for _, block in found.transcript.blocks() if block.kind is BlockKind.IMAGE]
+
+
+def test_old_images_in_results_go_but_for_the_newest_three() -> None:
+    transcript = shown()
+    assert images_in(transcript) == [0, 12, 14, 16]
+    assert images_in(transcript, old_images="keep") == [0, 2, 4, 6, 8, 10, 12, 14, 16]
+    assert images_in(transcript, keep=["2"]) == [0, 2, 12, 14, 16]
+    found = condense(transcript, extract())
+    markers = [block.text for _, block in found.transcript.blocks() if block.text.startswith("[… image #")]
+    assert len(markers) == 5
+    assert [one.changes for one in found.passes if one.id == "images"] == [5]
+    assert not condense(found.transcript, extract()).changes
+
+
+def test_images_of_the_newest_turns_stay_and_few_stay_anyway() -> None:
+    assert images_in(shown(3)) == [0, 2, 4, 6]
+    assert len(images_in(shown(20))) == 4
+    assert len([*filter(None, images_in(shown(), keep=["last:18"]))]) == 8

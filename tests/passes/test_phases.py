@@ -28,8 +28,17 @@ from summarizers import Short
 from condense_cli import api
 from condense_cli.config.checks import value_warnings
 from condense_cli.config.loading import parse_configuration
-from condense_cli.config.models import Configuration, Repeat, TruncationConfig
-from condense_cli.config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, MultiPass, SelectionPhase
+from condense_cli.config.models import (
+    Configuration,
+    FallbackPhase,
+    LlmPhase,
+    LosslessPhase,
+    LossyPhase,
+    MultiPass,
+    Repeat,
+    SelectionPhase,
+    TruncationConfig,
+)
 from condense_cli.core.markers import gaps_in, parse_summary
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.core.values import BlockKind, Role

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from condense_cli import api
 from condense_cli.api import overrides_from
 from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
-from condense_cli.config.overrides import NO_OVERRIDES, Overrides
+from condense_cli.config.options import NO_OVERRIDES, Overrides
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError

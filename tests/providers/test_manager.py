@@ -18,7 +18,7 @@ from summarizers import Failing, Short
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, NativeConfig, Prelude
-from condense_cli.config.overrides import Overrides
+from condense_cli.config.options import Overrides
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse

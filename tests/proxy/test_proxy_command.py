@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from helpers import COMMAND, LONG, condense, condense_process, environment
 
-from condense_cli.cli.commands import proxy as command
+from condense_cli.cli.work import proxy as command
 from condense_cli.errors import UsageError
 from condense_cli.proxy.apis import ANTHROPIC, CHATGPT, OPENAI, target, usual_upstream
 from condense_cli.proxy.clients import Started, started
@@ -400,7 +400,8 @@ def test_what_cannot_be(arguments: list[str], words: str, monkeypatch: pytest.Mo
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("condense_cli.proxy.server", "uvicorn"))]:
+    needing = ("condense_cli.proxy.server", "condense_cli.cli.work.proxy", "uvicorn")
+    for name in [name for name in sys.modules if name.startswith(needing)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delattr("condense_cli.proxy.server", raising=False)

@@ -30,9 +30,8 @@ from condense_cli.core.markers import Gap, SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
-from condense_cli.report.difference import facts as diffs
-from condense_cli.report.difference.facts import What, line_hunks, moved_hunks
-from condense_cli.report.difference.reasons import between
+from condense_cli.report.difference import diff as diffs
+from condense_cli.report.difference.diff import What, between, line_hunks, moved_hunks
 from condense_cli.report.page.conversation import SUMMARIZED, conversation_of
 from condense_cli.report.text.labels import readable
 

@@ -85,7 +85,7 @@ def test_other_settings_of_the_user_do_everything_again(
 # Earlier versions of the program may have written something else from the same.
 def test_what_another_version_wrote_is_done_again(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as older:
-        older.setattr("condense_cli.cli.running.one_of_many.RECORD", RECORD - 1)
+        older.setattr("condense_cli.cli.running.many.RECORD", RECORD - 1)
         run("in", "--out-dir", "out", cwd=tmp_path)
     assert run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["files"]["up_to_date"] == 0
 

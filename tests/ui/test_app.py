@@ -13,7 +13,7 @@ from machine import Machine
 from textual.pilot import Pilot
 
 from condense_cli import api
-from condense_cli.cli.commands.ui import check_terminal, sessions_here
+from condense_cli.cli.work.ui import check_terminal, sessions_here
 from condense_cli.errors import UsageError
 from condense_cli.ui.app import SessionsScreen
 

@@ -1,1 +1,1 @@
-"""The commands, one file each: its options, and what it does with them."""
+"""The options and help pages of all commands, by the groups of `condense --help`."""

@@ -1,1 +1,1 @@
-"""One `condense run`: its options, what they come to, where it writes, and what it tells."""
+"""Parts of `condense run` that other commands share: the work on a conversation, on many files, on rows; reports."""

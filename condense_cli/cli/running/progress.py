@@ -1,25 +1,31 @@
-"""What a run is at, on the terminal of somebody who waits: from the second second on."""
+"""Show the progress of a run on a terminal, from the second second on."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from ..console import console
+
 if TYPE_CHECKING:
     from rich.status import Status
 
 _PATIENCE: Final = 1.0
-"""Seconds in which nobody asks what it is at."""
+"""Seconds before the progress is shown."""
 
 Tell = Callable[[str], None]
 
 
 @contextmanager
-def on_terminal(file: str) -> Iterator[Tell]:
-    """Says that the file is read, and then whatever it is told, until the work is done."""
+def progress_of(file: str, *, is_wanted: bool) -> Iterator[Tell]:
+    """Show that a file is read, and then the pass at work, to a person who waits at a terminal."""
+    if not (is_wanted and sys.stderr.isatty()):
+        yield lambda text: None
+        return
     line = _Line(f"Reading {_size(file)}")
     timer = threading.Timer(_PATIENCE, line.show)
     timer.daemon = True
@@ -48,13 +54,9 @@ class _Line:
         self._lock = threading.Lock()
 
     def show(self) -> None:
-        from rich.status import Status
-
-        from ..console import console
-
         with self._lock:
             if not self._is_over:
-                self._status = Status(self._text, console=console(stderr=True))
+                self._status = console(stderr=True).status(self._text)
                 self._status.start()
 
     def say(self, text: str) -> None:

@@ -1,29 +1,35 @@
-"""Work on one piece after the other, files or batches of rows, and what is told of the summaries of all of them.
+"""Work on one piece after the other, files or batches of rows, and sum up the summaries of all of them.
 
-Where models may be called one process does the work and keeps to the budget, and the calls overlap. Otherwise it is
+If models may be called, one process does the work and keeps to the budget, and the calls overlap. Otherwise the work is
 spread over several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from ...calling import Calls, OnDemand
+from ...config.files import load_user_configuration
 from ...core.tokens import Counter
-from ...report.costs.facts import digits
+from ...core.transcript import Message
+from ...errors import CondenseError
+from ...report.costs.money import digits
+from ...report.run.facts import Summarized
+from ...rows.many_files import Input
+from ...rows.reading import rows_in
 from ...storage.processes import in_order
-from .work import SummaryUse, Treatment, summaries_for, summary_use
-
-if TYPE_CHECKING:
-    from ...report.run.facts import Summarized
+from ..work.reading import read_transcript
+from .job import SummaryUse, Treatment, check_keep, summaries_for, summary_use
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 ToEach = Callable[[Treatment, OnDemand, Piece], Result]
-"""What is done to a piece, with the summarizer that it may use. It and the pieces travel to other processes."""
+"""Does the work on a piece, with a summarizer. It and the pieces travel to other processes."""
 
 
 class Spread(Protocol):
@@ -34,8 +40,6 @@ class Spread(Protocol):
 
 def may_call(calls: Calls) -> bool:
     """Whether models may be called."""
-    from ...config.files import load_user_configuration
-
     return calls.profile is not None or calls.allow_calls or load_user_configuration().allow_calls
 
 
@@ -48,10 +52,10 @@ def done_to_each(
     shared: OnDemand | None = None,
     spread: Spread = in_order,
 ) -> Iterator[tuple[Result, SummaryUse]]:
-    """What comes of each piece, in order, with what is told of all summaries up to there.
+    """Yield the result for each piece, in order, with the sum of all summaries so far.
 
-    One process, this one, has one summarizer for all, which may be `shared` with a larger run; of several each makes
-    its own.
+    One process has one summarizer for all pieces, which may be `shared` with a larger run; of several processes each
+    has its own.
     """
     if shared is not None:
         for piece in pieces:
@@ -67,13 +71,13 @@ def done_to_each(
 
 
 def apart(do: ToEach[Piece, Result], treatment: Treatment, piece: Piece) -> tuple[Result, SummaryUse]:
-    """In a process of its own, where no model is ever called."""
+    """Work on a piece in a process of its own, where no model is ever called."""
     with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
         return do(treatment, summaries, piece), summary_use(summaries)
 
 
 def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
-    """What two processes told of summaries."""
+    """Add up the summaries of two processes."""
     used = {each.profile: each for each in one.used}
     for each in other.used:
         before = used.get(each.profile)
@@ -87,8 +91,6 @@ def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
 
 
 def _added(one: Summarized, other: Summarized) -> Summarized:
-    from msgspec.structs import replace
-
     return replace(
         one,
         written=one.written + other.written,
@@ -104,3 +106,19 @@ def _added(one: Summarized, other: Summarized) -> Summarized:
 def _sum(one: str | None, other: str | None) -> str | None:
     known = [Decimal(cost) for cost in (one, other) if cost is not None]
     return digits(sum(known, Decimal(0))) if known else None
+
+
+def check_keep_in(inputs: Iterable[Input], treatment: Treatment) -> None:
+    """As `check_keep`, for the files of a run; sets of rows are left to the run on them. Raises UsageError."""
+    if not treatment.work.overrides.keep or not (files := [each.path for each in inputs]):
+        return
+    if not any(rows_in(str(path), treatment.format) is not None for path in files):
+        check_keep(treatment.work.overrides.keep, _conversations(map(str, files), treatment))
+
+
+def _conversations(files: Iterable[str], treatment: Treatment) -> Iterator[Sequence[Message]]:
+    for file in files:
+        try:
+            yield read_transcript(file, treatment.format, treatment.lenient).messages
+        except (CondenseError, OSError):  # The run on that file tells it.
+            continue

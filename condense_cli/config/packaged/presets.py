@@ -113,6 +113,7 @@ PRESETS: Final[dict[str, Configuration]] = {
         name="quality",
         description="Summarizes old tool results one by one and keeps everything said and called. Best with a model.",
         thinking="keep",
+        old_images="keep",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(id="to-target", mode="target"),

@@ -101,9 +101,7 @@ def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, 
         of_block[key[:2]] += tokens
     least = _FRAME + _PER_DENSITY * 1_000 * density
     noted = [one for one in exchanges if sum(map(of_block.__getitem__, one.blocks)) < least]
-    if exchanges[-1] not in noted and len(every.thinking) > len(
-        sheet.old_thinking(noted[-1].caller if noted else None)
-    ):
+    if exchanges[-1] not in noted and len(every.thinking) > len(sheet.old_thinking(noted[-1].caller if noted else 0)):
         noted.append(exchanges[-1])
     return _noted(sheet, shortening, priced, noted, target, end)
 

@@ -1,1 +1,1 @@
-"""What a run means in money."""
+"""The cost of a run, and the use of the context."""

@@ -1,4 +1,4 @@
-"""How full the context is: what the API counted last and what follows it, or else an estimate."""
+"""Estimate how full the context is: the API's last count and what follows it, or else our own count."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class InUse(Struct, frozen=True):
 
 
 def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> InUse:
-    """The model's tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
+    """Return the model's tokens that a transcript takes up. An overhead `given` by the user overrides usage."""
     usage = _converted(_standing(transcript), transcript) if given is None else None
     if usage is None or not _is_believable(usage, transcript, count, factor):
         tokens = factor.shown(count.transcript(transcript))
@@ -93,9 +93,9 @@ def _tokens_for_one(recorded: str | None, model: str | None) -> float:
 
 
 def _is_believable(usage: Usage, transcript: Transcript, count: Counter, factor: Factor) -> bool:
-    """Whether so much may have been sent: about what stands before, with system prompt and tools.
+    """Whether that many tokens may have been sent: about the messages before, with system prompt and tools.
 
-    Of a text that a summary of ours took the place of, a format may still hold what it cost.
+    A format may still hold the usage of a text that a summary of ours replaced.
     """
     sent = [message for message in transcript.messages if message.index < usage.message]
     counted = factor.shown(sum(map(count.message, sent)))
@@ -105,7 +105,7 @@ def _is_believable(usage: Usage, transcript: Transcript, count: Counter, factor:
 
 
 def _may_be_sent(usage: Usage, transcript: Transcript, counted: int) -> bool:
-    """Whether no window, nor the file itself, is far too small for what is said to have been sent."""
+    """Whether the recorded usage fits the model's window and the size of the file."""
     sent = usage.input_tokens
     if sent <= 2 * counted + LARGEST_BESIDE:  # Looking the window up takes a fifth of a second.
         return True
@@ -118,7 +118,7 @@ def _may_be_sent(usage: Usage, transcript: Transcript, counted: int) -> bool:
 def beside_messages(
     transcript: Transcript, count: Counter, factor: Factor, given: int | None = None
 ) -> tuple[int, str]:
-    """The model's tokens in use besides the messages as they are counted, and how that is known.
+    """Return the model's tokens in use besides the counted messages, and their source.
 
     It makes up for miscounting.
     """
@@ -127,7 +127,7 @@ def beside_messages(
 
 
 def overhead_of(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> tuple[int, str]:
-    """The model's tokens that every request carries besides the messages, and where that is known from.
+    """Return the model's tokens that every request carries besides the messages, and their source.
 
     The user's word goes before a snapshot of system prompt and tools, then come recorded usage, which counts the tools
     too, and the rest of what the file holds of a request.
@@ -145,11 +145,11 @@ def overhead_of(transcript: Transcript, count: Counter, factor: Factor, given: i
 
 
 def _recorded_overhead(transcript: Transcript, count: Counter, factor: Factor) -> int | None:
-    """What the first recorded request took besides its messages; None where these are not all in the file."""
+    """Return the overhead of the first recorded request; None if its messages are not all in the file."""
     usage, first = transcript.first_usage, transcript.first_request
     if usage is not None:
         sent = tuple(message for message in transcript.messages if message.index < usage.message)
-        # Where a summary of ours stands there by now, the usage counted what that took the place of.
+        # If a summary of ours is there now, the usage counted the messages that it replaced.
         if not any(map(_has_our_summary, sent)):
             first = None if transcript.begins_in_middle else FirstRequest(sent, usage.input_tokens, usage.model)
     if first is None or not _is_beginning(first.messages):
@@ -163,7 +163,7 @@ def _recorded_overhead(transcript: Transcript, count: Counter, factor: Factor) -
 
 
 def _is_beginning(messages: Sequence[Message]) -> bool:
-    """Whether a conversation may begin so: not with an answer, nor with a result whose call is missing."""
+    """Whether these messages can begin a conversation: no answer first, no result without its call."""
     first = next((message for message in messages if message.role not in STANDING_ROLES), None)
     if first is None or first.is_summary:
         return first is not None
@@ -171,7 +171,7 @@ def _is_beginning(messages: Sequence[Message]) -> bool:
 
 
 def _fills_window(tokens: int, model: str | None) -> bool:
-    """Whether nothing would be left of the listed window: then a conversation was there that the file does not hold."""
+    """Whether the tokens leave nothing of the listed window: then parts of the conversation are missing in the file."""
     if tokens <= LARGEST_BESIDE:  # Looking the window up takes a fifth of a second.
         return False
     window = context_window(model)
@@ -179,10 +179,10 @@ def _fills_window(tokens: int, model: str | None) -> bool:
 
 
 def _standing(transcript: Transcript) -> Usage | None:
-    """The newest usage, unless what stands before it has changed since it was recorded.
+    """Return the newest usage, unless content before it has changed since.
 
-    Whoever cuts a text leaves a mark there. Usage that was recorded behind the mark, by a client that went on, shows
-    by a request which took less than the one before.
+    Whoever cuts a text leaves a mark there. Usage that was recorded behind the mark, by a client that went on, shows by
+    a request which took less than the one before.
     """
     usages = transcript.usages
     if not usages or usages[-1].is_older:
@@ -204,7 +204,7 @@ def _standing(transcript: Transcript) -> Usage | None:
 
 
 def _is_marked(message: Message, *, besides_summary: bool) -> bool:
-    """Whether something of a message was left out, or a reference stands in it.
+    """Whether part of a message was cut, or it holds a reference.
 
     A summary is a mark of its own, but where the format tells which usage is older than it.
     """

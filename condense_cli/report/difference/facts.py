@@ -1,407 +1,89 @@
-"""The difference between two transcripts, as a person reads it: which blocks were cut, removed, referenced."""
+"""The facts of `condense diff`. Documented in docs/json-report.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from enum import StrEnum
-from functools import cached_property
-from itertools import groupby
+import msgspec
 
-from msgspec import Struct
-
-from ...core.factor import Factor
-from ...core.markers import content_hash, parse_gap
-from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
-from ...core.transcript import Block, Message, Transcript, calls_by_id
-from ...core.values import BlockKind, Role
-from ...core.wording import plural
-from ...extractive.reason import LineReason, ReasonedLine
-from ...lossless.references import parse_reference
-from ...passes.condensation import Condensation
-from ...passes.decisions import DecisionRow, Fate
-from ...passes.explained import SHORTEST
-from ...toolcalls.tools import arguments_of, string_values
-from ..run.facts import estimated_tokens
-from ..text.labels import call_label, kind_label, readable
-
-_DIFFLIB_LINES = 5_000
-"""Lines of both texts, above which difflib takes too long; rapidfuzz finds the same edits in linear memory."""
+from ...core.tokens import BUILT_IN, CounterName
+from ...extractive.reason import tally
+from ..as_json import SHAPE
+from ..run.facts import Counting, ExplainedLines, Pair, lines_of
+from .diff import BlockDiff, Diff, What
 
 
-class What(StrEnum):
-    CUT = "cut"
-    REMOVED = "removed"
-    """Its whole text is a marker, or it is gone."""
-    SUMMARIZED = "summarized"
-    REFERENCED = "referenced"
-    CHANGED = "changed"
-    ADDED = "added"
+class CountedDifference(Pair, frozen=True):
+    """Tokens before and after, and how they were counted."""
+
+    encoding: str
+    exact: bool
+    counting: Counting
+    counter: CounterName = BUILT_IN
 
 
-class Hunk(Struct, frozen=True):
-    """Neighbouring lines with one fate: " " stays, "-" is gone, "+" is new. `line` counts from 1 in the older text."""
+class LineRun(msgspec.Struct, frozen=True):
+    """Neighbouring lines with one fate: `sign` is "-" or "+", `line` counts from 1 in the older text."""
 
     sign: str
     line: int
-    lines: tuple[str, ...]
+    lines: list[str]
+    why: list[ExplainedLines]
 
 
-class BlockDiff(Struct, frozen=True, dict=True):
-    """One block that differs. `message` is its message's index in the older transcript (in the newer, if added).
-
-    A report shows few of many: what is said about one is worked out when somebody asks. `calls` are those of both
-    transcripts, by their ids. Where somebody asked, `lines` say why single lines went or stayed, or `reason` why the
-    block was changed. One that `is_summarized` is gone from its place; `in_summaries` are the lines of the summaries.
-    """
-
+class ChangedBlock(msgspec.Struct, frozen=True):
     message: int
-    role: Role
-    kind: BlockKind
-    tokens_before: int
-    tokens_after: int
-    old: Block | None
-    new: Block | None
-    calls: dict[str, Block]
-    is_summarized: bool = False
-    lines: tuple[ReasonedLine, ...] = ()
-    reason: str = ""
-    in_summaries: frozenset[str] = frozenset()
-
-    @cached_property
-    def what(self) -> What:
-        return What.SUMMARIZED if self.is_summarized else _what(self.old, self.new)
-
-    @cached_property
-    def label(self) -> str:
-        block = self.old or self.new
-        return call_label(block, self.calls) if block else ""
-
-    @property
-    def kind_label(self) -> str:
-        """What it is, with who wrote it, such as client text."""
-        block = self.old or self.new
-        return kind_label(block, self.role) if block else self.kind.value.replace("_", " ")
-
-    @cached_property
-    def before(self) -> str:
-        return readable(self.old) if self.old else ""
-
-    @cached_property
-    def after(self) -> str:
-        return readable(self.new) if self.new else ""
-
-    @property
-    def is_new(self) -> bool:
-        """Whether there was nothing to read before."""
-        if self.old and self.old.kind is BlockKind.TOOL_CALL:
-            return self.old.content == "{}" if self.old.is_object else not self.before
-        return not (self.old and self.old.content)
-
-    @property
-    def has_moved(self) -> bool:
-        """Whether a summary is in its place, with whatever lines of it."""
-        return self.is_summarized and self.new is None
-
-    @property
-    def said(self) -> str:
-        """Why it was changed, and how many of its lines a summary has."""
-        stay = self.moved_lines
-        return "; ".join(filter(None, (self.reason, f"{plural(stay, 'line')} of it in the summary" if stay else "")))
-
-    @cached_property
-    def moved_lines(self) -> int:
-        """How many lines, other than blank ones, a summary has."""
-        if not self.has_moved:
-            return 0
-        return sum(bool(line.strip()) for hunk in self.hunks() if hunk.sign == " " for line in hunk.lines)
-
-    def hunks(self) -> list[Hunk]:
-        """The fate of its lines; those that a summary has are not gone."""
-        if self.has_moved:
-            return list(moved_hunks(_lines(self.before), self.in_summaries))
-        return list(line_hunks(_lines(self.before), _lines(self.after)))
-
-    def why(self, hunk: Hunk) -> list[LineReason]:
-        """Why the lines of a hunk went or stayed, as far as that is known."""
-        known = self._reasons.get(hunk.sign, {})
-        return [known[line] for line in hunk.lines if line in known]
-
-    @cached_property
-    def _reasons(self) -> dict[str, dict[str, LineReason]]:
-        return {
-            sign: {line.text: line.why for line in self.lines if line.stays is stays}
-            for sign, stays in ((" ", True), ("-", False))
-        }
+    role: str
+    kind: str
+    what: str
+    label: str
+    tokens: Pair
+    reason: str
+    lines: list[LineRun] | msgspec.UnsetType = msgspec.UNSET
+    stayed: list[ExplainedLines] | msgspec.UnsetType = msgspec.UNSET
 
 
-def _lines(text: str) -> list[str]:
-    return text.split("\n") if text else []
-
-
-class Diff(Struct, frozen=True):
-    """Tokens are the model's. `exact`: its own vocabulary counted, and nothing was estimated."""
-
-    blocks: tuple[BlockDiff, ...]
-    messages_before: int
-    messages_after: int
+class DiffReport(msgspec.Struct, frozen=True):
+    version: int
+    messages: Pair
     messages_changed: int
-    tokens_before: int
-    tokens_after: int
-    encoding: str
-    exact: bool
-    factor: Factor
-    counter: CounterName = BUILT_IN
-
-    def count(self, what: What) -> int:
-        return sum(block.what is what for block in self.blocks)
+    tokens: CountedDifference
+    counts: dict[str, int]
+    blocks: list[ChangedBlock]
 
 
-def of_run(result: Condensation, count: Counter) -> Diff:
-    """The difference that a run made, as its decisions tell it: each block with the reason of its change."""
-    before, after, shown = result.before, result.transcript, result.factor.shown
-    calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
-    messages = {message.index: message for message in (*after.messages, *before.messages)}
-    put = [row.new for row in result.decisions.rows if row.fate is Fate.INSERTED and row.new]
-    in_summaries = frozenset(line for block in put for line in block.text.split("\n"))
-    blocks = [
-        BlockDiff(
-            row.place[0],
-            messages[row.place[0]].role if row.old else _role_of(row, after),
-            block.kind,
-            shown(row.before),
-            shown(row.after),
-            row.old,
-            row.new,
-            calls,
-            is_summarized=row.is_summarized or block.summarizes,
-            lines=tuple(result.lines.get(row.place, ())),
-            reason="" if row.place in result.lines and row.new else row.why,
-            in_summaries=in_summaries,
-        )
-        for row in result.decisions.rows
-        if row.fate is not Fate.KEPT and (block := row.old or row.new)
-    ]
-    return _diff(blocks, before, after, count, result.factor)
-
-
-def _role_of(row: DecisionRow, after: Transcript) -> Role:
-    """The role of the message that a run put."""
-    return next(message.role for message in after.messages if any(block is row.new for block in message.blocks))
-
-
-def compare(before: Transcript, after: Transcript, count: Counter, factor: Factor) -> Diff:
-    """Difference of two transcripts. Messages are aligned by their calls and content, then by their shape."""
-
-    def size(block: Block) -> int:
-        return factor.shown(count.block(block))
-
-    calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
-    aligned = list(_aligned(before.messages, after.messages))
-    summaries = [new for old, new in aligned if new and new.is_summary and not (old and _content(old) == _content(new))]
-    in_summaries = lines_of_summaries(summaries)
-    blocks = [
-        difference
-        for old, new in aligned
-        for difference in _compare_messages(old, new, calls, size, in_summaries if summaries else None)
-    ]
-    return _diff(blocks, before, after, count, factor)
-
-
-def _diff(blocks: Sequence[BlockDiff], before: Transcript, after: Transcript, count: Counter, factor: Factor) -> Diff:
-    own = Encoding(count.encoding, exact=True, counter=count.counter)
-    return Diff(
-        tuple(blocks),
-        len(before.messages),
-        len(after.messages),
-        len({block.message for block in blocks if block.old or block.is_summarized}),
-        factor.shown(count.transcript(before)),
-        factor.shown(count.transcript(after)),
-        count.encoding,
-        encoding_for(before.model, count.counter) == own and not estimated_tokens(before),
-        factor,
-        count.counter,
+def build(diff: Diff, *, with_lines: bool) -> DiffReport:
+    return DiffReport(
+        SHAPE,
+        Pair(diff.messages_before, diff.messages_after),
+        diff.messages_changed,
+        CountedDifference(
+            diff.tokens_before,
+            diff.tokens_after,
+            diff.encoding,
+            diff.exact,
+            Counting.of(diff.factor),
+            diff.counter,
+        ),
+        {what.value: diff.count(what) for what in What},
+        [
+            ChangedBlock(
+                block.message,
+                block.role.value,
+                block.kind.value,
+                block.what.value,
+                block.label,
+                Pair(block.tokens_before, block.tokens_after),
+                block.said,
+                _runs(block) if with_lines else msgspec.UNSET,
+                lines_of(tally(line.why for line in block.lines if line.stays)) if with_lines else msgspec.UNSET,
+            )
+            for block in diff.blocks
+        ],
     )
 
 
-_Aligned = Iterator[tuple[Message | None, Message | None]]
-
-
-def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
-    if len(old) == len(new) and all(a is b or _shape(a) == _shape(b) for a, b in zip(old, new, strict=True)):
-        yield from zip(old, new, strict=True)
-        return
-    import difflib
-
-    contents = difflib.SequenceMatcher(None, [*map(_content, old)], [*map(_content, new)], autojunk=False)
-    for tag, i1, i2, j1, j2 in contents.get_opcodes():
-        if tag == "equal":
-            yield from zip(old[i1:i2], new[j1:j2], strict=True)
-        else:
-            yield from _aligned_by_shape(old[i1:i2], new[j1:j2])
-
-
-def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
-    import difflib
-
-    shapes = difflib.SequenceMatcher(None, [*map(_shape, old)], [*map(_shape, new)], autojunk=False)
-    for tag, i1, i2, j1, j2 in shapes.get_opcodes():
-        if tag == "equal":
-            yield from zip(old[i1:i2], new[j1:j2], strict=True)
-        else:
-            yield from ((message, None) for message in old[i1:i2])
-            yield from ((None, message) for message in new[j1:j2])
-
-
-def _shape(message: Message) -> tuple[str, tuple[str, ...]]:
-    """What a condensation leaves alone: the role and the ids of calls. A summary is like no other message."""
-    role = "summary" if message.is_summary else message.role.value
-    return role, tuple(sorted(block.call_id for block in message.blocks if block.call_id))
-
-
-def _content(message: Message) -> tuple[str, str]:
-    return message.role.value, content_hash("\0".join(f"{block.call_id} {block.text}" for block in message.blocks))
-
-
-def _compare_messages(
-    old: Message | None,
-    new: Message | None,
-    calls: dict[str, Block],
-    size: Callable[[Block], int],
-    in_summaries: frozenset[str] | None,
-) -> Iterator[BlockDiff]:
-    """The blocks of a message that differ. `in_summaries` are the lines of new summaries, None where there is none."""
-    if old is new:
-        return
-    message = old or new
-    assert message is not None
-    for before, after in _aligned_blocks(old.blocks if old else (), new.blocks if new else ()):
-        block = before or after
-        if before is after or block is None:
-            continue
-        tokens_before, tokens_after = size(before) if before else 0, size(after) if after else 0
-        if before and after:
-            # The tokens of a block are those of its text, its tool and its estimate: where these two are the same,
-            # texts of different length in tokens need not be compared.
-            is_counted_alike = before.tool == after.tool and before.estimate == after.estimate
-            if (tokens_before == tokens_after or not is_counted_alike) and before.reads_as(after):
-                continue
-        yield BlockDiff(
-            message.index,
-            message.role,
-            block.kind,
-            tokens_before,
-            tokens_after,
-            before,
-            after,
-            calls,
-            is_summarized=in_summaries is not None and (new is None or block.summarizes),
-            in_summaries=in_summaries or frozenset(),
-        )
-
-
-def _aligned_blocks(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
-    old_keys, new_keys = _keys(old), _keys(new)
-    new_by_key = dict(zip(new_keys, new, strict=True))
-    for key, block in zip(old_keys, old, strict=True):
-        yield block, new_by_key.pop(key, None)
-    yield from ((None, block) for block in new_by_key.values())
-
-
-def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
-    """Kind, call id, and the how-manieth of these in the message. An image that was left out counts as one."""
-    seen: dict[tuple[str, str | None], int] = {}
-    keys = []
-    for block in blocks:
-        # The marker of an image is short, and all of its text.
-        gap = parse_gap(block.content) if isinstance(block.content, str) else None
-        kind = BlockKind.IMAGE if gap and gap.is_image else block.kind
-        key = (kind.value, block.call_id)
-        seen[key] = seen.get(key, -1) + 1
-        keys.append((*key, seen[key]))
-    return keys
-
-
-def lines_of_summaries(messages: Iterable[Message]) -> frozenset[str]:
-    """The lines of all summaries among some messages."""
-    return frozenset(
-        line for message in messages for block in message.blocks if block.summarizes for line in block.text.split("\n")
-    )
-
-
-def moved_hunks(lines: Sequence[str], in_summaries: Container[str]) -> Iterator[Hunk]:
-    """Lines of what a summary took the place of: those that it has stay. Short ones go with the line before them."""
-    fates: list[bool] = []
-    for line in lines:
-        is_told = line in in_summaries if len(line.strip()) >= SHORTEST else bool(fates) and fates[-1]
-        fates.append(is_told)
-    start = 0
-    for stays, run in groupby(fates):
-        end = start + len(list(run))
-        yield Hunk(" " if stays else "-", start + 1, tuple(lines[start:end]))
-        start = end
-
-
-def _what(old: Block | None, new: Block | None) -> What:
-    if new is None:
-        return What.REMOVED
-    if old is None:
-        return What.ADDED
-    texts = changed_texts(old, new)
-    lines = [line for before, after in texts for line in _new_lines(before, after)]
-    gaps = [gap for gap in map(parse_gap, lines) if gap]
-    if any(gap.is_summary for gap in gaps):
-        return What.SUMMARIZED
-    if gaps:
-        return What.REMOVED if all(parse_gap(after) for _, after in texts) else What.CUT
-    return What.REFERENCED if lines and all(map(parse_reference, lines)) else What.CHANGED
-
-
-def changed_texts(old: Block, new: Block) -> list[tuple[str, str]]:
-    """What was said and what is said now: of a call each argument that differs, of any other block its text."""
-    if new.kind is not BlockKind.TOOL_CALL:
-        return [(old.text, new.text)]
-    values = dict(string_values(arguments_of(old)))
-    pairs = [(values.get(path, ""), value) for path, value in string_values(arguments_of(new))]
-    return [(before, after) for before, after in pairs if before != after]
-
-
-def _new_lines(old: str, new: str) -> list[str]:
-    known = set(old.split("\n"))
-    return [line for line in new.split("\n") if line not in known]
-
-
-def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
-    """Edits that make the new lines of the old. What both begin and end with is never searched."""
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    if start:
-        yield Hunk(" ", 1, tuple(old[:start]))
-    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
-    for tag, i1, i2, j1, j2 in _opcodes(middle_old, middle_new):
-        if tag == "equal":
-            yield Hunk(" ", start + i1 + 1, tuple(middle_old[i1:i2]))
-            continue
-        if i2 > i1:
-            yield Hunk("-", start + i1 + 1, tuple(middle_old[i1:i2]))
-        if j2 > j1:
-            yield Hunk("+", start + i2 + 1, tuple(middle_new[j1:j2]))
-    if end:
-        yield Hunk(" ", len(old) - end + 1, tuple(old[len(old) - end :]))
-
-
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    if not old or not new:
-        return [("replace", 0, len(old), 0, len(new))]
-    if len(old) + len(new) <= _DIFFLIB_LINES:
-        import difflib
-
-        return list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
-    from rapidfuzz.distance import Indel
-
+def _runs(block: BlockDiff) -> list[LineRun]:
     return [
-        (code.tag, code.src_start, code.src_end, code.dest_start, code.dest_end) for code in Indel.opcodes(old, new)
+        LineRun(hunk.sign, hunk.line, list(hunk.lines), lines_of(tally(block.why(hunk))))
+        for hunk in block.hunks()
+        if hunk.sign != " "
     ]

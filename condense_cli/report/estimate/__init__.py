@@ -1,1 +1,1 @@
-"""What presets would save and keep, side by side."""
+"""Savings and costs of presets, side by side."""

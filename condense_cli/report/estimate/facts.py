@@ -19,12 +19,13 @@ from ...money.prices import Price, signs_of, window_size
 from ...passes.condensation import Condensation
 from ...passes.receipts import Status
 from ...quality.evaluation import KeptShare
-from ..costs.facts import PriceSource, as_money, assumptions, cost_of, digits, rewrite_of
+from ..as_json import SHAPE
+from ..costs.money import PriceSource, as_money, assumptions, cost_of, digits, rewrite_of
 from ..costs.usage import GIVEN, in_use, remarks_on_usage
-from ..run.facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
+from ..run.expected import Ended, expected_by_name, loses
+from ..run.facts import Cost, Counting, Summarized, estimated_tokens
 from ..run.shortcomings import of_another
 from ..run.summaries import known_cost
-from ..run.terminal import Ended, expected_by_name, loses
 from ..text.labels import percent
 
 ENOUGH: Final = 90
@@ -44,7 +45,7 @@ class Ranked(Struct, frozen=True):
 
     @property
     def shown(self) -> int:
-        """What it keeps as reports show it: a smaller difference is chance."""
+        """Return the kept share as reports show it; smaller differences are chance."""
         return round(self.kept or 0)
 
 
@@ -56,7 +57,7 @@ class Recommendation(Struct, frozen=True):
 
 
 class KeptSource(Struct, frozen=True):
-    """Where the figures of what presets keep are from: expected of this transcript, or measured on it at some cuts.
+    """The source of the kept shares: expected of this transcript, or measured on it at some cuts.
 
     `is_typical`, `transcripts` and `date` are of figures from other sessions, which there are none of any more.
     """
@@ -76,12 +77,12 @@ class KeptFigures(Struct, frozen=True):
 
 
 def in_order(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The smallest first; of those that leave as much the one that keeps more, then by name."""
+    """Sort the smallest first, then those that keep more, then by name."""
     return sorted(ranked, key=lambda each: (each.tokens, -each.shown, each.preset))
 
 
 def beaten(ranked: Sequence[Ranked]) -> dict[str, str]:
-    """The presets that another one beats: it leaves no more and keeps no less, and one of both is better.
+    """Return the presets that another beats: it leaves no more, keeps no less, and is better in one of both.
 
     Of several the one that keeps the most is named.
     """
@@ -103,10 +104,10 @@ def _is_better(one: Ranked, other: Ranked) -> bool:
 def recommended(
     ranked: Sequence[Ranked], before: int, target: int | None = None, *, is_expected: bool = False
 ) -> Recommendation | None:
-    """The preset to take of at least two; None where none helps, or where it is not known what they keep.
+    """Return the recommended one of at least two presets; None if none helps, or if kept shares are unknown.
 
-    With a target it is the one that keeps the most of those that reach it, otherwise the smallest that keeps enough,
-    by the lower bound.
+    With a target it is the one that keeps the most of those that reach it, otherwise the smallest that keeps enough, by
+    the lower bound.
     """
     useful = [each for each in in_order(ranked) if each.kept is not None and each.tokens < before]
     if target is not None:
@@ -126,7 +127,7 @@ def recommended(
 
 
 _ALL: Final = KeptShare(percent=100.0, low=100.0, high=100.0, cuts=0, facts=None, edits=None)
-"""What is kept where nothing is cut."""
+"""The kept share if nothing is cut."""
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -221,7 +222,7 @@ def build(
     warnings: Sequence[str] = (),
     kept: KeptFigures | None = None,
 ) -> Estimate:
-    """The facts, the preset that leaves the least first.
+    """Return the facts, the preset that leaves the least first.
 
     `overhead` is (the model's tokens, where that is known from), `source` the input's name to show, `kept` what presets
     keep.
@@ -293,7 +294,7 @@ def build(
 
 
 def _same(condensations: Iterable[Ended]) -> list[list[str]]:
-    """The groups of presets with equal results, where they changed anything."""
+    """Return the groups of presets with equal results, if these changed anything."""
     groups: list[tuple[Condensation, list[str]]] = []
     for name, result, _ in condensations:
         if not result.changes:

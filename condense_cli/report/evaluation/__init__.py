@@ -1,1 +1,1 @@
-"""What came of measuring presets, recorded compactions, and models."""
+"""Reports of measured presets, recorded compactions, and models."""

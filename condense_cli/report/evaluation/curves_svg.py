@@ -1,4 +1,4 @@
-"""The curves of an evaluation as a picture: what stands against size, a panel for each measure, all with equal axes."""
+"""Draw the curves of an evaluation: the kept share against size, a panel for each measure, with equal axes."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ _Panels = dict[str, dict[str, _Points]]
 
 
 class _Axes(Struct, frozen=True):
-    """Where both axes end, as shares; they begin at 1."""
+    """The ends of both axes, as shares; they begin at 1."""
 
     smallest: float
     lowest: float
 
 
 def draw(found: Evaluation) -> str:
-    """An SVG text. Sizes fall from left to right: the further a curve stays up, the better."""
+    """Return an SVG. Sizes fall from left to right: the longer a curve stays high, the better."""
     ways = _chosen(found)
     panels = _panels(found, ways)
     shown = [point for ways in panels.values() for points in ways.values() for point in (*points.line, *points.alone)]
@@ -118,8 +118,9 @@ def _title(found: Evaluation, width: int) -> str:
 
 
 def _chosen(found: Evaluation) -> list[str]:
-    """The ways to draw. Of many those that keep the most at the size in the middle, two to compare with among them, and
-    none that would hide another."""
+    """Choose the ways to draw: those that keep the most at the middle size, two to compare with, and none that would
+    hide another.
+    """
     if len(found.ways) <= _MOST_LINES or not found.budgets:
         return found.ways[:_MOST_LINES]
     kept = {way: _kept(found, way) for way in found.ways}
@@ -135,7 +136,7 @@ def _chosen(found: Evaluation) -> list[str]:
 
 
 def _kept(found: Evaluation, way: str) -> dict[tuple[str, float], float]:
-    """What a way keeps by measure and size."""
+    """Return the kept share of a way by measure and size."""
     ats = [at for at in found.total.at_size if at.way == way]
     shares = {(measure, at.size): at.share(measure) for measure in found.measures for at in ats}
     return {place: share for place, share in shares.items() if share is not None}
@@ -170,7 +171,7 @@ def _styles(found: Evaluation, ways: Sequence[str], panels: _Panels) -> dict[str
 
 
 def _have_one_line(panels: _Panels, way: str, other: str) -> bool:
-    """Whether the lines of two ways lie on each other in all panels."""
+    """Whether the lines of two ways coincide in all panels."""
     nothing = _Points([], [])
     pairs = [(ways.get(way, nothing).line, ways.get(other, nothing).line) for ways in panels.values()]
     return any(one for one, _ in pairs) and all(
@@ -237,7 +238,7 @@ def _panel(
 
 
 def _tenth_below(values: Iterable[float]) -> float:
-    """Where an axis ends: at a tenth below the smallest value, so that there is something to draw."""
+    """Return the end of an axis: a tenth below the smallest value."""
     return min(9, floor(10 * min(values, default=0.0))) / 10
 
 

@@ -1,4 +1,4 @@
-"""What came of measuring configurations on transcripts: the facts of `condense evaluate`.
+"""The facts of `condense evaluate`: measures of configurations on transcripts.
 
 Documented in docs/json-report.md; the measures in docs/quality.md.
 """
@@ -11,14 +11,36 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ...core.version import __version__
+from ...llm.summarizer import ProfileUse
 from ...quality.cases import LeftOut
 from ...quality.curves import Mean, Setting, curve, recall_at, settings_of
 from ...quality.differences import Compared, compare
 from ...quality.evaluation import Cut, Evaluated
 from ...quality.recall import RECALLS
 from ...quality.witnesses import Shares
-from ..run.facts import SHAPE
-from .comparison import ModelWay
+from ..as_json import SHAPE
+from ..run.facts import Summarized
+from ..run.summaries import one_summarized
+
+
+class ModelWay(msgspec.Struct, frozen=True):
+    """A way, by what it is made of: null is the profile that the configuration names, and condense's own prompt.
+
+    `summaries` are sums over all cuts and settings; `stopped` says why it was tried no further, null where it was not.
+    """
+
+    way: str
+    configuration: str
+    profile: str | None
+    prompt: str | None
+    summaries: list[Summarized]
+    stopped: str | None
+
+
+def model_way(
+    way: str, configuration: str, profile: str | None, prompt: str | None, used: Iterable[ProfileUse], stopped: str
+) -> ModelWay:
+    return ModelWay(way, configuration, profile, prompt, [one_summarized(each) for each in used], stopped or None)
 
 
 class AtSize(msgspec.Struct, frozen=True):
@@ -51,7 +73,7 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Sums of what was asked, means of what stands: of all cuts of one transcript, or of all transcripts."""
+    """Sums of needed items, and mean shares of those kept: over all cuts of one transcript, or of all transcripts."""
 
     cuts: int
     tokens: int
@@ -98,7 +120,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     differences: list[Compared] = []
 
     def left_out(self) -> list[tuple[str, int]]:
-        """Why transcripts and cuts were left out, and how many for each reason."""
+        """Return the reasons why transcripts and cuts were left out, with their numbers."""
         reasons: Tally[str] = Tally()
         for transcript in self.transcripts:
             for left in transcript.left_out:
@@ -118,8 +140,9 @@ def build(
     measures: Sequence[str] = RECALLS,
     models: Sequence[ModelWay] = (),
 ) -> Evaluation:
-    """The facts. `unread` are names and reasons; `compared` the ways among `ways` that are no configurations, `models`
-    those of which the first is compared with all others."""
+    """Return the facts. `unread` are names and reasons; `compared` the `ways` that are no configurations; the first of
+    `models` is compared with the others.
+    """
     first = models[0].way if models else ""
     return Evaluation(
         SHAPE,

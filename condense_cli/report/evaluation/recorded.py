@@ -1,4 +1,4 @@
-"""What came of judging recorded compactions: the facts of `condense evaluate --recorded`.
+"""The facts of `condense evaluate --recorded`: judged compactions of clients.
 
 Documented in docs/json-report.md.
 """
@@ -20,8 +20,9 @@ from ...formats.compacted import CompactionKind
 from ...money.economics import Economics, PrefixRewrite, Rates, weigh
 from ...quality.recall import Recall
 from ...quality.recorded import CLIENT, Judged, Left, NotJudged
-from ..costs.facts import PriceSource, as_money, in_report
-from ..run.facts import SHAPE, Cost
+from ..as_json import SHAPE
+from ..costs.money import PriceSource, as_money, in_report
+from ..run.facts import Cost
 from .facts import NotRead
 
 CLIENT_NAME: Final = "client"
@@ -37,7 +38,7 @@ class ReadAgain(msgspec.Struct, frozen=True):
 
 
 class LeftOver(msgspec.Struct, frozen=True):
-    """What a way left. `saved` are dollars over the requests that followed, the one-off cost taken off.
+    """The result of a way. `saved` are dollars over the following requests, less the one-time cost.
 
     `recall` is null where the way could not do it, and `error` says why.
     """
@@ -125,7 +126,7 @@ class Recorded(msgspec.Struct, frozen=True):
     unread: list[NotRead]
 
     def not_judged(self) -> list[tuple[str, int]]:
-        """Why compactions were not judged, and how many for each reason."""
+        """Return the reasons why compactions were not judged, with their numbers."""
         every = (one.reason for file in self.files for one in file.compactions or ())
         return Tally(reason for reason in every if reason).most_common()
 
@@ -137,7 +138,7 @@ def recorded_file(
     overhead: int,
     prices: PriceSource,
 ) -> RecordedFile:
-    """The facts of one file. Every request carries `overhead` more tokens than its messages."""
+    """Return the facts of one file. Every request carries `overhead` more tokens than its messages."""
     found = None
     if compactions is not None:
         found = [_compaction(number, one, overhead, prices) for number, one in enumerate(compactions, 1)]
@@ -145,7 +146,7 @@ def recorded_file(
 
 
 def build(files: Iterable[RecordedFile], unread: Iterable[tuple[str, str]], ways: Sequence[str]) -> Recorded:
-    """The facts of all files. `unread` are names and reasons, `ways` those beside the client's."""
+    """Return the facts of all files. `unread` are names and reasons, `ways` those beside the client's."""
     files, ways = list(files), [CLIENT_NAME, *ways]
     judged = [one for file in files for one in file.judged]
     total = RecordedTotal(
@@ -186,7 +187,7 @@ def _left_over(left: Left, one: Judged, overhead: int, prices: PriceSource) -> L
     way = CLIENT_NAME if left.way == CLIENT else left.way
     if left.recall is None:
         return LeftOver(way, 0, None, left.error, in_report(None, prices), None)
-    # A summary of the client's was written by a model, which read all that it stands for.
+    # A summary of the client's was written by a model, which read all that it replaces.
     is_called = left.way == CLIENT and one.kind is CompactionKind.SUMMARY
     rewrite = PrefixRewrite(overhead + left.prefix, one.tokens - left.prefix, left.tokens - left.prefix)
     weighed = _weigh(rewrite, prices, left.summary if is_called else None)
@@ -199,7 +200,7 @@ def _left_over(left: Left, one: Judged, overhead: int, prices: PriceSource) -> L
 
 
 def _weigh(rewrite: PrefixRewrite, prices: PriceSource, written: int | None) -> tuple[Economics, Decimal] | None:
-    """What a rewrite costs, and what the call that wrote a summary of so many tokens did; None: there was no call."""
+    """Return the cost of a rewrite and of the call for its summary of that many tokens; None if there was no call."""
     before, after = prices.price_for(rewrite.before), prices.price_for(rewrite.after)
     if before is None or after is None:
         return None

@@ -1,1 +1,1 @@
-"""What fills a transcript, and finding a block in it again."""
+"""The contents of a transcript by size, and the search for a block."""

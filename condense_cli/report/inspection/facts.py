@@ -20,8 +20,9 @@ from ...core.values import BlockKind, Role
 from ...lossless.decode import decode
 from ...money.prices import signs_of, window_size
 from ...toolcalls.tools import arguments_of, path_argument, string_values
+from ..as_json import SHAPE
 from ..costs.usage import RECORDED, UNKNOWN, InUse, in_use, overhead_of, remarks_on_usage
-from ..run.facts import SHAPE, Counting, Slim, estimated_tokens, slim_of
+from ..run.facts import Counting, Slim, estimated_tokens, slim_of
 from ..run.shortcomings import of_another
 from ..text.labels import BlockShare, MessageShare, TokenShare, ToolShare, block_label, percent, tool_shares
 from .savings import ByReferences, References, find_savings
@@ -52,7 +53,7 @@ class Parts(Struct, frozen=True):
 
 
 def parts_of(used: InUse, total: int, constants: int, estimated: int, overhead: tuple[int, str]) -> Parts:
-    """What is in use, in the model's tokens. `total` are those of the messages.
+    """Split the tokens in use, as the model counts them, into parts. `total` are those of the messages.
 
     Of them `constants` are for messages and calls besides their content, and `estimated` cannot be counted. `overhead`
     is what every request carries besides, and how that is known.
@@ -75,7 +76,7 @@ SHORTEST: Final = 20
 
 
 class RepeatedText(Struct, frozen=True):
-    """What a block repeats. `first` is the position of the earlier block that it equals, if it does as a whole."""
+    """The repeated text of a block. `first` is the position of an earlier, equal block."""
 
     message: int
     block: int
@@ -130,7 +131,7 @@ def _repeated_runs(block: Block, known: set[str]) -> Iterator[list[str]]:
 
 
 def _texts(block: Block) -> list[str]:
-    """The texts whose lines a model reads: of a call the string values, where line breaks are not escaped."""
+    """Return the texts whose lines a model reads; of a call the string values, with real line breaks."""
     if block.kind is BlockKind.TOOL_CALL:
         arguments = arguments_of(block)
         if arguments is not None:
@@ -156,11 +157,11 @@ CONTENT_TYPES: Final = (
     "images",
     "opaque",
 )
-"""`client text` stands in user messages and was written by the client; `opaque` is anything unknown."""
+"""`client text` is text of the client in user messages; `opaque` is anything unknown."""
 
 
 class Repeats(msgspec.Struct, frozen=True):
-    """What stands earlier already: tokens in blocks that are equal as a whole, and in lines of other blocks.
+    """Repeated text: tokens in equal blocks, and in equal lines of other blocks.
 
     `lossless` is what references would save of that, `references` are those that are there.
     """
@@ -229,7 +230,7 @@ class Inspection(msgspec.Struct, frozen=True):
 
 
 def content_type(message: Message, block: Block) -> str:
-    """Which of CONTENT_TYPES a block is."""
+    """Return the content type of a block, one of CONTENT_TYPES."""
     if block.kind is not BlockKind.TEXT and not block.is_readable:
         return _KIND_NAMES[block.kind]
     match message.role:
@@ -254,7 +255,7 @@ def inspect(
     overhead_tokens: int | None = None,
     window: tuple[int | None, str] | None = None,
 ) -> Inspection:
-    """What fills the transcript. Lists that may be long hold the `top` largest entries; content types are complete.
+    """Measure the contents of a transcript. Long lists hold the `top` largest entries; content types are complete.
 
     `overhead_tokens` are those that the user names, `window` is (tokens, where that is known from) where a profile of
     the user has a say.
@@ -306,7 +307,7 @@ def inspect(
 def _by_content_type(
     transcript: Transcript, count: Counter, factor: Factor, total: int
 ) -> tuple[list[TokenShare], int]:
-    """The content types, and what messages and calls cost besides: all together are the total."""
+    """Return the content types, and the cost of messages and calls besides their content: they add up to the total."""
     tokens: Tally[str] = Tally()
     blocks: Tally[str] = Tally()
     for message, block in transcript.blocks():

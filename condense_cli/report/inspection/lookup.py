@@ -1,27 +1,27 @@
-"""Finding a block again: by its position, or by the hash that a marker names."""
+"""Find a block by its position, or by the hash in a marker."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core.markers import ELLIPSIS, content_hash, gaps_in, is_same, parse_gap
+from ...core.markers import ELLIPSIS, content_hash, find_stretch, gaps_in, is_same, parse_gap, parse_summary
 from ...core.transcript import Block, JsonPath, Message, Transcript
-from ...core.values import BlockKind
+from ...core.values import BlockKind, Container
 from ...core.wording import plural
-from ...errors import CondenseError, UsageError
-from ...formats import format_named
+from ...errors import CondenseError, TranscriptError, UsageError
+from ...formats import format_named, parse
 from ...ledger.text import said_by_summaries
 from ...lossless.decode import decode
 from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
 from ..text.labels import readable
-from .stretches import summarized, summary_counts
 
 _HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
 _POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?:[:.](\d{1,7}))?", re.ASCII)
@@ -29,10 +29,10 @@ _OF_REFERENCE: Final = "If it belongs to a reference, condense restore puts the 
 
 
 class HitKind(StrEnum):
-    """What a hit is.
+    """The kind of a hit.
 
-    The block itself; its text, an argument or display data with the hash; a part of what a summary stands for; a marker
-    that names it.
+    The block itself; its text, an argument or display data with the hash; a message that a summary replaced; a marker
+    with the hash.
     """
 
     POSITION = "position"
@@ -47,7 +47,7 @@ class Hit(Struct, frozen=True):
     """A block that was found; `number` is its position in the message, `text` what to print.
 
     `path` leads to the argument of a call that is meant, or to display data in the record; it is empty when the
-    whole block is. Display data may stand in a record outside the conversation: then there is no message.
+    whole block is. Display data may be in a record outside the conversation: then there is no message.
     """
 
     message: Message | None
@@ -57,7 +57,7 @@ class Hit(Struct, frozen=True):
     text: str
     path: JsonPath = ()
     is_before: bool = False
-    """It stands in the file before a summary that took its place, and no longer in the conversation."""
+    """It is in the file before a summary that replaced it, and no longer in the conversation."""
 
     @property
     def position(self) -> str:
@@ -119,7 +119,7 @@ def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
         known = {hit.text for hit in hits}
         hits += [hit for hit in look(transcript, wanted) if hit.text not in known]
     hits = hits or _summarized(transcript, wanted)
-    # A marker that names it by mistake, or by intent, may stand for any other text.
+    # A marker that names it by mistake, or by intent, may mean any other text.
     return [*hits, *_marked_otherwise(transcript, wanted, hits)] if hits else _marked(transcript, wanted)
 
 
@@ -150,7 +150,7 @@ def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) 
 
 
 def _is_cut_from(text: str, whole: str) -> bool:
-    """Whether what stands around the markers of a text may be what was left of another."""
+    """Whether the text around the markers may be the rest of another text."""
     gaps = gaps_in(text)
     kept = (line.strip(ELLIPSIS) for line in text.split("\n") if not parse_gap(line))
     return any(gap.is_summary for gap in gaps) or all(line in whole for line in kept)
@@ -170,7 +170,7 @@ def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
 
 
 def _in_summaries(transcript: Transcript, wanted: str) -> list[Hit]:
-    """What a summary says in words, or several up to one: of that a later summary left lines out."""
+    """Return the words of a summary, or of several up to one: a later summary left lines of it out."""
     summaries = [message for message in decode(transcript.messages).messages if message.is_summary]
     for end, message in enumerate(summaries, 1):
         for told in ([message], summaries[:end]):
@@ -181,7 +181,9 @@ def _in_summaries(transcript: Transcript, wanted: str) -> list[Hit]:
 
 
 def _summarized(transcript: Transcript, wanted: str) -> list[Hit]:
-    """All blocks of the messages that a summary stands for. Raises CondenseError where only the summary is there."""
+    """Return all blocks of the messages that a summary replaced. Raises CondenseError if only the summary is in the
+    file.
+    """
     conversation, messages = summarized(transcript, wanted)
     count = summary_counts(transcript, wanted)
     if count and not messages:
@@ -221,7 +223,7 @@ def _shown(transcript: Transcript, wanted: str) -> list[Hit]:
 
 
 def _contents(transcript: Transcript) -> Iterator[Hit]:
-    """Every text that a marker can stand for: blocks, and single arguments of calls."""
+    """Yield every text that a marker can refer to: blocks, and single arguments of calls."""
     for message in transcript.messages:
         for number, block in enumerate(message.blocks):
             if block.text or block.digest:
@@ -232,3 +234,44 @@ def _contents(transcript: Transcript) -> Iterator[Hit]:
                 path = tools.path_of(block)
                 if path and isinstance(listed := tools.value_of(block, path), list):
                     yield Hit(message, number, block, HitKind.ARGUMENT, tools.text_of(listed), path)
+
+
+# --- Messages that a summary replaced ---------------------------------------------------------------------------------
+
+
+def summarized(transcript: Transcript, wanted: str) -> tuple[Transcript, tuple[Message, ...]]:
+    """Return the messages that the summary with this hash replaced and their conversation, or no messages."""
+    for conversation in (transcript, *_before_summaries(transcript)):
+        hashes = [message.hash for message in decode(conversation.messages).messages]
+        found = find_stretch(hashes, wanted)
+        if found:
+            return conversation, conversation.messages[found[0] : found[1] + 1]
+    return transcript, ()
+
+
+def summary_counts(transcript: Transcript, wanted: str) -> int:
+    """Return the number of messages that the summary with this hash replaced; 0 without it."""
+    marks = (parse_summary(block.text) for _, block in transcript.blocks() if block.summarizes)
+    return next((mark.messages for mark in marks if mark and mark.hash == wanted), 0)
+
+
+def _before_summaries(transcript: Transcript) -> Iterator[Transcript]:
+    """Yield the conversation before each of its summaries: some clients keep it in the file and append to it."""
+    end = _end_before_summary(transcript)
+    if end <= 0 or transcript.source.container is not Container.LINES:
+        return
+    data = transcript.source.data[: transcript.source.spans[end][0]]
+    with suppress(TranscriptError):
+        before = parse(data, format=transcript.format, lenient=True)
+        yield before
+        yield from _before_summaries(before)
+
+
+def _end_before_summary(transcript: Transcript) -> int:
+    """Return the first record written with a summary; 0 without one."""
+    records = [block.place.record for _, block in transcript.blocks()]
+    summaries = [block.place.record for _, block in transcript.blocks() if block.summarizes]
+    if not summaries:
+        return 0
+    # Claude Code sends what follows the last boundary; there copies of earlier messages may precede the summary.
+    return min(records) - 1 if transcript.format == "claude-code" else summaries[0]

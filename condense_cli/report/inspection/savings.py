@@ -1,4 +1,4 @@
-"""What the lossless prelude would save in a transcript, and what references in it save already.
+"""Measure the savings of the lossless prelude, and those of references that a transcript holds.
 
 Documented in docs/json-report.md.
 """
@@ -28,7 +28,7 @@ FINDERS: Final = {
 
 
 class ByReferences(Struct, frozen=True):
-    """What references save where there are none: each of the `finders` alone, and all; `tool_parameters` comes on top.
+    """Possible savings by references: of each of the `finders` alone, of all, and of `tool_parameters` in addition.
 
     `percent` is the share of what the transcript costs without references.
     """
@@ -41,7 +41,7 @@ class ByReferences(Struct, frozen=True):
 
 
 class References(Struct, frozen=True):
-    """References that the transcript holds, as `restore` finds them: how many `resolved`, how many cannot be.
+    """References that the transcript holds: how many `restore` resolves, and how many it cannot.
 
     `saved` are the tokens that `restore` adds to the transcript.
     """
@@ -52,7 +52,7 @@ class References(Struct, frozen=True):
 
 
 def references_after(condensation: Condensation, count: Counter) -> References:
-    """The references of the result of a run. What they stand for is mostly in the input, and not held twice."""
+    """Return the references in the result of a run. The input holds most of the replaced texts already."""
     texts = {block.key: block.content for _, block in condensation.before.blocks()}
     messages = condensation.transcript.messages
     known = {
@@ -65,7 +65,7 @@ def references_after(condensation: Condensation, count: Counter) -> References:
 
 
 def references_in(transcript: Transcript, count: Counter, factor: Factor, found: Decoded) -> References:
-    """The references of a transcript; `found` is what decoding it gave."""
+    """Return the references of a transcript; `found` is its decoding."""
     saved = sum(
         count.message(whole) - count.message(message)
         for whole, message in zip(found.messages, transcript.messages, strict=True)

@@ -155,7 +155,7 @@ def _pays(price: Price | None) -> Pays | None:
 
 
 def as_lines(check: Check) -> Iterator[str]:
-    """The answer, and the numbers below it with where they are from."""
+    """Yield the answer, and the figures with their sources."""
     yield f"{'yes' if check.condense else 'no'}: {check.sentence}"
     yield ""
     overhead = "unknown; set it with --overhead-tokens" if check.used.overhead_source == "unknown" else ""

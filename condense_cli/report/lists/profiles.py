@@ -14,7 +14,7 @@ from ...llm.budget import price_for
 from ...llm.calls import CallOutcome
 from ...llm.summaries import window_if_known
 from ...money.prices import Price
-from ..costs.facts import digits
+from ..costs.money import digits
 
 _MILLION = 1_000_000
 
@@ -54,7 +54,7 @@ class ProfileFacts(Struct, frozen=True):
 
 
 class CallFacts(Struct, frozen=True):
-    """What one tiny call gave: an answer, or a reason in words. `cost` is in dollars, null where unknown."""
+    """The result of one tiny call: an answer, or a reason. `cost` is in dollars, null if unknown."""
 
     profile: str
     ok: bool
@@ -110,7 +110,7 @@ def call_facts(name: str, outcome: CallOutcome, seconds: float) -> CallFacts:
 
 
 def as_lines(facts: ProfileFacts) -> Iterator[str]:
-    """Every value of a profile, one a line."""
+    """Yield every value of a profile, one a line."""
     yield f"# {facts.name}: {facts.origin}{', your default profile' if facts.main else ''}"
     for key in ("api", "model", "address"):
         yield f"{key}: {getattr(facts, key) or 'none'}"

@@ -1,4 +1,4 @@
-"""What is known of providers: the facts of `condense providers`, their settings, and how they are shown.
+"""The facts and the report of `condense providers`.
 
 Their figures were measured by benchmarks/providers.py. Documented in docs/providers.md.
 """
@@ -30,9 +30,9 @@ class Option(Struct, frozen=True):
 
 
 def options_of(settings: type[Struct], prefix: str = "", values: Struct | None = None) -> Iterator[Option]:
-    """Every setting, then those inside of others; where a whole part may be missing, its defaults.
+    """Yield every setting, then nested ones; of a part that may be missing, its defaults.
 
-    `values` are the defaults where they are not those of the type.
+    `values` are defaults that differ from those of the type.
     """
     found = types.type_info(settings)
     assert isinstance(found, types.StructType)
@@ -58,7 +58,7 @@ def _default(field: types.Field) -> Any:
 
 
 def takes(kind: types.Type) -> str:
-    """What a setting takes, in words."""
+    """Return the values that a setting takes, in words."""
     if isinstance(kind, types.UnionType):
         # "text", not "text or nothing": what is not given is shown as the default.
         return " or ".join(takes(member) for member in kind.types if not isinstance(member, types.NoneType))
@@ -138,7 +138,7 @@ class ProviderFacts(Struct, frozen=True):
 
 
 def measured() -> MeasuredProvider:
-    """The figures that come with the program."""
+    """Read the figures that come with the program."""
     return msgspec.json.decode(
         (Path(__file__).with_name("measured_providers.json")).read_bytes(), type=MeasuredProvider
     )
@@ -165,7 +165,7 @@ def facts_of(entry: Registered, figures: MeasuredProvider, default: str) -> Prov
 
 
 def comparison(entries: Sequence[ProviderFacts], figures: MeasuredProvider, width: int) -> Iterator[Text]:
-    """The table, a column for each provider, as many tables below each other as the width needs."""
+    """Yield the comparison: a column for each provider, in as many tables as the width needs."""
     rows = [_cells(entry) for entry in entries]
     labels = list(_cells(entries[0]))
     first = max(map(len, labels))
@@ -254,7 +254,7 @@ def _wrapped(label: str, text: str, width: int, style: str = "") -> Iterator[Tex
 
 
 def description(entry: Registered, facts: ProviderFacts, width: int) -> Iterator[Text]:
-    """What a provider does and can do, its settings, and an example."""
+    """Yield the abilities of a provider, its settings, and an example."""
     provider = entry.provider
     yield Text(f"{visible(facts.id)}: {visible(facts.name)}", style="bold")
     yield from _wrapped("", facts.description, width)

@@ -1,4 +1,4 @@
-"""A list of sessions: in the shape that the JSON report has, and for people. Documented in docs/json-report.md."""
+"""The facts and the report of `condense sessions`. Documented in docs/json-report.md."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from rich.console import Group, RenderableType
-from rich.text import Text
+from msgspec.structs import replace
 
-from ..text.fitted_table import fitted_table
-from ..text.visible import visible
+from ..sections import BLANK, Part, Sentence, Table
+from ..text.visible import shortened, visible
 
 
 class SessionWindow(msgspec.Struct, frozen=True):
@@ -83,46 +82,39 @@ _WIDE: Final = 100
 """Columns of a terminal from which on the client is shown, and more of the project."""
 _ID, _PROJECT, _PROJECT_WIDE = 24, 14, 24
 _CONDENSED: Final = "↓"
-"""Stands before the title of a session that condense wrote: otherwise it looks like the original beside it."""
+"""Marks the title of a session that condense wrote: otherwise it looks like the original beside it."""
 _NEARLY_FULL: Final = 80
 """Percent of the window from which on a session is marked."""
 _AGES: Final = ((60, "s"), (60, "m"), (24, "h"), (7, "d"), (52, "w"))
 """Each unit of time with how many of it make the next; what is longer is years."""
 
 
-def render_sessions(found: SessionList, now: datetime, width: int) -> Iterator[RenderableType]:
-    """The table, and below it what its figures mean."""
-    styles = [_style(session) for session in found.sessions]
-    yield _table(found.sessions, now, width, styles)
+def sections(found: SessionList, now: datetime, width: int) -> Iterator[Part]:
+    """Yield the table, for a terminal of that width, and the notes on its figures."""
+    yield replace(table_of(found.sessions, now, width), styles=[_style(session) for session in found.sessions])
     notes = list(_notes(found))
     if notes:
-        yield ""
-        yield Text(visible(" ".join(notes)), style="dim")
+        yield BLANK
+        yield Sentence(" ".join(notes), "dim")
 
 
-def session_lines(sessions: Sequence[SessionRow], now: datetime, width: int) -> list[str]:
-    """The lines of the table, that of the columns' names first."""
-    table = _table(sessions, now, width, [""] * len(sessions))
-    return [line.rstrip() for part in table.renderables for line in str(part).split("\n")]
-
-
-def _table(sessions: Sequence[SessionRow], now: datetime, width: int, styles: Sequence[str]) -> Group:
+def table_of(sessions: Sequence[SessionRow], now: datetime, width: int) -> Table:
     is_wide = width >= _WIDE
     rows = [_row(session, now, is_wide) for session in sessions]
     columns = ("session", "age", "msgs", "tokens", "window", *(("client",) if is_wide else ()), "project", "title")
-    return fitted_table(columns, rows, (1, 2, 3, 4), width, flexible=len(columns) - 1, styles=styles)
+    return Table(columns, rows, (1, 2, 3, 4), flexible=len(columns) - 1)
 
 
 def _row(session: SessionRow, now: datetime, is_wide: bool) -> Sequence[str]:
     title = session.title or "(no request)"
     return (
-        _cut(session.short, _ID),
+        shortened(visible(session.short), _ID),
         age(session.updated, now),
         _number(session.messages),
         _number(session.tokens),
         f"{session.window.percent:.0f}%" if session.window else _UNKNOWN,
         *((session.client,) if is_wide else ()),
-        _cut(_last_part(session.project), _PROJECT_WIDE if is_wide else _PROJECT),
+        shortened(visible(_last_part(session.project)), _PROJECT_WIDE if is_wide else _PROJECT),
         f"{_CONDENSED} {title}" if session.condensed else title,
     )
 
@@ -154,20 +146,14 @@ def _number(value: int | None) -> str:
 
 
 def _last_part(project: str | None) -> str:
-    """The name of a project's folder, whichever system it is from."""
+    """Return the name of a project's folder, whichever system it is from."""
     if not project:
         return _UNKNOWN
     return re.split(r"[\\/]", project.rstrip("\\/"))[-1] or project
 
 
-def _cut(text: str, room: int) -> str:
-    short = Text(" ".join(visible(text).split()))
-    short.truncate(room, overflow="ellipsis")
-    return short.plain
-
-
 def age(updated: str, now: datetime) -> str:
-    """How long ago that was, in its largest unit: 12m, 3h, 5d."""
+    """Return the time since then in its largest unit: 12m, 3h, 5d."""
     passed = max(0.0, (now - datetime.fromisoformat(updated)).total_seconds())
     for size, unit in _AGES:
         if passed < size:

@@ -16,7 +16,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_/.-]*(?: [A-Za-z0-9_/.-]+)*", r
 
 
 def as_yaml(settings: Effective, *, has_defaults: bool = True) -> str:
-    """The configuration as text for people and for the loader; nothing in it can steer a terminal."""
+    """Return the configuration as YAML for people and the loader; nothing in it can steer a terminal."""
     origins = {path: origin for path, origin in settings.origins.items() if origin != COMPILED}
     rows = [(line, origins.get(path) if path is not None else None) for line, path in _lines(settings.values)]
     heading = ""
@@ -29,7 +29,7 @@ def as_yaml(settings: Effective, *, has_defaults: bool = True) -> str:
 
 
 def _commonest_once(rows: list[tuple[str, str | None]]) -> tuple[str, list[tuple[str, str | None]]]:
-    """A first line that names where most values came from, and the lines without it."""
+    """Move the most common origin into a heading; return heading and remaining lines."""
     origins = Counter(origin for _, origin in rows if origin).most_common(1)
     if not origins or origins[0][1] == 1:
         return "", rows
@@ -39,7 +39,7 @@ def _commonest_once(rows: list[tuple[str, str | None]]) -> tuple[str, list[tuple
 
 
 def _without_defaults(rows: Sequence[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
-    """Lines whose value somebody gave, with the keys around them. An element of a list keeps its first line."""
+    """Return the lines with given values and the keys around them. An element of a list keeps its first line."""
     kept: list[tuple[str, str | None]] = []
     deepest = 0
     for line, origin in reversed(rows):
@@ -52,7 +52,7 @@ def _without_defaults(rows: Sequence[tuple[str, str | None]]) -> list[tuple[str,
 
 
 def as_report(settings: Effective, name: str) -> dict[str, Any]:
-    """The same for programs; documented in docs/json-report.md."""
+    """Return the configuration for programs; documented in docs/json-report.md."""
     origins = {spelled(path): origin for path, origin in settings.origins.items()}
     return {"version": 1, "name": name, "configuration": settings.values, "origins": origins}
 
@@ -96,7 +96,7 @@ def _reads_as_text(value: str) -> bool:
 
 
 def _quoted(value: str) -> str:
-    """A double-quoted YAML scalar in which everything that is not seen is escaped."""
+    """Return a double-quoted YAML scalar with every invisible character escaped."""
     pieces = []
     for char in value:
         if char in '"\\':

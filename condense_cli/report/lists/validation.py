@@ -9,7 +9,7 @@ import msgspec
 from ... import formats
 from ...core.transcript import Message, Source, Transcript
 from ...rules import validity
-from ..run.facts import SHAPE
+from ..as_json import SHAPE
 
 
 class ListedFault(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ def check(transcript: Transcript, *, source: str) -> Validation:
 
 
 def _records_of(transcript: Transcript, violations: Iterable[validity.Violation]) -> list[int | None]:
-    """The record of each violation: that of the block it is about, or else the first of its message."""
+    """Return the record of each violation: that of its block, or else the first of its message."""
     by_index = {message.index: message for message in transcript.messages}
     first = _first_records(transcript)
     known: dict[int, dict[str, int]] = {}
@@ -101,7 +101,7 @@ def _places(message: Message) -> dict[str, int]:
 
 
 def _first_records(transcript: Transcript) -> dict[int, int | None]:
-    """The record where each message begins. A message without content stands after the one before it."""
+    """Return the first record of each message. A message without content has that of the one before it."""
     first: dict[int, int | None] = {}
     source = transcript.source
     last = -1
@@ -116,7 +116,7 @@ def _first_records(transcript: Transcript) -> dict[int, int | None]:
 
 
 def line_numbers(source: Source, records: Iterable[int]) -> dict[int, int]:
-    """The line on which each of the records starts, counted from 1."""
+    """Return the line, from 1, on which each of the records starts."""
     lines: dict[int, int] = {}
     line, position = 1, 0
     for record in sorted(set(records)):

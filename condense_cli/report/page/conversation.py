@@ -20,7 +20,7 @@ from ...lossless.references import ABOVE, Addresses, Reference, TextPlace, parse
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, REPLACING, SUMMARIZE, Receipt
-from ..difference.facts import line_hunks, lines_of_summaries, moved_hunks
+from ..difference.diff import line_hunks, lines_of_summaries, moved_hunks
 from ..text.labels import call_label, lines_text, operation_label, readable, receipt_text
 from ..text.visible import visible
 
@@ -46,12 +46,12 @@ class PageLinks(Struct, frozen=True):
     messages: Sequence[Message]
 
     def whole(self, position: Position) -> Block:
-        """The block as it reads with all references replaced by the lines that they stand for."""
+        """Return the block with all references replaced by their lines."""
         return self.messages[position[0]].blocks[position[1]]
 
 
 def find_links(messages: Sequence[Message]) -> PageLinks:
-    """The links of a conversation. A line that imitates a reference and names no block is none."""
+    """Return the links of a conversation. A line that imitates a reference and names no block is none."""
     reader = Reader()
     decoded = decode(messages, reader)
     addresses = Addresses(messages, reader.names)
@@ -82,7 +82,7 @@ def _of_block(
 
 
 def _part(text: str, offset: int, reference: Reference) -> int:
-    """Which element of its tag a reference to state stands in."""
+    """Return the index of the element in its tag that holds a reference to state."""
     tag = tag_of(reference.address.what)
     return sum(element.end <= offset for element in references.by_tag(text).get(tag, ())) if tag else 0
 
@@ -188,14 +188,14 @@ _OUTCOMES: Final = {
     "remove": _REMOVED,
     "drop": _REMOVED,
 }
-"""What an operation makes of a block, in a word."""
+"""The result of an operation, in a word."""
 
 Edits = list[int | list[str]]
-"""From the text before to the text after: so many lines stay, so many (negative) go, or these lines are new."""
+"""From the old text to the new one: a number of lines that stay, a negative number that go, or new lines."""
 
 
 class CutReason(Struct, frozen=True):
-    """What a pass did to a block, or why it let it be; `kind` is that without what became of single lines."""
+    """The reason for a cut, or for leaving a block alone; `kind` leaves out the fate of single lines."""
 
     operation: str
     by: str
@@ -213,7 +213,7 @@ class PageLink(Struct, frozen=True):
 
 
 class PageBlock(Struct, frozen=True, omit_defaults=True):
-    """One block. `text` is what stood there, or what was added; `reasons` are numbers in the page's list.
+    """One block. `text` is its old text, or an added one; `reasons` are numbers in the page's list.
 
     `tokens` are the model's, before and after. `links` are by the lines that are references, `whys` (why those lines
     went or stayed) by the numbers of the edits.
@@ -251,7 +251,7 @@ class ConversationPage(Struct, frozen=True):
 
 
 def conversation_of(result: Condensation, count: Counter) -> ConversationPage:
-    """The conversation before and after a run. Tokens of the messages add up to those that the report shows."""
+    """Return the conversation before and after a run. Tokens of the messages add up to those of the report."""
     aligned = align(result.before.messages, result.transcript.messages)
     builder = _Builder(result, aligned)
     sizes = _sizes(aligned, result, count)
@@ -302,7 +302,7 @@ class _Builder:
         saved = sum(self._result.by_references.get((index, block.number), 0) for block in aligned.blocks)
         tokens = before + sum(block.tokens[0] for block in blocks), after + sum(block.tokens[1] for block in blocks)
         is_new = aligned.is_new
-        # A summary has the number of the first message that it stands for, and so has what is said about that.
+        # A summary has the number of the first message that it replaces, and so have the reasons about it.
         about = [
             receipt for receipt in self._receipts.get((index, -1), ()) if (receipt.operation in REPLACING) is is_new
         ]
@@ -369,7 +369,7 @@ class _Builder:
 
 
 def _id(message: AlignedMessage) -> str:
-    """What names a message in the page: its number, as `condense show` takes it; a new one its place in the result."""
+    """Return the name of a message in the page: its number for `condense show`, or its index in the result."""
     if not message.is_new:
         return f"m{message.message.index}"
     position = message.blocks[0].position
@@ -378,7 +378,7 @@ def _id(message: AlignedMessage) -> str:
 
 
 def _edits(block: AlignedBlock, in_summaries: Container[str]) -> Edits:
-    """The edits of a block; none where it reads as before, or was not there. Lines that a summary has stay."""
+    """Return the edits of a block, or none if it is unchanged or new. Lines that a summary has stay."""
     old, new = block.before, block.after
     if old is None or (new is not None and (old is new or readable(old) == readable(new))):
         return []
@@ -401,7 +401,7 @@ def _edits(block: AlignedBlock, in_summaries: Container[str]) -> Edits:
 def _whys(
     edits: Edits, lines: Sequence[str], found: Sequence[ReasonedLine], *, has_moved: bool = False
 ) -> dict[str, str]:
-    """Why the lines of each edit went or stayed, by its number, where a run was asked for that, or where they are."""
+    """Return the reasons for the lines of each edit by its number, if the run recorded them."""
     known = {stays: {visible(line.text): line.why for line in found if line.stays is stays} for stays in (True, False)}
     whys, at = {}, 0
     for number, edit in enumerate(edits if found or has_moved else ()):

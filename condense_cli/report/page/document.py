@@ -1,9 +1,8 @@
 """Build a page as one HTML document: data as JSON beside a style and a script, and a policy that allows these alone.
 
-Nothing of the data is markup: it stands in a block that is no script, `<`, `>` and `&` spelled as JSON escapes, and the
-page's own script puts it on the screen as text. The policy names style and script by their hashes, so that nothing else
-would run or be asked for, even if something got in. `trusted-types 'none'` makes browsers refuse the functions that
-turn text into markup.
+The data holds no markup: it is in a block that is not a script, with `<`, `>` and `&` as JSON escapes, and the page's
+own script shows it as text. The policy names style and script by their hashes, so that nothing else would run or be
+loaded, even if it got in. `trusted-types 'none'` makes browsers refuse the functions that turn text into markup.
 """
 
 from __future__ import annotations
@@ -18,16 +17,21 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..run.facts import to_json_line
+from ..as_json import to_json_line
+from ..sections import Table
 from ..text.visible import visible
 
 
-class Table(Struct, frozen=True):
-    """A small table; a heading may be empty. A column of nothing but numbers is set flush right."""
+class PageTable(Struct, frozen=True):
+    """A table of the page; a heading may be empty. The script sets a column of nothing but numbers flush right."""
 
     title: str
     columns: list[str]
     rows: list[list[str]]
+
+    @classmethod
+    def of(cls, table: Table) -> PageTable:
+        return cls(visible(table.title), [*table.columns], [[*map(visible, row)] for row in table.rows])
 
 
 _FOLDER: Final = Path(__file__).parent
@@ -40,11 +44,11 @@ _SCRIPTS: Final[dict[str, tuple[str, ...]]] = {
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 
 _ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-"""What would end the block of the data, or begin another one. Outside of strings JSON has none of these."""
+"""Characters that could end the block of data or begin another one. JSON has them in strings only."""
 
 
 def html_document(kind: str, title: str, data: Struct, figure: str = "") -> str:
-    """The document. `title` may hold anything; the texts of `data` are safe to show, `figure` is markup of ours."""
+    """Build the HTML page. Escapes `title`; `data` must be safe to show and `figure` trusted HTML."""
     style = _packaged(["style.css"])
     script = _packaged(_SCRIPTS[kind])
     policy = (
@@ -63,7 +67,7 @@ def html_document(kind: str, title: str, data: Struct, figure: str = "") -> str:
 
 
 def _filled(name: str, parts: Mapping[str, str]) -> str:
-    """A template with its parts, in one go: a title or a text may hold what looks like the place of another part."""
+    """Fill a template in one pass: a title or text may look like the place of another part."""
     return _PLACE.sub(lambda place: parts[place[1]], _packaged([name]))
 
 

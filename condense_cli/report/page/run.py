@@ -1,4 +1,4 @@
-"""The page of a run: what `condense run --html FILE` writes."""
+"""The page of a run, written by `condense run --html FILE`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from msgspec import Struct
 
 from ...core.tokens import Counter
 from ...passes.condensation import Condensation
-from ...passes.receipts import SWITCHED_OFF
-from ..costs.facts import dollars, pays_after, unknown_price
+from ..costs.money import dollars, pays_after, unknown_price
+from ..run import sections
 from ..run.facts import Cost, Report
 from ..run.summaries import sentences
+from ..sections import Table
 from ..text.labels import percent_text
 from ..text.tokens import how_counted
 from ..text.visible import visible
 from .conversation import ConversationPage, conversation_of
-from .document import Table, html_document
+from .document import PageTable, html_document
 
 _SEPARATOR: Final = re.compile(r"[/\\]")
 
 
 class RunPage(Struct, frozen=True):
-    """What the script of the page shows. All texts are safe to show as text, and none is markup."""
+    """The data of the page's script. All texts are safe to show as text, and none is markup."""
 
     title: str
     about: list[tuple[str, str]]
@@ -32,14 +33,14 @@ class RunPage(Struct, frozen=True):
     after: int
     by_references: int
     saved: str
-    tables: list[Table]
+    tables: list[PageTable]
     notes: list[str]
     warnings: list[str]
     conversation: ConversationPage
 
 
 def run_page(result: Condensation, report: Report, count: Counter) -> str:
-    """The whole HTML of a run's page."""
+    """Return the HTML of a run's page."""
     title = visible(_SEPARATOR.split(report.input)[-1])
     tokens = report.tokens
     page = RunPage(
@@ -49,7 +50,7 @@ def run_page(result: Condensation, report: Report, count: Counter) -> str:
         tokens.after,
         tokens.lossless_saved,
         percent_text(tokens.saved_percent),
-        [table for table in _tables(report) if table.rows],
+        [PageTable.of(table) for table in _tables(report) if table.rows],
         [visible(note) for note in _notes(report)],
         [visible(warning) for warning in report.warnings],
         conversation_of(result, count),
@@ -71,32 +72,10 @@ def _about(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _tables(report: Report) -> Iterator[Table]:
-    yield Table("Sizes", ["", "before", "after", "saved"], list(_sizes(report)))
-    savings = [
-        [saving.content, saving.operation, f"{saving.blocks:,}", f"{saving.tokens:,}"] for saving in report.savings
-    ]
-    yield Table("Saved on", ["content", "how", "blocks", "tokens"], savings)
-    yield Table("Money", ["", ""], list(_money(report.cost)))
-    yield Table(
-        "Passes",
-        ["pass", "tokens after", "changes", ""],
-        [
-            [visible(entry.name), f"{entry.tokens_after:,}", f"{entry.changes:,}", visible(entry.reason)]
-            for entry in report.passes
-            if entry.reason != SWITCHED_OFF
-        ],
-    )
-
-
-def _sizes(report: Report) -> Iterator[list[str]]:
-    pairs = [
-        ("tokens", report.tokens.before, report.tokens.after),
-        ("messages", report.messages.before, report.messages.after),
-    ]
-    if report.bytes.after is not None:
-        pairs.append(("bytes in the file", report.bytes.before, report.bytes.after))
-    for name, before, after in pairs:
-        yield [name, f"{before:,}", f"{after:,}", f"{before - after:,}"]
+    yield sections.sizes_table(report, "bytes in the file")
+    yield sections.savings_table(report.savings)
+    yield Table(("", ""), list(_money(report.cost)), title="Money")
+    yield sections.passes_table(report).of_columns((0, 1, 2))  # The same run writes the same page.
 
 
 def _money(cost: Cost) -> Iterator[list[str]]:
@@ -116,6 +95,7 @@ def _notes(report: Report) -> Iterator[str]:
     cost = report.cost
     yield from sentences(report.summaries)
     yield from how_counted(report)
+    yield from (line.text for line in sections.idle_passes(report))
     if cost.next_turn_before is not None:
         yield f"Prices: {cost.prices}."
         yield from cost.assumed

@@ -1,4 +1,4 @@
-"""Show why each block was changed or stayed, and the largest cuts of a run, for people."""
+"""Explain why each block was changed or kept, and show the largest cuts of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec import Struct
 from rich.cells import cell_len
-from rich.console import Group
 from rich.text import Text
 
 from ...core.factor import Factor
@@ -19,10 +18,10 @@ from ...core.wording import plural
 from ...passes.condensation import Condensation
 from ...passes.explained import explained
 from ...passes.receipts import Receipt
-from ..difference.facts import BlockDiff, Diff, of_run
-from ..text.fitted_table import fitted_table, shortened
+from ..difference.diff import BlockDiff, Diff, of_run
+from ..sections import Table
 from ..text.labels import main_reason, operation_label, receipt_text
-from ..text.visible import visible
+from ..text.visible import shortened, visible
 
 _KEPT_STYLE: Final = "dim"
 _FOLDED: Final = 3
@@ -43,8 +42,8 @@ class _Row(Struct, frozen=True):
         return [self.place, self.kind, tokens, self.why]
 
 
-def render_receipts(receipts: Iterable[Receipt], factor: Factor, width: int, *, each_pass: bool = False) -> Group:
-    """What became of each block, then of whole messages; with `each_pass` a line for every pass that looked at it."""
+def receipts_table(receipts: Iterable[Receipt], factor: Factor, *, each_pass: bool = False) -> Table:
+    """Return a row for each block, then for whole messages; with `each_pass` one for every pass that looked at it."""
     ordered = sorted(receipts, key=lambda receipt: (receipt.block < 0, receipt.message, receipt.block))
     has_several = len({receipt.pass_id for receipt in ordered}) > 1
     if each_pass:
@@ -56,9 +55,7 @@ def render_receipts(receipts: Iterable[Receipt], factor: Factor, width: int, *, 
         rows = _folded([_row(group, has_several=has_several, each_pass=False) for group in blocks.values()])
     styles = ["" if row.is_change else _KEPT_STYLE for row in rows]
     cells = [row.cells(factor) for row in rows]
-    return fitted_table(
-        ("block", "", "tokens", "what and why"), cells, (2,), width, flexible=3, wraps=True, styles=styles
-    )
+    return Table(("block", "", "tokens", "what and why"), cells, (2,), flexible=3, wraps=True, styles=styles)
 
 
 def _folded(rows: Sequence[_Row]) -> list[_Row]:
@@ -76,7 +73,7 @@ def _folded(rows: Sequence[_Row]) -> list[_Row]:
 
 
 def _row(receipts: Sequence[Receipt], *, has_several: bool, each_pass: bool) -> _Row:
-    """What became of one block. Passes that left it alone matter only where none changed it.
+    """Return the row of one block. Passes that left it alone matter only if none changed it.
 
     Of several passes a reason names its own, unless none changed the block and all say the same.
     """
@@ -108,7 +105,7 @@ _INSIDE: Final = "parts of a long line"
 
 
 def largest(diff: Diff, result: Condensation, count: Counter) -> list[BlockDiff]:
-    """The blocks on which most was saved, in the order of the conversation, with the reasons of their lines."""
+    """Return the blocks with the largest savings, in the order of the conversation, with the reasons of their lines."""
     chosen = sorted(diff.blocks, key=lambda block: block.tokens_after - block.tokens_before)[:SHOWN]
     chosen = [block for block in chosen if block.tokens_after < block.tokens_before]
     cut = {id(block.old) for block in chosen}
@@ -124,7 +121,7 @@ def largest(diff: Diff, result: Condensation, count: Counter) -> list[BlockDiff]
 
 
 def render_largest(blocks: Sequence[BlockDiff], result: Condensation, width: int) -> Iterator[Text]:
-    """Two lines for each block: which it is, and what of it went."""
+    """Yield two lines for each block: its label, and the text that was cut."""
     numbers = {
         id(block): f"{message.index}.{number}"
         for message in result.before.messages
@@ -136,7 +133,7 @@ def render_largest(blocks: Sequence[BlockDiff], result: Condensation, width: int
 
 
 def sizes_of(block: BlockDiff) -> str:
-    """Tokens before and after; those of a summary that has it in it are told with the summary."""
+    """Return tokens before and after; those of a block in a summary are counted with the summary."""
     return f"{block.tokens_before:,} → {'summary' if block.has_moved else f'{block.tokens_after:,}'}"
 
 
@@ -160,7 +157,7 @@ def _is_telling(line: str) -> bool:
 
 
 def _line(block: BlockDiff, width: int) -> Text:
-    """The first line that went and has something to say, how many more went with it, and why."""
+    """Return the first meaningful line that was cut, the number of others, and the reason."""
     gone = [hunk for hunk in block.hunks() if hunk.sign == "-"]
     lines = [line for hunk in gone for line in hunk.lines]
     plain = [" ".join(_RULE.sub("", line).split()) for line in lines]

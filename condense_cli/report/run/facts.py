@@ -1,10 +1,9 @@
-"""The facts of a run, once, in the shape that the JSON report has. Documented in docs/json-report.md."""
+"""The facts of a run, in the shape of the JSON report. Documented in docs/json-report.md."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +17,7 @@ from ...extractive.reason import LineReason
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, SUMMARIZE, Receipt
+from ..as_json import SHAPE
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
 from ..text.labels import operation_label, percent, receipt_text
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Saving(Struct, frozen=True):
-    """What one operation saved on content of one kind, in how many blocks."""
+    """The saving by one operation on one kind of content, in how many blocks."""
 
     content: str
     operation: str
@@ -37,7 +37,7 @@ class Saving(Struct, frozen=True):
 
 
 def savings_of(condensation: Condensation, saved: int) -> list[Saving]:
-    """What was done to what, the largest saving first. The model's tokens add up to `saved`.
+    """Return the savings by content and operation, the largest first. The model's tokens add up to `saved`.
 
     An operation is what came of a block in the end. One that is cut and has references counts in both shares.
     """
@@ -61,12 +61,12 @@ def savings_of(condensation: Condensation, saved: int) -> list[Saving]:
 
 
 def restorable_in(savings: Iterable[Saving]) -> int:
-    """The part of savings that references stand for."""
+    """Return the savings by references."""
     return sum(saving.tokens for saving in savings if saving.operation == REFER)
 
 
 def _shares(receipts: list[Receipt], by_references: int) -> Iterator[tuple[str, int]]:
-    """What references saved on one block, and what its last cut did."""
+    """Yield the savings on one block by references and by its last cut."""
     yield REFER, by_references
     saved = sum(receipt.tokens_before - receipt.tokens_after for receipt in receipts)
     cuts = [receipt.operation for receipt in receipts if receipt.operation != REFER]
@@ -82,7 +82,7 @@ def _content(receipt: Receipt) -> str:
 
 
 class SlimKind(msgspec.Struct, frozen=True):
-    """`values` of one kind, in so many records; `bytes` is what the file loses by them."""
+    """`values` of one kind; `bytes` is the size that the file loses by them."""
 
     name: str
     values: int
@@ -114,7 +114,7 @@ def slim_of(transcript: Transcript) -> Slim:
 
 
 class ExplainedLines(Struct, frozen=True):
-    """How many lines have a reason; `message` is the one that it points to, `name` what that one names."""
+    """The number of lines with one reason; `message` is the one it points to, `name` the name it cites."""
 
     reason: str
     lines: int
@@ -151,7 +151,7 @@ class Explained(Struct, frozen=True, rename={"went": "cut", "stayed": "kept"}):
 
 
 def explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterator[Explained]:
-    """The receipts in the model's tokens, of which `saved` were saved by all of them together."""
+    """Yield the receipts in the model's tokens, which add up to `saved`."""
     by_each = [receipt.tokens_before - receipt.tokens_after if receipt.is_change else 0 for receipt in receipts]
     for receipt, less in zip(receipts, factor.parts(by_each, saved), strict=True):
         after = factor.shown(receipt.tokens_after)
@@ -174,16 +174,13 @@ def explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterat
         )
 
 
-SHAPE: Final = 2
-"""Version of the JSON report; it rises when a key goes or changes its meaning."""
-
 IN_JSON: Final = {
     "lossless_saved": "saved_by_references",
     "one_off": "one_time",
     "breakeven_turns": "pays_after_turns",
     "assumed": "assumptions",
 }
-"""What reports call what has another name here."""
+"""Names in reports that differ from those here."""
 
 _WORDS: Final[dict[str, str]] = {Known.COUNTED: "counted by the provider", Known.BARE: "plain counts"}
 _SUMMARY: Final = 100 - len("condense: ")
@@ -230,14 +227,14 @@ class Counting(msgspec.Struct, frozen=True):
         return cls(round(factor.value, 4), factor.known.value, error, factor.doubt)
 
     def word(self, *, exact: bool) -> str:
-        """How a figure is known, where there is little room to say it; empty for exact ones."""
+        """Return a short word for the source of a figure; empty for exact ones."""
         return _WORDS.get(self.source, "" if exact else "estimated")
 
 
 class RunTokens(msgspec.Struct, frozen=True, rename=IN_JSON):
     """The model's tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
 
-    `lossless_saved` is the part of `saved` that references stand for, in blocks that are cut too; the rest is left out.
+    `lossless_saved` is the part of `saved` by references, in blocks that are cut too; the rest is left out.
     `estimated` is the part of `before` and `after` that cannot be counted: images, documents, encrypted thinking.
     """
 
@@ -277,11 +274,11 @@ class Cost(msgspec.Struct, frozen=True, rename=IN_JSON):
 
 
 class Summarized(msgspec.Struct, frozen=True):
-    """What one profile did: summaries written (some of them from the cache), tasks refused, and its calls.
+    """The work of one profile: summaries written (some from the cache), tasks refused, and its calls.
 
-    `cost` are the dollars that are known, null where none are; `at_least` says that some calls cost more than is
-    known. Where it is `planned`, nothing was called: these are the requests that would be made, with answers as long
-    as they may get.
+    `cost` are the dollars that are known, null where none are; `at_least` says that some calls cost more than is known.
+    Where it is `planned`, nothing was called: these are the requests that would be made, with answers as long as they
+    may get.
     """
 
     profile: str
@@ -368,7 +365,7 @@ def build(
     summaries: Sequence[Summarized] = (),
     warnings: Sequence[str] = (),
 ) -> Report:
-    """The report of a run. `cost` and `expected` are None where nobody asked: they take longer than a small run.
+    """Return the report of a run. `cost` and `expected` are None if nobody asked: they take longer than a small run.
 
     `overhead_tokens` are those that the user names, `warnings` those of the writing. `slim` tells that display-only
     data was to be left out.
@@ -440,7 +437,7 @@ def build(
 
 
 def estimated_tokens(transcript: Transcript) -> int:
-    """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
+    """Count the tokens that can only be estimated: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks() if not block.forgotten)
 
 
@@ -484,19 +481,3 @@ def headline(condensation: Condensation, encoding: Encoding, configuration: str)
 
 def is_exact(transcript: Transcript, encoding: Encoding) -> bool:
     return encoding.exact and not estimated_tokens(transcript)
-
-
-def to_json_line(value: Any) -> str:
-    """JSON text in one line, without a line break."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value))
-
-
-def to_json(value: Any) -> str:
-    """Indented JSON text with a final line break."""
-    try:
-        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-    except UnicodeEncodeError:  # A name or a text with a lone surrogate: JSON can spell it.
-        return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""What is logged of a run: one value, as a line of JSON or in plain words. Documented in docs/settings.md."""
+"""The log of a run: one value, as a line of JSON or in plain words. Documented in docs/settings.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...config.models import Configuration
 from ...core.version import __version__
 from ...core.wording import plural
 from ...passes.condensation import Condensation
-from ..costs.facts import digits
+from ..costs.money import digits
 from .facts import Report
 from .summaries import known_cost
 
@@ -88,7 +88,7 @@ def build(
 
 
 def as_line(log: RunLog) -> str:
-    """The log in plain words."""
+    """Return the log in plain words."""
     if log.provider is None:
         return "no provider ran"
     calls = plural(log.calls, "call") if log.calls else "no calls"

@@ -1,4 +1,4 @@
-"""What a run did not do, and what was wrong before: warnings for whoever reads the report."""
+"""Warnings about a run: work left undone, and faults that the input had."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def warnings_of(condensation: Condensation, *encodings: Encoding) -> list[str]:
 
 
 def _already_invalid(condensation: Condensation) -> list[str]:
-    """What `condense validate` would find in the input, of each kind the first."""
+    """Say which rules the input violated already, the first violation of each kind."""
     found = []
     violations = condensation.old_violations
     if violations:
@@ -46,7 +46,7 @@ def _more(found: Sized) -> str:
 
 
 def _shortcomings(condensation: Condensation) -> list[str]:
-    """What a program that reads the report, or a pipe, would otherwise not be told."""
+    """Say the shortcomings that programs and pipes would not see otherwise."""
     found = []
     unparsed = condensation.before.source.unparsed
     if unparsed:
@@ -105,7 +105,7 @@ def _not_summarized(condensation: Condensation) -> Iterator[str]:
 
 
 def _not_told(condensation: Condensation) -> list[str]:
-    """Images and documents in messages that a summary stands for."""
+    """Warn of images and documents in messages that a summary replaced."""
     blocks = {
         (message.index, number): block
         for message in condensation.before.messages
@@ -120,7 +120,7 @@ def _not_told(condensation: Condensation) -> list[str]:
 
 
 def within_target(condensation: Condensation) -> str:
-    """Why nothing was done, where that is so. Who took the target from what the client shows expected something."""
+    """Say why nothing was done, if so. A user who took the target from the client's display expected a change."""
     factor, target = condensation.factor, condensation.shown_target or 0
     before = plural(condensation.shown_before, "token is", "tokens are")
     is_less = condensation.shown_before <= target
@@ -147,7 +147,7 @@ def _was_condensed(condensation: Condensation) -> bool:
 
 
 def _missed(condensation: Condensation) -> str:
-    """How far the run came to its target, what is in the way, and what would help."""
+    """Say how far the run is from its target, what is in the way, and what would help."""
     shown, target = condensation.factor.shown, condensation.shown_target or 0
     protected, after = shown(condensation.protected_tokens), condensation.shown_after
     said = [f"The target of {plural(target, 'token')} was not reached: this configuration gets down to {after:,}."]
@@ -190,7 +190,7 @@ _WORTH_SAYING: Final = 0.1
 
 
 def of_another(*encodings: Encoding) -> list[str]:
-    """A warning for each encoding that counts in place of the model's own, which this machine does not have."""
+    """Warn of each encoding that replaces the model's own, which is not installed."""
     return [
         f"Tokens are estimated with {encoding.name}: the model's own vocabulary, {encoding.missing}, is not in "
         "tiktoken's cache (TIKTOKEN_CACHE_DIR), and nothing is downloaded."

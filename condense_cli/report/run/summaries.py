@@ -1,4 +1,4 @@
-"""Who wrote the summaries of a run, and what that cost: facts and sentences."""
+"""Word who wrote the summaries of a run, and their cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...core.wording import plural
 from ...passes.summaries import OFFLINE
-from ..costs.facts import digits, dollars
+from ..costs.money import digits, dollars
 from .facts import Summarized
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def summarized(summaries: Summaries) -> list[Summarized]:
 
 
 def one_summarized(used: ProfileUse, *, is_planned: bool = False) -> Summarized:
-    """What one profile did."""
+    """Return the facts of one profile."""
     return Summarized(
         used.profile,
         used.model or None,
@@ -38,12 +38,12 @@ def one_summarized(used: ProfileUse, *, is_planned: bool = False) -> Summarized:
 
 
 def known_cost(used: Sequence[Summarized]) -> Decimal:
-    """Dollars of the calls as far as they are known."""
+    """Add up the known dollars of the calls."""
     return sum((Decimal(each.cost) for each in used if each.cost is not None), Decimal(0))
 
 
 def sentences(used: Sequence[Summarized]) -> Iterator[str]:
-    """What each profile did, in a line; the offline summarizer costs nothing and is told only beside others."""
+    """Say what each profile wrote, in a line. The offline summarizer, which costs nothing, is left out."""
     for each in used:
         if each.profile == OFFLINE:
             continue

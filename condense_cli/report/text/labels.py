@@ -33,7 +33,7 @@ _BEGINNING: Final = 200
 
 
 def call_label(block: Block, calls: Mapping[str, Block]) -> str:
-    """Tool and main argument of a call, or of the call that a result answers; the type if it is opaque; or nothing."""
+    """Return tool and main argument of a call, or of a result's call; the type of an opaque block; or nothing."""
     call = block if block.kind is BlockKind.TOOL_CALL else calls.get(block.answers or "")
     if call is None:
         return block.tool or ("" if block.is_readable else block.api_type)
@@ -41,13 +41,13 @@ def call_label(block: Block, calls: Mapping[str, Block]) -> str:
 
 
 def block_label(block: Block, calls: Mapping[str, Block]) -> str:
-    """One line that tells which block it is: its call, or how its text begins."""
+    """Return one line that identifies a block: its call, or the beginning of its text."""
     label = call_label(block, calls) or block.text
     return " ".join(label[: 2 * _BEGINNING].split())[:_BEGINNING]
 
 
 def kind_label(block: Block, role: Role | None) -> str:
-    """What a block is, with who wrote it: user text, client text, tool result; the kind alone without a message."""
+    """Return the kind of a block with its author, such as user text; without a message the kind alone."""
     kind = block.kind.value.replace("_", " ")
     if role is None or kind.startswith("tool"):
         return kind
@@ -55,12 +55,12 @@ def kind_label(block: Block, role: Role | None) -> str:
 
 
 def operation_label(operation: str) -> str:
-    """What people call an operation."""
+    """Return the common word for an operation."""
     return _OPERATIONS.get(operation, operation)
 
 
 def readable(block: Block) -> str:
-    """The block's content as a person reads it."""
+    """Return the block's content for a person to read."""
     return readable_arguments(block) if block.kind is BlockKind.TOOL_CALL else block.text
 
 
@@ -85,7 +85,7 @@ _WORDS: Final = {
     Reason.LIKELY: "likely needed later",
 }
 _NOWHERE: Final = "a later message"
-"""Where nobody knows which one it is."""
+"""If the message is not known."""
 
 _LONGEST: Final = 30
 """Names of more characters are not told."""
@@ -95,7 +95,7 @@ _SHOWN: Final = 2
 
 
 def lines_text(reasons: Iterable[LineReason]) -> str:
-    """Why lines in a row went or stayed; how many of them, where not all have one reason."""
+    """Say why lines in a row were cut or kept; with numbers if the reasons differ."""
     by_reason = _grouped(reasons)
     if len(by_reason) == 1:
         return _words(by_reason[0])
@@ -103,13 +103,13 @@ def lines_text(reasons: Iterable[LineReason]) -> str:
 
 
 def main_reason(reasons: Iterable[LineReason]) -> str:
-    """Why most of these lines went or stayed; empty where nobody asked."""
+    """Say why most of these lines were cut or kept; empty if nobody asked."""
     by_reason = _grouped(reasons)
     return _words(by_reason[0]) if by_reason else ""
 
 
 def receipt_text(receipt: Receipt) -> str:
-    """Why a block was changed or stayed: by its lines, where lines were picked."""
+    """Say why a block was changed or kept: by its lines, if lines were picked."""
     fates = [
         "; ".join(
             f"{_words(group)} ({plural(_lines(group), 'line') if not number else _lines(group)})"
@@ -125,7 +125,7 @@ def receipt_text(receipt: Receipt) -> str:
 
 
 def _grouped(reasons: Iterable[LineReason]) -> list[list[LineReason]]:
-    """What has one reason, wherever it points, that of the most lines first."""
+    """Group by reason, that of the most lines first."""
     groups: dict[Reason, list[LineReason]] = {}
     for why in tally(reasons):
         groups.setdefault(why.reason, []).append(why)
@@ -190,7 +190,7 @@ class BlockShare(msgspec.Struct, frozen=True):
 
 
 def tool_shares(calls: Counter[str], parameters: Counter[str], results: Counter[str], total: int) -> list[ToolShare]:
-    """The tools with the most tokens first, from the number of calls and the tokens of each by name."""
+    """Return the tools with the most tokens first, from calls and tokens by name."""
     shares = []
     for name in calls | results:
         tokens = parameters[name] + results[name]
@@ -208,7 +208,7 @@ def percent_text(value: float) -> str:
 
 
 def change_text(before: int, after: int) -> str:
-    """What became of so many tokens: a share that is saved, or how many times as many there are."""
+    """Say the change of a size: the saved share, or how many times as large it is."""
     if after > before:
         return f"{after / max(1, before):.1f} times as many"
     return percent_text(percent(before - after, before)) + " saved"

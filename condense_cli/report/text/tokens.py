@@ -1,4 +1,4 @@
-"""What is said about counts of tokens, the same in every report."""
+"""Word how tokens were counted, the same in every report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_SEVERAL: Final = "Tokens are exact for OpenAI models and estimates for all ot
 
 
 def of_several(how: CountName) -> str:
-    """The same where one may ask for plain counts."""
+    """Say how the tokens of several models were counted."""
     match how:
         case "o200k":
             return "Tokens are plain counts in each model's vocabulary or o200k_base, as requested."
@@ -31,7 +31,7 @@ def of_several(how: CountName) -> str:
 
 
 def how_counted(report: Report) -> list[str]:
-    """Sentences on how the tokens were counted, and what a request carries besides."""
+    """Say how the tokens were counted, and what a request carries besides."""
     tokens = report.tokens
     how = counted(
         report.model,
@@ -53,9 +53,9 @@ def counted(
     estimated: int,
     counter: CounterName = BUILT_IN,
 ) -> list[str]:
-    """Sentences on how the tokens were counted, and how sure that is.
+    """Say how the tokens were counted, and how exact that is.
 
-    `estimated` of them are for what has no text to count.
+    `estimated` of them are for content without a text to count.
     """
     vocabulary = encoding if counter == BUILT_IN else f"{encoding} by {counter}"
     said = _how(model or "an unknown model", vocabulary, counting, exact=exact)
@@ -86,7 +86,7 @@ def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[s
 
 
 def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> str:
-    """The same in one short sentence."""
+    """Say how the tokens were counted in one short sentence."""
     name = model or "an unknown model"
     within = f"usually ±{counting.error_percent:g}%" if counting.error_percent else "estimated"
     match Known(counting.source):
@@ -105,12 +105,12 @@ def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> st
 
 
 def carried(overhead: int, source: str) -> str:
-    """What every turn carries besides the messages, and where that is known from."""
+    """Say what every turn carries besides the messages, and the source of that figure."""
     if source == "unknown":
         return "Not counted: system prompt and tools (--overhead-tokens N adds them)."
     return f"Each turn adds {overhead:,} tokens of system prompt and tools ({source_text(source)})."
 
 
 def source_text(source: str) -> str:
-    """How a figure is known, in words."""
+    """Return the source of a figure in words."""
     return _SOURCES.get(source, source)

@@ -7,7 +7,7 @@ from functools import cache
 
 
 def visible(text: str) -> str:
-    """Control characters become their pictures (U+2400...), others that move text about a replacement character."""
+    """Replace control characters with their pictures (U+2400...), and others that move text."""
     # Hardly any text has one, and looking for one is many times faster than translating.
     return text.translate(_steering()) if _any_steering()(text) else text
 
@@ -31,3 +31,15 @@ def _steering() -> dict[int, int]:
         **dict.fromkeys((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
         **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
     }
+
+
+def shortened(label: str, width: int) -> str:
+    """Shorten a label to one line of at most `width` characters: a path at its start, other text at its end."""
+    label = " ".join(label.split())
+    if len(label) <= width:
+        return label
+    tool, _, argument = label.partition(" ")
+    room = width - len(tool) - 2
+    if "/" in argument and " " not in argument and room > 8:
+        return f"{tool} …{argument[-room:]}"
+    return label[: max(0, width - 1)] + "…"

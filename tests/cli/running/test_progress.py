@@ -12,7 +12,7 @@ import pytest
 from helpers import condense, condense_on_terminal
 
 from condense_cli import api
-from condense_cli.cli.running import one, progress
+from condense_cli.cli.running import progress
 
 
 class Screen(io.StringIO):
@@ -39,10 +39,10 @@ def test_who_waits_is_told_the_bytes_and_then_the_passes(
     file: Path, shown: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", shown)  # Not in the fixture: pytest puts its own there afterwards.
-    with one.progress_of(str(file), is_wanted=True):
+    with progress.progress_of(str(file), is_wanted=True):
         wait_for_timers()
     assert f"Reading {file.stat().st_size:,} bytes" in shown.getvalue()
-    with one.progress_of(str(file), is_wanted=True) as tell:
+    with progress.progress_of(str(file), is_wanted=True) as tell:
         tell("Cut old results")
         wait_for_timers()
         tell("Cut older results")
@@ -52,13 +52,13 @@ def test_who_waits_is_told_the_bytes_and_then_the_passes(
 def test_who_does_not_wait_is_told_nothing(file: Path, shown: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(progress, "_PATIENCE", 3_600)
-    with one.progress_of(str(file), is_wanted=True) as tell:
+    with progress.progress_of(str(file), is_wanted=True) as tell:
         tell("Cut old results")
     monkeypatch.setattr(progress, "_PATIENCE", 0)
-    with one.progress_of(str(file), is_wanted=False) as tell:
+    with progress.progress_of(str(file), is_wanted=False) as tell:
         tell("Cut old results")
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with one.progress_of("no-such-file", is_wanted=True) as tell:
+    with progress.progress_of("no-such-file", is_wanted=True) as tell:
         wait_for_timers()
         tell("Cut old results")
     assert shown.getvalue() == ""

@@ -10,7 +10,7 @@ from agent_work import WORK, shape
 from build import configuration, one_pass, texts
 
 from condense_cli import api
-from condense_cli.config.overrides import Overrides
+from condense_cli.config.options import Overrides
 from condense_cli.formats import parse
 
 Json = dict[str, Any]

@@ -1,0 +1,173 @@
+"""Commands for use during a session: proxy, recap, install, mcp, ui."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+from ...config.options import Flag, tokens
+from ..building import Command
+from ..options import ContextWindow, CounterOption, File, FormatOption, LenientReading, Preset, Session, preset
+
+PORT: Final = 8788
+
+
+class ProxyOptions(Command, work="proxy.proxy"):
+    """Condense conversations on their way to an API.
+
+    Only the messages of a request are changed; everything else, and every answer, passes through untouched. What was
+    sent once is sent again byte for byte, so the provider's cache keeps working. Keys and content are neither stored
+    nor logged. The header x-condense: off lets a request through as it is. With a client, the exit status is the
+    client's.
+
+    Examples:
+
+    \b
+    condense proxy -- claude             starts Claude Code behind a proxy
+    condense proxy -- codex resume --last
+    condense proxy --watch -- claude     changes nothing, reports savings
+    condense proxy -- python agent.py    anything that uses an SDK
+    condense proxy --port 8788           for clients you start yourself
+    condense proxy --upstream https://openrouter.ai/api/v1
+    """
+
+    client: Annotated[
+        tuple[str, ...],
+        Flag("A client to start through the proxy, with its arguments.", metavar="[-- CLIENT...]", is_argument=True),
+    ] = ()
+    upstream: Annotated[str | None, Flag("Address of the API.  [default: the one the client uses]", metavar="URL")] = (
+        None
+    )
+    watch: Annotated[bool, Flag("Change nothing; report what would be saved.")] = False
+    preset: Annotated[
+        str | None, preset("Preset to condense with.  [default: balanced, which cuts more per step here]")
+    ] = None
+    policy: Annotated[
+        str, Flag("When to condense: economic, economic:20, tokens:60000 or share:0.6.", metavar="NAME")
+    ] = "economic"
+    keep_recent: Annotated[int | None, Flag("Leave the last N turns untouched.", metavar="N", least=1)] = None
+    context_window: ContextWindow = None
+    no_first_party: Annotated[
+        bool, Flag("Do not tell Claude Code that it talks to Anthropic's own API, where it does.")
+    ] = False
+    port: Annotated[
+        int | None,
+        Flag(f"Listen there.  [default: {PORT}, or a free one for a client]", metavar="N", least=0, most=65535),
+    ] = None
+    host: Annotated[
+        str,
+        Flag("Address to listen on; others than the default can be reached from outside.", metavar="ADDRESS"),
+    ] = "127.0.0.1"
+    state: Annotated[
+        Path | None,
+        Flag("File that remembers cut points and times.  [default: in your cache folder]", metavar="FILE"),
+    ] = None
+
+
+class RecapOptions(Command, work="recap.recap"):
+    """Print what is needed to continue a conversation.
+
+    Contains, within a token budget: the user's requests and rules word for word, the files and what became of them, the
+    last commands and their results, open tasks, unsolved errors, and the lines that later work needs. Draws on the
+    whole file, including what came before compactions. The user's words are given as instructions; everything else is
+    fenced off as data. No model is called.
+
+    Examples:
+
+    \b
+    condense recap session.jsonl
+    condense recap --session latest --tokens 8k
+    condense recap --session latest --lost           what the last compaction lost
+    condense recap session.jsonl > recap.md          to start a new session with
+    condense recap session.jsonl --json | jq -r '.words[].text'
+    """
+
+    file: File = None
+    session: Session = None
+    tokens: Annotated[int | None, Flag("Limit in tokens.  [default: 4000]", metavar="N", short="-t", parse=tokens)] = (
+        None
+    )
+    lost: Annotated[bool, Flag("Only what the client's last compaction lost and nobody has repeated since.")] = False
+    json: Annotated[bool, Flag("Print it as JSON, in parts.")] = False
+    counter: CounterOption = None
+    format: FormatOption = None
+    lenient: LenientReading = False
+
+
+class HookedClient(StrEnum):
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+
+
+class InstallOptions(Command, work="install.install"):
+    """Let Claude Code or Codex use condense as you work.
+
+    Adds hooks that back up the session before a compaction, give the model a recap of what was lost after it, and tell
+    you when it is time to condense; a status line (Claude Code); and, with the extra mcp, tools to look up what markers
+    replaced. You see what will be written first. Other settings are left alone.
+
+    Examples:
+
+    \b
+    condense install claude-code               shows what it writes, and asks
+    condense install codex --dry-run
+    condense install claude-code --project     for this project only
+    condense install claude-code --status      whether it works
+    condense install claude-code --remove
+    """
+
+    client: Annotated[HookedClient, Flag("The client to work in.", metavar="claude-code|codex", is_argument=True)]
+    project: Annotated[bool, Flag("For the current project only; you must trust it in the client.")] = False
+    dry_run: Annotated[bool, Flag("Show what would be written and stop.", short="-n")] = False
+    status: Annotated[bool, Flag("Check whether it is installed and works; exit status 1 if not.")] = False
+    remove: Annotated[bool, Flag("Remove all of it, and nothing else.")] = False
+    yes: Annotated[bool, Flag("Write without asking.", short="-y")] = False
+
+
+class McpOptions(Command, work="mcp.mcp"):
+    """Let a model look up what markers replaced (MCP server).
+
+    Speaks MCP over standard input and output; needs the extra mcp. Its tools only read: show (what a marker replaced),
+    search (the whole session, with line numbers), inspect, check and recap. Without FILE it reads all sessions of your
+    clients and no other file; with FILE or --session, only that one.
+
+    Examples:
+
+    \b
+    condense install claude-code       sets it up in Claude Code
+    condense mcp                       all sessions of your clients
+    condense mcp session.jsonl         only this session
+    """
+
+    file: Annotated[str | None, Flag("The only session it may read.", metavar="[FILE]", is_argument=True)] = None
+    session: Session = None
+
+
+class UiOptions(Command, work="ui.ui"):
+    """Explore a session in the terminal and choose what is cut.
+
+    See what fills it, and every message with its cuts and their reasons. Keep or cut a message, block, file or tool
+    with one key; change preset, target or configuration and see the effect at once. Save the result as a new session,
+    in place, as a file, or as a configuration. Every step can be undone; ? lists the keys. No model is called.
+
+    Examples:
+
+    \b
+    condense ui                           pick a session of this machine
+    condense ui session.jsonl
+    condense ui --session latest --preset cost
+    """
+
+    file: File = None
+    session: Session = None
+    preset: Preset = None
+
+
+COMMANDS: Final = {
+    "proxy": ProxyOptions,
+    "recap": RecapOptions,
+    "install": InstallOptions,
+    "mcp": McpOptions,
+    "ui": UiOptions,
+}

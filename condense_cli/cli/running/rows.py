@@ -1,0 +1,293 @@
+"""`condense run` on a set of rows: every row is condensed on its own, in several processes, and written as it comes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, assert_never
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from ...calling import OnDemand
+from ...core.factor import factor_as
+from ...core.transcript import Transcript
+from ...core.wording import plural
+from ...delivering import Destination, Where
+from ...errors import ExitStatus, UsageError
+from ...passes.flags import missed_keeps
+from ...report.run.summaries import sentences
+from ...rows import facts
+from ...rows.condensing import ROOM, Counters, New, flow, for_each_row, split, tally_parts, tally_result, work_in_order
+from ...rows.facts import FileResult, Problem, Tally
+from ...rows.reading import RowKind, RowLines, is_array, is_parquet
+from ...storage.processes import usable_processors
+from ..commands.shrink import RunOptions, Showing
+from ..console import console, print_lines, say, write_out
+from ..work.reading import name_of
+from .job import SummaryUse, Treatment, Worker, nothing_kept, status_of, without_effect
+from .ran import write_report
+from .workers import done_to_each, may_call
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
+
+_SHOWN: Final = 5
+"""Bad rows that are named one by one on the terminal."""
+
+
+class RowsTask(Struct, frozen=True):
+    """The file and treatment of a set of rows. Unless `is_written`, the condensed lines are dropped."""
+
+    file: str
+    kind: RowKind
+    treatment: Treatment
+    is_written: bool = True
+
+
+class Done(Struct, frozen=True):
+    """A condensed batch of rows: the lines to write, and their figures."""
+
+    lines: list[bytes]
+    tally: Tally
+    status: ExitStatus
+    missed: frozenset[str]
+
+
+class RowsOutcome(Struct, frozen=True):
+    """The outcome of all rows; the status is about the calls of models alone.
+
+    `missed` says of each selector of --keep that matched nothing in any row that it did.
+    """
+
+    tally: Tally
+    told: SummaryUse
+    status: ExitStatus
+    missed: tuple[str, ...] = ()
+
+
+def check_destination(to: Destination) -> None:
+    """Raise UsageError for places that are for sessions only."""
+    if to.where in (Where.NEW_SESSION, Where.IN_PLACE):
+        raise UsageError("A set of rows needs an output file.", "Name it with -o FILE.")
+
+
+def output_of(to: Destination) -> Path | IO[bytes] | None:
+    """Return the output of the rows, or None if there is none."""
+    if not to.writes_anything:
+        return None
+    match to.where:
+        case Where.STDOUT:
+            return StandardOutput()
+        case Where.FILE:
+            return Path(str(to.output))
+        case Where.NOWHERE | Where.NEW_SESSION | Where.IN_PLACE:
+            return None
+        case other:
+            assert_never(other)
+
+
+def condense_rows(
+    task: RowsTask,
+    output: Path | IO[bytes] | None,
+    jobs: int,
+    progress: Callable[[Tally], None] = lambda tally: None,
+    summaries: OnDemand | None = None,
+) -> RowsOutcome:
+    """Condense all rows and write them. Raises CondenseError; then no file is written.
+
+    `summaries` are those of a larger run, which this one takes part in, as the one process that it is.
+    """
+    if task.treatment.splits and (is_parquet(task.file) or is_array(task.file)):
+        raise UsageError("--split needs rows that are lines of JSON.", "Convert them: one row on a line.")
+    calls = task.treatment.calls
+    if may_call(calls) and (calls.settled().is_any or not calls.is_planned):
+        jobs = 1  # A limit is for all rows together.
+    tally, told, status = Tally(), SummaryUse(), ExitStatus.DONE
+    missed = {*task.treatment.work.overrides.keep}
+    with flow(task.file, task.kind, output) as (kind, lines, write):
+        do = partial(condense_batch, task, kind)
+        for done, told in done_to_each(do, task.treatment, lines, jobs, shared=summaries, spread=work_in_order):  # noqa: B007
+            tally.add(done.tally)
+            status = max(status, done.status)
+            missed &= done.missed
+            write(done.lines)
+            progress(tally)
+        said = tuple(f"--keep {selector} matches nothing." for selector in sorted(missed))
+        if said and summaries is None and tally.rows > tally.bad:
+            raise nothing_kept(said)
+    return RowsOutcome(tally, told, status, said)
+
+
+def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summaries: OnDemand, batch: RowLines) -> Done:
+    """Condense the rows of a batch. Raises KeyboardInterrupt where that stopped a call."""
+    work = treatment.work
+    most = work.target_tokens if treatment.splits else None
+    if most is not None:
+        work = replace(work, target_tokens=int(ROOM * most))
+    condensed = Worker(work, treatment.calls, summaries)
+    counters = Counters(work.configuration.counter)
+    tally = Tally()
+    missed = {*work.overrides.keep}
+
+    def condense(transcript: Transcript, line: int) -> New:
+        transcript = work.continuing(transcript)
+        missed.intersection_update(missed_keeps([*missed], transcript.messages))
+        count = counters(transcript)
+        if most is None:
+            return tally_result(condensed(transcript, count), tally, line)
+        factor = factor_as(work.count, transcript, count)
+        parts = split(transcript, most, lambda beginning: condensed(beginning, count, factor), count, factor)
+        bare = sum(map(count.message, transcript.messages))
+        return tally_parts(transcript, parts, most, tally, bare, factor)
+
+    lines = for_each_row(batch, name_of(task.file), kind, tally, condense)
+    status = status_of(summaries, ExitStatus.DONE, allow_partial=treatment.allow_partial)
+    if status is ExitStatus.INTERRUPTED:
+        raise KeyboardInterrupt
+    return Done(lines if task.is_written else [], tally, status, frozenset(missed))
+
+
+class StandardOutput(BytesIO):
+    """Standard output as a binary stream."""
+
+    def write(self, data: Buffer) -> int:
+        written = bytes(data)
+        write_out(written)
+        return len(written)
+
+    def writelines(self, lines: Iterable[Buffer]) -> None:
+        write_out(b"".join(lines))
+
+
+def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions, to: Destination) -> ExitStatus:
+    """Condense, write and report the rows of a file, in several processes. Raises CondenseError.
+
+    Bad rows are passed through; the status says so unless the user was lenient.
+    """
+    check_destination(to)
+    showing = options
+    task = RowsTask(file, kind, treatment, to.writes_anything)
+    output, replaced = output_of(to), to.replaced
+    started = time.perf_counter()
+    with progress_of(file) as progress:
+        outcome = condense_rows(task, output, options.jobs or usable_processors(), progress)
+    bad = [*bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file))]
+    if not showing.is_silent:
+        place = to.output if output is not None else None
+        report = report_of(name_of(file), place, treatment, outcome, is_written=to.writes_anything)
+        write_report(showing, report)
+        if not (showing.json or showing.quiet):
+            lines = lines_of(report, outcome.tally, time.perf_counter() - started, showing)
+            _show(report, lines, bad, to, replaced)
+    status = status_of_rows(outcome, treatment)
+    if status and (showing.quiet or showing.json):  # Nothing else tells the reason on standard error.
+        for line in _why(status, outcome, bad):
+            say(f"condense: {line}")
+    return status
+
+
+def _why(status: ExitStatus, outcome: RowsOutcome, bad: Sequence[str]) -> Sequence[str]:
+    """Say why the status of a run on rows is not 0."""
+    match status:
+        case ExitStatus.CALLS_FAILED:
+            return ("Not every summary could be written.", *outcome.told.warnings)
+        case ExitStatus.TARGET_MISSED:
+            return (f"{plural(outcome.tally.missed, 'row')} did not reach the target.",)
+        case _:
+            return bad
+
+
+def status_of_rows(outcome: RowsOutcome, treatment: Treatment) -> ExitStatus:
+    tally = outcome.tally
+    if outcome.status is not ExitStatus.DONE:
+        return outcome.status
+    if tally.bad and not treatment.lenient:
+        return ExitStatus.INPUT
+    return ExitStatus.TARGET_MISSED if treatment.strict and tally.missed else ExitStatus.DONE
+
+
+def report_of(
+    source: str,
+    output: str | None,
+    treatment: Treatment,
+    outcome: RowsOutcome,
+    *,
+    is_written: bool,
+    results: Sequence[FileResult] | UnsetType = UNSET,
+) -> facts.SetReport:
+    """Return the report on a set of rows, or on the files in `results`."""
+    return facts.build(
+        outcome.tally,
+        source=source,
+        output=output,
+        configuration=treatment.name,
+        is_written=is_written,
+        now=datetime.now(UTC),
+        counter=treatment.work.configuration.counter,
+        count=treatment.work.count,
+        spent=outcome.told.cost,
+        summaries=outcome.told.used,
+        warnings=(*outcome.told.warnings, *without_effect(treatment.calls, outcome.told)),
+        results=results,
+    )
+
+
+def lines_of(report: facts.SetReport, tally: Tally, seconds: float, showing: Showing) -> list[str]:
+    """Return the lines about all rows or files together, the main one first; more if it was asked for."""
+    lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries)]
+    if showing.cost or showing.verbose:
+        lines += facts.prices_of(report)
+    return [*lines, *(facts.details(report, tally, seconds) if showing.verbose else ())]
+
+
+def _show(report: facts.SetReport, lines: Sequence[str], bad: Sequence[str], to: Destination, replaced: str) -> None:
+    if to.writes_stdout:
+        for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
+            say(f"condense: {line}")
+        return
+    print_set(report, lines, bad)
+    if report.output is not None:
+        print_lines([f"Written: {report.output}{replaced}"], "bold")
+    elif not to.dry_run:
+        print_lines(["Nothing was written; add -o FILE to write the condensed rows."], "dim")
+
+
+def print_set(report: facts.SetReport, lines: Sequence[str], bad: Iterable[str]) -> None:
+    print_lines(lines[:1], "bold")
+    print_lines(lines[1:])
+    print_lines(bad, "red")
+    print_lines((f"Warning: {warning}" for warning in report.warnings), "yellow")
+
+
+def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:
+    """Yield a line for each of the first bad rows, and the number of the others."""
+    shown = problems[:_SHOWN]
+    for problem in shown:
+        yield f"{name}:{problem.line}: {problem.why}"
+    if bad > len(shown):
+        yield f"… and {plural(bad - len(shown), 'more bad row')}"
+
+
+@contextmanager
+def progress_of(file: str) -> Iterator[Callable[[Tally], None]]:
+    """Show the rows done so far on the terminal, if messages go to one."""
+    if not sys.stderr.isatty():
+        yield lambda tally: None
+        return
+    size = os.path.getsize(file) if os.path.isfile(file) else 0
+    status = console(stderr=True).status("Reading rows")
+
+    def show(tally: Tally) -> None:
+        share = f", {100 * tally.bytes_before / size:.0f}%" if 0 < tally.bytes_before <= size else ""
+        status.update(f"{plural(tally.rows, 'row')}{share}: {tally.tokens_before:,} → {tally.tokens_after:,} tokens")
+
+    with status:
+        yield show

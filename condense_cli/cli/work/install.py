@@ -1,0 +1,82 @@
+"""`condense install`: add hooks, status line and MCP server to a client, check them, or remove them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+
+import typer
+
+from ...clients.choices import Client
+from ...clients.hooks import faults_of
+from ...clients.listing import project_root
+from ...clients.settings import Target, forget, given_back, note_edits
+from ...clients.table import CLIENTS
+from ...errors import UsageError
+from ...report.text.visible import visible
+from ..commands.session import InstallOptions
+from ..console import say
+
+
+def install(options: InstallOptions) -> None:
+    """Show the changes and write them if the user agrees. Raises CondenseError."""
+    if options.status and (options.dry_run or options.yes or options.remove):
+        raise UsageError("--status changes nothing.", "Use it alone or with --project.")
+    target = _target(options.project)
+    client = options.client.value
+    setup = CLIENTS[Client(client)].setup
+    assert setup is not None
+    if options.status:
+        raise SystemExit(_say_status(client, target, list(setup.problems(target))))
+    removal = setup.removal_plan(target)
+    plan = given_back(removal) if options.remove else setup.install_plan(target)
+    if not plan.changes:
+        already = "condense is not installed there." if options.remove else "everything is installed already."
+        typer.echo(f"Nothing to change: {already}")
+    else:
+        for edit in plan.changes:
+            for line in edit.shown():
+                typer.echo(visible(line))
+        if not options.dry_run and _is_wanted(options.yes):
+            for edit in plan.changes:
+                edit.write()
+            if options.remove:
+                forget(plan.changes)
+            else:
+                note_edits(plan.changes, {edit.path for edit in removal.changes})
+            typer.echo("Removed." if options.remove else "Written. Restart the client to use it.")
+    for remark in plan.remarks:
+        typer.echo(remark)
+    if not (options.remove or target.has_mcp):
+        typer.echo("The MCP server was left out; it needs a package: pip install 'condense-cli[mcp]'")
+
+
+def _target(project: bool) -> Target:
+    folder = project_root(Path.cwd()) if project else None
+    return Target(Path(os.path.expanduser("~")), os.environ, folder, find_spec("mcp") is not None)
+
+
+def _is_wanted(yes: bool) -> bool:
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say("condense: nothing was written; --yes writes it.")
+        return False
+    return typer.confirm("Write this?", default=False)
+
+
+def _say_status(client: str, target: Target, problems: list[str]) -> int:
+    where = f"in {target.project}" if target.project else "for all projects"
+    typer.echo(f"{client}, {where}: {'not everything works' if problems else 'installed'}.")
+    for problem in problems:
+        typer.echo(visible(problem))
+    faults = faults_of(client)
+    if faults:
+        typer.echo(f"Hooks failed {len(faults)} times; the last ones:")
+    for fault in faults[-5:]:
+        time = datetime.fromtimestamp(fault.get("time", 0)).strftime("%Y-%m-%d %H:%M")
+        typer.echo(visible(f"  {time}  {fault.get('event')}  {fault.get('what')}"))
+    return 1 if problems else 0

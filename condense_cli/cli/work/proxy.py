@@ -1,0 +1,179 @@
+"""`condense proxy`: condense a conversation on its way from a client to its API."""
+
+from __future__ import annotations
+
+import gc
+import os
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ...clients.choices import cache_folder
+from ...errors import UsageError
+from ...live.conversation import KEEP_RECENT, Live
+from ...live.state import Memory, State, StateFile
+from ...proxy.apis import check_other, check_upstream
+from ...proxy.clients import Started, started
+from ...proxy.record import Record, summary
+from ...proxy.settings import ProxySettings
+from ..commands.session import PORT, ProxyOptions
+from ..console import say
+
+try:
+    from ...proxy import server
+    from ...proxy.app import Proxy
+except ModuleNotFoundError as error:
+    raise UsageError(
+        f"The proxy needs the package {error.name}, which is not installed.",
+        "pip install 'condense-cli[proxy]'",
+    ) from None
+
+_WITHOUT_REQUEST: Final = 15.0
+"""Seconds without any request after which a client may be going past the proxy."""
+
+
+def proxy(options: ProxyOptions) -> None:
+    """Serve until the client ends, or until interrupted. Raises CondenseError."""
+    gc.enable()  # It runs for days.
+    upstream, client, host = options.upstream, options.client, options.host
+    if upstream is not None:
+        upstream = check_upstream(upstream)
+    Live(preset=options.preset, policy=options.policy)  # Errors are told before anything is started.
+    if host not in server.LOOPBACK:
+        say(f"Warning: whoever reaches {host} can send requests through this proxy; keys are the sender's own.")
+    default = 0 if client else PORT
+    listener = server.listening(host, default if options.port is None else options.port)
+    with closing(listener):
+        address = server.address_of(listener, host)
+        settings = ProxySettings(
+            token=secrets.token_urlsafe(16),
+            hosts=server.names_of(address),
+            is_local=host in server.LOOPBACK,
+            upstream=upstream,
+            preset=options.preset,
+            policy=options.policy,
+            keep_recent=options.keep_recent or KEEP_RECENT,
+            window=options.context_window,
+            watches=options.watch,
+        )
+        check_other(upstream, settings.hosts)
+        memory = _state(options.state, watches=options.watch)
+        if client:
+            is_first_party = not options.no_first_party
+            raise SystemExit(_with_client(client, settings, memory, listener, address, first_party=is_first_party))
+        _alone(settings, memory, listener, address)
+
+
+def _state(path: Path | None, *, watches: bool) -> State:
+    """Return the memory that survives a restart; watching needs none."""
+    return Memory() if watches else StateFile(path or cache_folder() / "live.db")
+
+
+def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) -> None:
+    """Serve until interrupted."""
+    record = Record(lambda line: say(f"{time.strftime('%H:%M:%S')} {line}"))
+    say(f"Listening on {address} for clients of {settings.upstream or 'Anthropic and OpenAI'}; Ctrl-C stops.")
+    say(f"What it does: {address}/condense?token={settings.token}")
+    proxy = Proxy(settings, memory, record)
+    with suppress(KeyboardInterrupt):  # It is how one ends it.
+        server.serve(proxy, listener)
+    say(f"condense: {summary(record, proxy.conversations.number, watches=settings.watches)}.")
+
+
+def _with_client(
+    client: Sequence[str], settings: ProxySettings, memory: State, listener: Any, address: str, *, first_party: bool
+) -> int:
+    """Run the client behind the proxy and return its exit status."""
+    with TemporaryDirectory(prefix="condense-") as folder:
+        home, named = Path(os.path.expanduser("~")), settings.upstream
+        found = started([*client], address, os.environ, home, Path(folder), upstream=named, first_party=first_party)
+        upstream = named or found.upstream
+        for url in (upstream, *found.vendors.values()):
+            check_other(url, settings.hosts)
+        proxy = Proxy(replace(settings, upstream=upstream, vendors=found.vendors), memory, Record())
+        for note in found.notes:
+            say(f"condense: {note}")
+        doubt = Doubt(Path(client[0]).name, proxy.is_reached)
+        if not (found.notes or found.is_led):
+            doubt.begin()
+        with server.served(proxy, listener):
+            status = _run(found)
+        doubt.end()
+    say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
+    if not proxy.record.sums.requests and not found.notes:
+        doubt.tell()
+    return status
+
+
+class Doubt:
+    """Warns once if a client seems to bypass the proxy: while it runs, or at its end."""
+
+    def __init__(self, client: str, is_settled: threading.Event) -> None:
+        self._client, self._is_settled = client, is_settled
+        self._is_told = False
+        self._waiting = threading.Thread(target=self._wait, daemon=True)
+
+    def begin(self) -> None:
+        """Wait beside the client for its first request."""
+        self._waiting.start()
+
+    def end(self) -> None:
+        """Wait no longer: the client has ended."""
+        self._is_settled.set()
+        if self._waiting.is_alive():
+            self._waiting.join()
+
+    def tell(self) -> None:
+        """Print the warning, unless it was printed."""
+        if self._is_told:
+            return
+        self._is_told = True
+        fixed = f"http://127.0.0.1:{PORT}"
+        say(
+            f"condense: No conversation has come from {self._client}. If it asked a model, that went past this proxy: "
+            f"start it with --port {PORT}, and set its base URL to {fixed} (Anthropic) or {fixed}/v1 (OpenAI)."
+        )
+
+    def _wait(self) -> None:
+        if not self._is_settled.wait(_WITHOUT_REQUEST) and not is_full_screen():
+            self.tell()
+
+
+def is_full_screen(terminal: int = 2) -> bool:
+    """Whether a client draws on the terminal that shows messages: it reads single keys then."""
+    try:
+        import termios
+    except ImportError:
+        return False
+    try:
+        return not termios.tcgetattr(terminal)[3] & termios.ICANON
+    except termios.error:  # No terminal.
+        return False
+
+
+def _run(client: Started) -> int:
+    """Run a client in the foreground; signals are for it. Raises UsageError if it cannot be started."""
+    try:
+        process = subprocess.Popen(client.command, env=client.environment)
+    except OSError as error:
+        raise UsageError(f"Cannot start {client.command[0]} ({error.strerror}).") from None
+    # The terminal sends Ctrl-C to both; what is sent to this process alone is passed on.
+    before = (
+        signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
+    )
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status

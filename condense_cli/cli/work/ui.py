@@ -1,0 +1,80 @@
+"""`condense ui` and `condense presets edit`: the terminal app."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from ...clients import finding, listing
+from ...clients.choices import cache_folder
+from ...clients.table import session_places
+from ...config.files import load_user_configuration
+from ...config.preset_folders import user_configuration_path
+from ...errors import UsageError
+from ...report.lists.sessions import SessionList
+from ...ui.choice import Configurations
+from ...ui.opened import Desk, OpenSession
+from ..commands.session import UiOptions
+from ..commands.settings import EditPreset
+from .providing import registry_of_user
+from .reading import give_back_large_blocks, input_file
+from .settings import presets_here
+
+_MOST: Final = 100
+"""Sessions that are listed; older ones are opened by their file or id."""
+
+
+def ui(options: UiOptions) -> None:
+    """Run the app. Raises CondenseError."""
+    check_terminal()
+    from ...ui.app import CondenseApp  # With Textual.
+
+    desk = _desk()
+    start = desk.configurations.start(options.preset)
+    CondenseApp(desk, start, sessions_here, _opened(options.file, options.session, desk)).run()
+
+
+def edit_preset(options: EditPreset) -> None:
+    """Edit a preset or a file, with a transcript to see the effect on. Raises CondenseError."""
+    check_terminal()
+    from ...ui.app import CondenseApp
+    from ...ui.editor_screen import EditorScreen
+
+    name = options.name
+    desk, presets = _desk(), presets_here()
+    choice = desk.configurations.start(name)
+    is_of_package = name in presets.names() and presets.folder_of(name) is None
+    own = user_configuration_path().parent / "presets" / f"{name}.yaml"
+    home = own if is_of_package else presets.find(name)
+    editor = EditorScreen(choice, desk.configurations, _opened(options.file, options.session, desk), home)
+    CondenseApp(desk, choice, sessions_here, editor=editor).run()
+
+
+def _desk() -> Desk:
+    """Return the user's settings for the app."""
+    give_back_large_blocks()  # Any session may be opened.
+    user, registry = load_user_configuration(), registry_of_user()
+    providers = [entry.provider.id for entry in registry.all()]
+    return Desk(Configurations(presets_here(), providers, list(user.profiles)), user, registry)
+
+
+def _opened(file: str | None, session: str | None, desk: Desk) -> OpenSession | None:
+    """Read the session in a file or of an id, or None without either. Raises CondenseError."""
+    return OpenSession.read(input_file(file, session), desk) if file or session else None
+
+
+def check_terminal() -> None:
+    """Raise UsageError if there is no terminal to show the app on, or the extra is not installed."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("condense ui needs a terminal.", "Use condense run for a report, or --html for a page.")
+    try:
+        import textual  # noqa: F401
+    except ImportError:
+        raise UsageError("condense ui needs Textual.", "Install it: pip install 'condense-cli[ui]'") from None
+
+
+def sessions_here() -> SessionList:
+    """List the newest sessions of this machine."""
+    found = finding.find(session_places())
+    newest = listing.list_sessions(found.files, cache_folder(), limit=_MOST)
+    return listing.report(newest, found, load_user_configuration())

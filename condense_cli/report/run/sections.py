@@ -1,0 +1,136 @@
+"""Declare the parts of the report of a run, for the terminal and the page."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterator
+from typing import Final
+
+from ...passes.decisions import REFER
+from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING
+from ..costs.money import cost_figures, unknown_price
+from ..sections import BLANK, Part, Sentence, Table
+from ..text.labels import operation_label
+from ..text.tokens import briefly_counted, how_counted
+from .facts import Report, Saving
+from .shortcomings import NOTHING_MORE
+from .summaries import sentences
+
+
+def kinds_of_saving(report: Report) -> Iterator[Sentence]:
+    """Say how the saving adds up: cuts by kind of content, references, and the cost of summaries."""
+    cut: Tally[str] = Tally()
+    for saving in report.savings:
+        if saving.operation != operation_label(REFER):
+            cut[saving.content] += saving.tokens
+    said = [f"{_CONTENTS.get(content, content)} {tokens:,}" for content, tokens in cut.most_common() if tokens > 0]
+    cuts = [f"Cut: {', '.join(said)}"] if said else []
+    summaries = [f"summaries take {-tokens:,}" for tokens in cut.values() if tokens < 0]
+    by_references = report.tokens.lossless_saved
+    if by_references > 0:
+        undo = "" if said else f"; condense restore undoes all {report.references.resolved:,}"
+        references = [f"references save {by_references:,}{undo}"]
+    else:
+        references = [f"references written out again: {-by_references:,} more"] if by_references else []
+    line = "; ".join([*cuts, *summaries, *references])
+    if line:
+        yield Sentence(f"{line[0].upper()}{line[1:]}.")
+
+
+_CONTENTS: Final = {"message text": "text", "tool parameters": "parameters"}
+
+
+def details(report: Report, unit: str) -> Iterator[Part]:
+    """Yield the sizes, the saving of each operation, and the passes."""
+    yield BLANK
+    yield sizes_table(report, unit)
+    if report.savings:
+        yield BLANK
+        yield savings_table(report.savings)
+    yield BLANK
+    passes = passes_table(report)
+    if passes.rows:
+        yield passes
+    yield from idle_passes(report)
+
+
+def failed(report: Report) -> Iterator[Sentence]:
+    for entry in report.passes:
+        if entry.status == "failed":
+            yield Sentence(f"Failed: {entry.name} ({entry.reason}).", "red")
+
+
+def sizes_table(report: Report, unit: str) -> Table:
+    pairs = [
+        ("tokens", report.tokens.before, report.tokens.after),
+        ("messages", report.messages.before, report.messages.after),
+    ]
+    if report.bytes.after is not None:
+        pairs.append((unit, report.bytes.before, report.bytes.after))
+    rows = [[name, f"{before:,}", f"{after:,}", f"{before - after:,}"] for name, before, after in pairs]
+    return Table(("", "before", "after", "saved"), rows, (1, 2, 3), title="Sizes")
+
+
+def savings_table(savings: list[Saving]) -> Table:
+    rows = [[entry.content, entry.operation, f"{entry.blocks:,}", f"{entry.tokens:,}"] for entry in savings]
+    return Table(("changed", "how", "blocks", "tokens saved"), rows, (2, 3), title="Saved on")
+
+
+def passes_table(report: Report) -> Table:
+    """Return a row for each pass that ran."""
+    ran = [entry for entry in report.passes if entry.status == "completed" and entry.reason != SWITCHED_OFF]
+    rows = [
+        [entry.name, f"{entry.tokens_after:,}", f"{entry.changes:,}", f"{entry.seconds * 1000:.0f} ms"] for entry in ran
+    ]
+    styles = ["dim" if entry.id == PRELUDE and not entry.changes else "" for entry in ran]
+    return Table(("pass", "tokens after", "changes", "time"), rows, (1, 2, 3), title="Passes", styles=styles)
+
+
+def idle_passes(report: Report) -> Iterator[Sentence]:
+    """Yield a sentence for the passes that did not run for the same reason."""
+    idle: dict[tuple[str, str], list[str]] = {}
+    for entry in report.passes:
+        if entry.status != "completed" and entry.reason != SWITCHED_OFF:
+            idle.setdefault((entry.status, entry.reason), []).append(entry.name)
+    for (status, reason), names in idle.items():
+        style = "red" if status == "failed" else "dim"
+        yield Sentence(f"{status.capitalize()}: {', '.join(names)} ({reason}).", style)
+
+
+def costs(report: Report, is_asked: bool) -> Iterator[Part]:
+    said = [*sentences(report.summaries)]
+    is_known = report.cost.next_turn_before is not None
+    figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
+    for sentence in said:
+        yield Sentence(sentence)
+    if not figures and report.model is None and report.tokens.saved:  # Then the prices were not even loaded.
+        figures = unknown_price(None)
+    if figures:
+        yield Sentence(figures, "bold" if is_known else "dim")
+    if is_asked and is_known:
+        yield Sentence(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), "dim")
+
+
+def notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[Part]:
+    tokens = report.tokens
+    if is_cost_asked:
+        said = " ".join(how_counted(report))
+    else:
+        said = briefly_counted(report.model, tokens.counting, exact=tokens.exact)
+    yield Sentence(f"{report.format}, {report.configuration}{_towards_target(report)}. {said}", "dim")
+    if not tokens.saved and not report.warnings:
+        what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
+        yield Sentence(f"{what} was changed: no pass ran.", "bold")
+    for warning in report.warnings:
+        if warning == NOTHING_MORE:
+            yield Sentence(warning, "bold")
+        elif warning != said_before:
+            yield Sentence(f"Warning: {warning}", "yellow")
+
+
+def _towards_target(report: Report) -> str:
+    """Name the passes that worked towards the target; nothing without one."""
+    if report.tokens.target is None:
+        return ""
+    names = [one.name for one in report.passes if one.changes and one.id not in (PRELUDE, THINKING)]
+    return f"; to the target by: {', then '.join(names)}" if names else ""
