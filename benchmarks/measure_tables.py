@@ -33,9 +33,9 @@ def tables(groups: Groups, measures: Sequence[str], versions: Mapping[str, str] 
     measured = f"{plural(sum(map(len, sessions.values())), 'session')} of {plural(len(projects), 'project')}"
     lines = [
         f"Measured on {datetime.now(UTC).date()} with {known}, on {measured}. Percent at "
-        f"{' / '.join(f'{100 * size:.0f}%' for size in SIZES)} of the tokens; in bold the best of those that got "
-        f"there. First the cuts at which every way could be measured. A cut does not count at a size "
-        "of which half is not enough for what stays at any size (instructions, first request, newest turns):",
+        f"{' / '.join(f'{100 * size:.0f}%' for size in SIZES)} of the tokens; bold is the best of those that got "
+        "there. Only cuts that count: protected content alone is at most half the size. First those where every way "
+        "was measured:",
         "",
         *_every_measure(by_all, measures),
     ]
@@ -56,7 +56,7 @@ def _every_measure(cuts: Sequence[Cut], measures: Sequence[str]) -> Iterator[str
         sizes = " / ".join(f"{100 * one.size:.0f}" for one in row)
         yield f"| {_name(row)} | {sizes} | {' | '.join(_cells(row, measure, best[measure]) for measure in measures)} |"
     asked = (" / ".join(dict.fromkeys(_asked(rows, measure))) for measure in measures)
-    yield f"| cuts that ask | | {' | '.join(asked)} |"
+    yield f"| cuts with needs | | {' | '.join(asked)} |"
 
 
 def _asked(rows: Sequence[Sequence[Setting]], measure: str) -> Iterator[str]:

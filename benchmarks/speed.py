@@ -122,28 +122,18 @@ def tables(found: Found, date: str, machine: str) -> Iterator[str]:
         figures = f"{min(times):.0f} | {median(times):.0f} | {processor * 1_000:.0f} | {processor / bare:.1f}"
         yield f"| `{name}` | {figures} |"
     yield "\n### Time and memory\n"
-    yield "| format | file MB | preset | seconds | MB/s | times the floor | peak MB | times the file |"
-    yield "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |"
+    yield f"| format | file MB | preset | seconds | times the floor | peak MB | {' | '.join(STAGES)} |"
+    yield "| --- | ---: | --- |" + " ---: |" * (3 + len(STAGES))
     for row in found.rows:
-        for preset, run in row.runs.items():
-            seconds, megabytes = run.cost.processor, row.size / 1e6
+        for preset, run in row.runs.items() if row.size > 1.5e6 * SMALL else ():  # Smaller files only show the start.
+            stages = " | ".join(f"{seconds:.2f}" for seconds in run.stages)
             yield (
-                f"| {row.format} | {megabytes:.2f} | {preset} | {seconds:.2f} | {megabytes / seconds:.1f} "
-                f"| {seconds / row.floor.processor:.1f} | {run.cost.peak / 1e6:.0f} | {run.cost.peak / row.size:.1f} |"
-            )
-    yield "\n### Stages, in seconds\n"
-    yield f"| format | file MB | preset | {' | '.join(STAGES)} |"
-    yield "| --- | ---: | --- |" + " ---: |" * len(STAGES)
-    for row in found.rows:
-        for preset, run in row.runs.items():
-            yield (
-                f"| {row.format} | {row.size / 1e6:.2f} | {preset} | "
-                + " | ".join(f"{s:.3f}" for s in run.stages)
-                + " |"
+                f"| {row.format} | {row.size / 1e6:.2f} | {preset} | {run.cost.processor:.2f} "
+                f"| {run.cost.processor / row.floor.processor:.1f} | {run.cost.peak / 1e6:.0f} | {stages} |"
             )
     if found.asked:
         yield "\n### Next to other tools\n"
-        yield "| tool | format | file MB | what it counts tokens as | work alone, s | whole process, s |"
+        yield "| tool | format | file MB | how it counts tokens | work alone, s | whole process, s |"
         yield "| --- | --- | ---: | --- | ---: | ---: |"
         for format in dict.fromkeys(one.format for one in found.asked):
             row = _compared(found, format)
@@ -166,7 +156,7 @@ def tables(found: Found, date: str, machine: str) -> Iterator[str]:
         yield "| --- | ---: |"
         for preset, spent in found.in_api.items():
             yield f"| {preset} | {spent:.1f} |"
-    yield "\n### What is asked for\n"
+    yield "\n### Goals\n"
     yield "| | measured | at most | |"
     yield "| --- | ---: | ---: | --- |"
     for what, measured, most, unit in targets(found):

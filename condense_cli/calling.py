@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -180,6 +180,8 @@ def _opened(
             user,
             count,
             budget or calls.budget(),
+            os.environ,
+            datetime.now(UTC),
             profile=calls.profile,
             allow_calls=calls.allow_calls,
             no_cache=calls.no_cache,

@@ -155,6 +155,32 @@ NOTES = {
         "metrics",
         "`step_id`, counted anew",
     ),
+    "gemini-contents": Notes(
+        "contents with `role` and `parts`, or an object with `contents`",
+        "texts, thoughts, calls and responses; responses by the id of their call, or by order and name without one",
+        "`systemInstruction` and `tools`, which count as overhead",
+    ),
+    "bedrock-converse": Notes(
+        "messages whose content has parts without a type (`text`, `toolUse`, `toolResult`, …)",
+        "texts, reasoning, calls and results; results that are JSON stay as they are",
+        "`system` and `toolConfig`, which count as overhead",
+    ),
+    "goose": Notes(
+        "messages with `created` and Goose's parts (`toolRequest`, …), or an export with `conversation`",
+        "texts, thinking, requests of tools and their responses; tried with files made from its source, not with Goose",
+        "messages that the agent does not see, notices, requests to confirm; the SQLite database is not read",
+    ),
+    "droid": Notes(
+        'a record `{"type": "session_start", "id", "cwd"}`',
+        "the messages in the order of the file; learned from tools that read such sessions, not tried with Droid",
+        "all records but messages",
+        "`parentId`",
+    ),
+    "ai-sdk-ui": Notes(
+        "messages with `id`, `role` and typed `parts`",
+        "each step of a message is a turn, and the outputs of its tools another; an output that is no text stays whole",
+        "parts that are only shown (`source-…`, `data-…`), calls whose input was still coming",
+    ),
     "langfuse": Notes(
         "an object with `observations`, each with a `type` and a `startTime`",
         "the input and the output of the newest generation: the whole conversation so far",
@@ -225,7 +251,7 @@ one file are [rows](rows.md).
 
 A file in which most of the calls, the results or the text is of kinds that condense does not know is refused; single
 parts of such kinds stay as they are, and every report says so. Where a client stops reading at a parent that is
-missing, the messages before it are counted and said. Bedrock Converse, Amp and iFlow CLI are known by name, not read.
+missing, the messages before it are counted and said. Amp and iFlow CLI are known by name, not read.
 
 """
 
@@ -258,7 +284,7 @@ def _section(form: Format, notes: Notes) -> str:
         place = "in place of the first message it replaces"
         rows["a summary is"] = notes.summary or f"a message {'of the user ' if user else ''}{place}"
         rows["kept right"] = notes.kept or "nothing leads from one record to another"
-    rows["`--slim`"] = "leaves out what only the client shows" if form.display else "changes nothing"
+    rows["`--slim`"] = "leaves out what only the client shows" if form.shown else "changes nothing"
     table = "\n".join(f"| {name} | {text} |" for name, text in rows.items())
     return f"## {form.name}\n\n{_files(form)}.\n\n| | |\n| --- | --- |\n{table}\n"
 

@@ -16,16 +16,21 @@ from ..errors import CondenseError
 from .building import Command
 
 FORMAT_NAMES: Final = (
+    "ai-sdk-ui",
     "anthropic",
     "atif",
+    "bedrock-converse",
     "claude-code",
     "claude-stream-json",
     "cline",
     "codex",
     "copilot",
+    "droid",
     "gemini",
+    "gemini-contents",
     "gemini-log",
     "google-adk",
+    "goose",
     "inspect",
     "inspect-eval",
     "kimi",

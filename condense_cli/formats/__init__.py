@@ -1,4 +1,4 @@
-"""The table of formats; recognising, reading and writing transcripts."""
+"""Recognise, read and write transcripts of all formats."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..core.transcript import Message, Transcript
 from ..core.wording import nearest
 from ..errors import CondenseError, UnknownFormatError, UsageError
 from .engine.base import Evidence, Format
+from .engine.beside import slimmed as _slimmed
 from .engine.client_text import recognised, with_escapes
 from .engine.container import Document, describe, open_document
-from .engine.writing import slimmed as _slimmed
 from .engine.writing import write as _write
 from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
 from .understood import checked
@@ -28,16 +28,16 @@ _ADDED: Final[dict[str, FormatRow]] = {}
 
 
 def __getattr__(name: str) -> tuple[Format, ...]:
-    """`FORMATS`, the whole table: it imports every format, so whoever needs one or a name asks for that."""
+    """Return `FORMATS`, the whole table. This imports every format: ask for one or its name where that does."""
     if name != "FORMATS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return tuple(row.format for row in TABLE)
 
 
 def add(formats: Iterable[Format]) -> None:
-    """Add formats to the table for the rest of the process, behind those that it has.
+    """Add formats to the table for the rest of the process, unless it has their names.
 
-    A transcript carries the name of its format, and whoever writes it has to find that. Names in the table stay.
+    A transcript carries the name of its format, and its writer has to find that.
     """
     known = {row.name for row in TABLE}
     _ADDED.update({form.name: AddedRow(form) for form in formats if form.name not in known})
@@ -48,7 +48,7 @@ def _all() -> tuple[FormatRow, ...]:
 
 
 def format_named(name: str) -> Format:
-    """Raises UsageError when no format has the name."""
+    """Return the format of that name. Raises UsageError if there is none."""
     for row in _all():
         if row.name == name:
             return row.format
@@ -58,17 +58,17 @@ def format_named(name: str) -> Format:
 
 
 def known_formats() -> Iterator[Format]:
-    """All formats, those that were added last."""
+    """Yield all formats, added ones last."""
     return (row.format for row in _all())
 
 
 _LISTED: Final = "condense run --format list"
 _NAMED: Final = 3
-"""Formats that a refusal names."""
+"""Number of formats that a refusal names."""
 
 
 def _likest(values: Iterable[Any]) -> list[str]:
-    """The formats whose records have keys of these. A key that fewer formats have tells more."""
+    """Return the formats that share most keys with records. A key that fewer formats have counts more."""
     keys = frozenset[str]().union(*map(keys_of, values))
     shared = {row.name: row.proof & keys for row in TABLE}
     having = Counter(chain.from_iterable(shared.values()))
@@ -77,8 +77,8 @@ def _likest(values: Iterable[Any]) -> list[str]:
 
 
 OtherFormats = Callable[[], tuple[list[Format], list[str]]]
-"""Formats that are not in the table, and sentences on those that are broken: found only when something asks for them,
-as looking takes longer than a small run."""
+"""Find formats outside the table, and sentences on broken ones. Looking takes longer than a small run: it is called
+only if no format of the table fits."""
 
 
 def parse(
@@ -90,11 +90,11 @@ def parse(
     others: OtherFormats | None = None,
     is_own: bool = False,
 ) -> Transcript:
-    """Transcript in the bytes of a file; `name` is used in errors.
+    """Read the transcript in the bytes of a file; `name` is used in errors.
 
-    Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are. What is of
+    Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are. A file of
     no format of the table is shown to the `others`, which are in it from then on. A file in which too little is
-    understood is refused, but not one that `is_own`: written here, from one that was read.
+    understood is refused, unless it `is_own`: written here, from one that was read.
     """
     try:
         return _read(data, name, format, lenient=lenient, is_own=is_own)
@@ -119,7 +119,7 @@ def parse(
 
 def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: bool = False) -> Transcript:
     if data.startswith(_ZIP):
-        from .inspect_log import read_archive
+        from .lists import read_archive
 
         return read_archive(data, name)
     document = open_document(data, name, lenient=lenient)
@@ -131,7 +131,10 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: 
         transcript = form.read(document, values)
         # A list of no messages says so by itself, and so does an empty session.
         if not transcript.messages and not transcript.warnings and transcript.source.listed:
-            raise _nothing_understood(form)
+            raise UnknownFormatError(
+                f"It was read as {form.name}, but holds no message.",
+                "Name another file, or another format with --format.",
+            )
         if any(message.stands_apart for message in transcript.messages):
             transcript = replace(transcript, messages=recognised(transcript.messages))
         return transcript if is_own else checked(transcript)
@@ -139,15 +142,8 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: 
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
 
 
-def _nothing_understood(form: Format) -> UnknownFormatError:
-    return UnknownFormatError(
-        f"It was read as {form.name}, but holds no message.",
-        "Name another file, or another format with --format.",
-    )
-
-
 def detected_format(data: bytes) -> str | None:
-    """Name of the format that a file is recognized as; None where it is not."""
+    """Return the name of the format that a file is recognized as; None if it is not."""
     try:
         return _recognise(open_document(data, "output"), "output")[0].name
     except CondenseError:
@@ -155,7 +151,7 @@ def detected_format(data: bytes) -> str | None:
 
 
 def check_writable(transcript: Transcript) -> None:
-    """Raises UsageError when the format of the transcript is only read."""
+    """Raise UsageError if the format of the transcript is only read."""
     if not format_named(transcript.format).is_writable:
         raise UsageError(
             f"condense reads {transcript.format} files but cannot write them.",
@@ -165,7 +161,7 @@ def check_writable(transcript: Transcript) -> None:
 
 
 def serialize(transcript: Transcript) -> bytes:
-    """Bytes of the transcript in its own format. Raises UsageError when it changed and cannot be written."""
+    """Return the bytes of the transcript in its own format. Raises UsageError if it changed and cannot be written."""
     if transcript.is_changed:
         check_writable(transcript)
         if any(message.stands_apart for message in transcript.messages):
@@ -174,7 +170,7 @@ def serialize(transcript: Transcript) -> bytes:
 
 
 def slim(transcript: Transcript, plain: tuple[Message, ...]) -> Transcript:
-    """The same conversation in a smaller file: what only a client shows is replaced by markers when it is written.
+    """Return the same conversation for a smaller file, in which markers replace what only a client shows.
 
     `plain` are the messages of the source without references.
     """
@@ -183,7 +179,7 @@ def slim(transcript: Transcript, plain: tuple[Message, ...]) -> Transcript:
 
 
 def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
-    """The format of a document, and its values from the start.
+    """Return the format of a document, and its values from the start.
 
     Takes values until one of them proves a format that none before it excluded.
     """
@@ -209,7 +205,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
                 break
     defaults = [one for one in candidates if one.row.format.is_default and one.ask(seen) is not Evidence.NO]
     if defaults and taken:
-        likeliest = max(reversed(defaults), key=lambda one: (one.strongest, one.row.format.fits(document)))
+        likeliest = max(reversed(defaults), key=lambda one: (one.strongest, one.row.fits(document)))
         return likeliest.row.format, chain(taken, document.values)
     from .foreign import foreign
 

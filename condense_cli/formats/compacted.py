@@ -1,10 +1,8 @@
-"""Find compactions that clients made, and the conversation before and after each.
-
-`stretches` rebuilds the conversation on both sides of each. What a client notes elsewhere cannot be seen: Cline keeps
-its truncations in another file.
+"""Find compactions that clients made, and rebuild the conversation before and after each.
 
 Clients leave what they compacted in the file, and write behind it. So the file up to a compaction holds what was sent
-before it, and the file up to the next one what was sent after it and what was said then.
+before it, and the file up to the next one what was sent after it and what was said then. Notes in other files cannot be
+seen: Cline keeps its truncations in one.
 """
 
 from __future__ import annotations
@@ -24,12 +22,13 @@ from ..core.values import Container
 from ..errors import TranscriptError
 from . import parse
 from .claude_code.chain import shortened
+from .engine.base import objects_with
 from .engine.client_text import is_injected
-from .engine.writing import join, objects_with
+from .engine.writing import join
 
 
 class CompactionKind(StrEnum):
-    """What a client did to make the conversation smaller."""
+    """Way in which a client made the conversation smaller."""
 
     SUMMARY = "summary"
     CLEARED = "cleared"
@@ -39,11 +38,11 @@ class CompactionKind(StrEnum):
 
 
 class Compacted(Struct, frozen=True):
-    """One compaction. The client `wrote` these records for it; all others before `end` were there when it was done.
+    """A compaction. The client `wrote` these records for it; all others before `end` were there when it was done.
 
-    `is_auto` is None where the file does not tell who asked for it. `said_before` are the tokens that the client noted,
-    0 where it did not. `cleared` are ids of calls and what was sent in place of their results, where the reader of the
-    format does not see to that.
+    `is_auto` is None if the file does not tell who asked for it. `said_before` are the tokens that the client noted, 0
+    if it noted none. `cleared` are ids of calls and the texts that were sent in place of their results, unless the
+    reader of the format sees to that.
     """
 
     wrote: range
@@ -55,13 +54,13 @@ class Compacted(Struct, frozen=True):
 
 
 def compactions(source: Source, format_name: str) -> list[Compacted] | None:
-    """The compactions in a file, in its order; None where it is not known how clients of that format note them."""
+    """Return the compactions in a file, in its order; None if it is not known how clients of the format note them."""
     finder = _FINDERS.get(format_name)
     return None if finder is None else list(finder(source))
 
 
 _CLEARED: Final = "[Old tool result content cleared]"
-"""What Claude Code sends in place of a result that it cleared."""
+"""Text that Claude Code sends in place of a result that it cleared."""
 
 
 def _claude_code(source: Source) -> Iterator[Compacted]:
@@ -89,7 +88,7 @@ def _claude_code(source: Source) -> Iterator[Compacted]:
 
 
 def _first_said(source: Source, boundary: int, written: Mapping[str, Any]) -> int:
-    """The first record behind a boundary that is said anew: no summary, no word of the client, no copy.
+    """Return the first record behind a boundary that is said anew: no summary, no word of the client, no copy.
 
     Copies of messages that stay keep their times.
     """
@@ -109,7 +108,7 @@ def _first_said(source: Source, boundary: int, written: Mapping[str, Any]) -> in
 
 
 def _opencode(source: Source) -> Iterator[Compacted]:
-    """A request with a part that says so, and the summary that answers it."""
+    """Find requests with a part that says so, and the summary that answers each."""
     for record, value in objects_with(source, "compaction"):
         parts = value.get("parts")
         found = [
@@ -135,8 +134,8 @@ def _summary_of(source: Source, request: int, record_id: Any) -> int | None:
 
 
 _KEPT_BY_ROO: Final = 3
-"""Messages that stood behind a summary in the assistant's name: https://github.com/RooCodeInc/Roo-Code/pull/3582
-(N_MESSAGES_TO_KEEP). One in the user's name stands at the end."""
+"""Messages behind a summary in the assistant's name: https://github.com/RooCodeInc/Roo-Code/pull/3582
+(N_MESSAGES_TO_KEEP). One in the user's name is at the end."""
 
 
 def _roo(source: Source) -> Iterator[Compacted]:
@@ -156,7 +155,7 @@ Finder = Callable[[Source], Iterator[Compacted]]
 
 
 def _log(word: str, key: str) -> Finder:
-    """Logs in which one record is a compaction: `word` stands under that key."""
+    """Return the finder for logs in which a record is a compaction if it has `word` under that key."""
 
     def find(source: Source) -> Iterator[Compacted]:
         for record, value in objects_with(source, word):
@@ -183,7 +182,7 @@ _FINDERS: Final[dict[str, Finder]] = {
 
 
 _MOST_TOKENS: Final = 10**12
-"""More in a file is a mistake, and would not fit into a report."""
+"""Tokens. A larger number is a mistake, and would not fit into a report."""
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -200,10 +199,10 @@ def _tokens(noted: Mapping[str, Any], key: str) -> int:
 
 
 class CompactedStretch(Struct, frozen=True):
-    """A compaction, what was sent `before` it, what it left of that, and what was said `later`.
+    """A compaction with what was sent `before` it, what it left of that, and what was said `later`.
 
-    `before` is None where the file does not hold it. `is_undone`: the user went back, and the conversation goes on
-    from before it.
+    `before` is None if the file does not hold it. `is_undone`: the user went back, and the conversation goes on from
+    before it.
     """
 
     compacted: Compacted
@@ -214,7 +213,7 @@ class CompactedStretch(Struct, frozen=True):
 
 
 def stretches(transcript: Transcript, found: Sequence[Compacted]) -> Iterator[CompactedStretch]:
-    """One for each of the compactions that were found in the file of a transcript, in their order."""
+    """Yield a stretch for each of the compactions that were found in the file of a transcript, in their order."""
     cleared: dict[str, str] = {}
     before = _before(transcript, found[0]) if found else None
     for one, following in zip_longest(found, found[1:]):
@@ -235,7 +234,7 @@ def stretches(transcript: Transcript, found: Sequence[Compacted]) -> Iterator[Co
 
 
 def _before(transcript: Transcript, one: Compacted) -> Transcript | None:
-    """The conversation in the file without what a compaction wrote, and without all that came later."""
+    """Return the conversation without what a compaction wrote, and without everything later; None if it is lost."""
     source = transcript.source
     if source.container is Container.LINES and one.end == one.wrote.stop:
         data = source.data[: source.spans[one.wrote.start][0]]
@@ -251,7 +250,7 @@ def _before(transcript: Transcript, one: Compacted) -> Transcript | None:
 
 
 def _cleared(transcript: Transcript, texts: Mapping[str, str]) -> Transcript:
-    """A conversation with short texts in place of the results of these calls."""
+    """Put short texts in place of the results of these calls."""
     if not texts:
         return transcript
     messages = (replace(each, blocks=tuple(shortened(each.blocks, texts))) for each in transcript.messages)
@@ -259,7 +258,7 @@ def _cleared(transcript: Transcript, texts: Mapping[str, str]) -> Transcript:
 
 
 def _part(messages: Iterable[Message], records: range) -> Iterator[Message]:
-    """The messages as far as they stand in these records: a later word of the user may be one turn with a summary."""
+    """Keep the blocks that come from these records; one turn can mix a summary with later user text."""
     for message in messages:
         blocks: tuple[Block, ...] = tuple(block for block in message.blocks if block.place.record in records)
         if blocks:

@@ -1,7 +1,7 @@
 """Convert a transcript of any format to messages of an API: one object as its endpoint takes it.
 
-Calls and results are paired anew by the rules of the API. Calls that an agent writes into its text stay text, and so
-do their results: its prompt tells it to write them so. What the other side has no place for is left out and told.
+Calls and results are paired anew by the rules of the API. Calls that an agent writes into its text stay text, and so do
+their results: its prompt tells it to write them so. Content that the API has no place for is left out and reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 class Call(Struct, frozen=True):
-    """`arguments` are JSON text."""
+    """A call; `arguments` are JSON text."""
 
     id: str
     name: str
@@ -40,7 +40,7 @@ class Result(Struct, frozen=True):
 
 
 class ConvertedTurn(Struct, frozen=True):
-    """One message. Its parts, and those of its results, are content blocks of the Messages API."""
+    """A message. Its parts, and those of its results, are content blocks of the Messages API."""
 
     role: Role
     parts: list[Json]
@@ -50,7 +50,7 @@ class ConvertedTurn(Struct, frozen=True):
 
 
 class Losses:
-    """What is not carried over, and what is changed, with how many times."""
+    """Count what is not carried over, and what is changed."""
 
     def __init__(self) -> None:
         self.left_out: Counter[str] = Counter()
@@ -67,7 +67,7 @@ def text_part(text: str) -> Json:
 
 
 def shortest(parts: list[Json]) -> Any:
-    """One text alone needs no list."""
+    """Return the text if it is alone, otherwise the list of parts."""
     return parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else parts
 
 
@@ -95,7 +95,7 @@ def chat(turns: list[ConvertedTurn], losses: Losses) -> Json:
 
 
 def items(turns: list[ConvertedTurn], losses: Losses) -> Json:
-    """Messages, calls and results side by side. A result may hold images."""
+    """Write messages, calls and results side by side. A result may hold images."""
     written: list[Json] = []
     for turn in turns:
         for result in turn.results:
@@ -115,7 +115,7 @@ def items(turns: list[ConvertedTurn], losses: Losses) -> Json:
 
 
 def _item_content(texts: list[Json], images: list[Json], kind: str) -> Any:
-    """One text alone, or parts as items have them."""
+    """Return a text that is alone, or parts as items have them."""
     if len(texts) == 1 and not images:
         return texts[0]["text"]
     pictures = ({"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"} for part in images)
@@ -123,7 +123,7 @@ def _item_content(texts: list[Json], images: list[Json], kind: str) -> Any:
 
 
 def _said(turn: ConvertedTurn, losses: Losses) -> tuple[list[Json], list[Json]]:
-    """What a turn says and shows; only the user can show anything."""
+    """Return texts and images of a turn; only the user can show images."""
     texts, images = _parts(turn.parts, losses)
     if turn.role is not Role.USER and images:
         losses.left_out["images"] += len(images)
@@ -132,7 +132,7 @@ def _said(turn: ConvertedTurn, losses: Losses) -> tuple[list[Json], list[Json]]:
 
 
 def _parts(parts: list[Json], losses: Losses) -> tuple[list[Json], list[Json]]:
-    """Texts and images as chat completions take them."""
+    """Return texts and images as chat completions take them."""
     texts: list[Json] = []
     images: list[Json] = []
     for part in parts:
@@ -156,27 +156,27 @@ TARGETS: Final = ("anthropic", "openai-chat", "openai-responses")
 _NO_RESULT: Final = "No result was recorded."
 _GO_ON: Final = "Go on."
 _UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
-"""Characters that the APIs take neither in the id nor in the name of a call."""
+"""Characters that the APIs refuse in the id and the name of a call."""
 _OF_CLIENT: Final = "<system-reminder>\n{}\n</system-reminder>"
-"""How Claude Code sends words of its own: without it a reader would take them for the user's."""
+"""Claude Code sends its own words in this form; without it a reader would take them for the user's."""
 _OF_USER: Final = frozenset({"container_upload", "document", "search_result", "tool_reference"})
 _OF_ASSISTANT: Final = frozenset({"redacted_thinking", "server_tool_use", "thinking"})
-"""Content blocks of the Messages API that have no other form; what servers return ends in `_tool_result`."""
+"""Content blocks of the Messages API that have no other form. Types of servers' results end in `_tool_result`."""
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,(.*)", re.DOTALL)
 _SPELLING: Final = json_text.Style(escapes_non_ascii=False, is_utf8=True)
 
 
 class Conversion(Struct, frozen=True):
-    """The bytes of the new file, and in sentences what was not carried over or had to be changed."""
+    """The bytes of the new file, and sentences on what was not carried over or had to be changed."""
 
     data: bytes
     notes: tuple[str, ...]
 
 
 def convert(transcript: Transcript, to: str) -> Conversion:
-    """The conversation of a transcript as messages of an API, or as items: to one of `TARGETS`.
+    """Convert a transcript to one of `TARGETS`. Everything that is said keeps its order.
 
-    Raises UsageError for any other name. Everything that is said keeps its order.
+    Raises UsageError for any other name.
     """
     if to not in TARGETS:
         raise UsageError(f"There is no conversion to {to!r}.", f"Formats to convert to: {', '.join(TARGETS)}.")
@@ -194,7 +194,7 @@ def convert(transcript: Transcript, to: str) -> Conversion:
 
 
 class _Reader:
-    """Takes messages apart, whatever format they are from."""
+    """Take messages apart, whatever format they are from."""
 
     def __init__(self, transcript: Transcript, to: str, losses: Losses) -> None:
         self._values = Values(transcript.source)
@@ -204,7 +204,7 @@ class _Reader:
         self._tags_own_words = transcript.format == "claude-code"
         calls = (block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL)
         self._in_text = {None, *(call.call_id for call in calls if call.span)}
-        """Ids of calls that stand in a text, and that of no call."""
+        """Ids of calls that are in a text, and None."""
         self._on_server_alone = {violation.about for violation in server_calls_answered(transcript)}
 
     def turns(self, message: Message) -> Iterator[ConvertedTurn]:
@@ -216,7 +216,7 @@ class _Reader:
         while blocks:
             block = blocks.popleft()
             if block.server_call and block.kind is BlockKind.TOOL_RESULT:
-                # What a server gave goes over as one part, or not at all, however many texts are in it.
+                # A server's result goes over as one part, or not at all, however many texts are in it.
                 whole = replace(block, kind=BlockKind.OPAQUE, place=Place(block.place.record, block.owner))
                 texts = {block.place.path: block.text}
                 while blocks and blocks[0].server_call == block.server_call and blocks[0].owner == block.owner:
@@ -266,7 +266,7 @@ class _Reader:
             results[-1].parts.extend(self._part(block, Role.USER))
 
     def _part(self, block: Block, role: Role) -> Iterator[Json]:
-        """The block as a content block of the Messages API, where it can be one."""
+        """Yield the block as a content block of the Messages API, if it can be one."""
         value = self._value(block)
         source = _image_source(value) if block.kind is BlockKind.IMAGE and role is Role.USER else None
         if source:
@@ -287,14 +287,14 @@ class _Reader:
 
 
 def _with_texts(part: Json, depth: int, texts: Mapping[JsonPath, str]) -> Json:
-    """A part with the texts that it has now; their paths are those in its record, `depth` steps above it."""
+    """Return a part with its new texts, keyed by their paths in the record; the part is `depth` steps down."""
     edits = {path[depth:]: _SPELLING.literal(text) for path, text in texts.items()}
     changed: Json = json_text.parse_text(json_text.splice(_SPELLING.dump(part), dict(edits)))
     return changed
 
 
 def _whole_text(block: Block, following: deque[Block]) -> str:
-    """The text of a block; where a string was taken apart into several, all of it, and the others go."""
+    """Return the text of a block. If a string was split into several blocks, return all of it and take the others."""
     text = block.text
     while block.span and following and following[0].span and following[0].place == block.place:
         text += following.popleft().text
@@ -302,14 +302,14 @@ def _whole_text(block: Block, following: deque[Block]) -> str:
 
 
 def _goes_over(kind: str, role: Role) -> bool:
-    """Whether a content block of the Messages API can stay as it is in a message of that role."""
+    """Return whether a content block of the Messages API can be in a message of that role."""
     if role is Role.USER:
         return kind in _OF_USER
     return kind in _OF_ASSISTANT or (kind.endswith("_tool_result") and kind != "mcp_tool_result")
 
 
 def _image_source(value: Any) -> Json | None:
-    """The source of an image in the form of the Messages API, from any form that is known."""
+    """Return the source of an image in the form of the Messages API, from any known form; None if it has none."""
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("source"), dict):
@@ -325,7 +325,7 @@ def _image_source(value: Any) -> Json | None:
 
 
 def _paired(turns: list[ConvertedTurn], losses: Losses) -> list[ConvertedTurn]:
-    """The turns with every result directly behind its call, and ids that no two calls share."""
+    """Put every result directly behind its call, and make the ids of calls unique."""
     waiting: dict[str, deque[tuple[int, Result]]] = defaultdict(deque)
     for position, turn in enumerate(turns):
         for result in turn.results:
@@ -413,4 +413,4 @@ def _tool_use(call: Call) -> Json:
 _WRITERS: Final[dict[str, Callable[[list[ConvertedTurn], Losses], Json]]] = dict(
     zip(TARGETS, (_anthropic, chat, items), strict=True)
 )
-"""What each API takes beside the model; the list of messages comes last."""
+"""Writers of what each API takes beside the model; the list of messages comes last."""

@@ -1,4 +1,4 @@
-"""Files that are known and no transcript: what they are, and what to name instead."""
+"""Name files that are known and no transcript, and say what to use instead."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from . import openhands
+from . import openhands, parts
 from .claude_code.format import is_of_iflow
+from .engine.base import Evidence
 
 
 class Foreign(Struct, frozen=True):
-    """A kind of file, recognised by its first record. `what` goes on after "is"."""
+    """A kind of file, recognised by its first record. `what` follows "is"."""
 
     is_one: Callable[[Any], bool]
     what: str
@@ -56,16 +57,6 @@ def _is_bare_rollout(value: Any) -> bool:
     return isinstance(value, dict) and {"id", "timestamp", "instructions"} <= value.keys() and "payload" not in value
 
 
-def _is_converse(value: Any) -> bool:
-    # Parts have no type, but one key that says what they are:
-    # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html
-    content = value.get("content") if isinstance(value, dict) and value.get("role") in ("user", "assistant") else None
-    parts = content if isinstance(content, list) else []
-    return bool(parts) and all(
-        isinstance(part, dict) and "type" not in part and _CONVERSE & part.keys() for part in parts
-    )
-
-
 def _is_amp(value: Any) -> bool:
     message_id = value.get("messageId") if isinstance(value, dict) else None
     return isinstance(message_id, int) and isinstance(value.get("content"), list) and "role" in value
@@ -74,11 +65,6 @@ def _is_amp(value: Any) -> bool:
 def _is_iflow(value: Any) -> bool:
     return isinstance(value, dict) and "parentUuid" in value and is_of_iflow(value)
 
-
-_CONVERSE: Final = frozenset({
-    "cachePoint", "citationsContent", "document", "guardContent", "image", "reasoningContent", "text", "toolResult",
-    "toolUse", "video",
-})  # fmt: skip
 
 _FOREIGN: Final = (
     Foreign(
@@ -118,9 +104,9 @@ _FOREIGN: Final = (
         "To condense its content, extract the items in the Responses format: jq -c 'select(.type)' FILE > items.jsonl",
     ),
     Foreign(
-        _is_converse,
-        "a conversation of Amazon Bedrock's Converse API, which condense does not read",
-        "Use one that was sent as Anthropic Messages or Chat Completions.",
+        lambda value: parts.converse_evidence(value) is Evidence.YES,
+        "a conversation of Amazon Bedrock's Converse API",
+        "Leave out --format, or name bedrock-converse.",
     ),
     Foreign(
         _is_amp,
@@ -141,5 +127,5 @@ _FOREIGN: Final = (
 
 
 def foreign(value: Any) -> Foreign | None:
-    """What kind of file a first record belongs to, if that is known."""
+    """Return the kind of file that a first record belongs to, if it is known."""
     return next((kind for kind in _FOREIGN if kind.is_one(value)), None)

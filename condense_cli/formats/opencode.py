@@ -1,22 +1,19 @@
 """Sessions of opencode: as `opencode export` writes them, and as a plugin of it sees their events.
 
-A tool part holds the call and what came of it: {"type": "tool", "callID", "tool", "state": {"status", "input",
-"output" | "error", "metadata", "attachments"?}}. What opencode sends of each part:
-https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/message-v2.ts (toModelMessages)
-
-It begins at the last compaction that was finished, or at the message which that names as the first to keep. A message
-of the assistant with calls is two turns: what it said, and what came of the calls. Answers that failed are not sent.
-https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/message-v2.ts (filterCompacted)
-
 {"info": {session}, "messages": [{"info": {"id", "role", "parentID"?, "time", ...}, "parts": [part, ...]}, ...]}
+    {"type": "tool", "callID", "tool", "state": {"status", "input", "output" | "error", "metadata", "attachments"?}}
 
-`opencode import` leaves alone what its database has already: a condensed file is imported on another machine, or
-after the session was deleted.
+The conversation begins at the last finished compaction, or at the message that it names as the first to keep. A message
+of the assistant with calls is two turns: what it said, and what came of the calls. Answers that failed are not sent.
+https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/message-v2.ts (toModelMessages,
+filterCompacted)
+
+`opencode import` leaves alone what its database has already: import a condensed file on another machine, or after the
+session was deleted.
 https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/cli/cmd/import.ts
 
-A message and each of its parts come again whenever they change: the newest one counts. Such a log is a record of
-what happened, from which no client continues, so it is only read. Of several sessions in it, that is of a session and
-its subagents, the first is read.
+In a log of events a message and each of its parts come again whenever they change: the newest one counts. No client
+continues from a log, so it is only read. Of several sessions in it (a session and its subagents) the first is read.
 https://opencode.ai/docs/plugins
 """
 
@@ -32,55 +29,52 @@ from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
-from ..core.values import BlockKind, Family, Role, Usage, WindowSigns
+from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
-from .anthropic import attachment_block
-from .engine import client_text, repeats
-from .engine.base import Evidence, Format, RecordEdits, SignsReader, not_a_message, recorded, unknown_block
-from .engine.client_text import is_injected
+from .engine import beside, client_text
+from .engine.base import Evidence, Format, RecordEdits, SignsReader, not_a_message, recorded
+from .engine.blocks import attachment_block, listed, text_block, unknown_block
 from .engine.container import Document, as_lazy
 
-CLEARED: Final = "[Old tool result content cleared]"
-INTERRUPTED: Final = "[Tool execution was interrupted]"
-"""What opencode sends in place of an output that it cleared, or for a call that has none."""
-
+_CLEARED: Final = "[Old tool result content cleared]"
+_INTERRUPTED: Final = "[Tool execution was interrupted]"
+"""Texts that opencode sends in place of an output that it cleared, and for a call that has none."""
 _SAID: Final = {
     "compaction": "What did we do so far?",
     "subtask": "The following tool was executed by the user",
 }
-"""What it says for parts that are no text."""
-
+"""Texts that it sends for parts without a text."""
 _TEXT_FILES: Final = ("text/plain", "application/x-directory")
 """Files whose text opencode puts into a text part of its own."""
-
 _SILENT: Final = frozenset({"agent", "file", "patch", "retry", "snapshot", "step-finish", "step-start"})
-"""Parts that say nothing to the model where they are not read."""
+"""Parts that are not sent, unless they are read before."""
 _ENCRYPTED: Final = ("signature", "redactedData", "reasoningEncryptedContent", "encryptedContent")
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 
-def said_blocks(part: dict[str, Any], record: int, owner: JsonPath, role: Role) -> Iterator[Block]:
-    """What a part of a message says itself, calls included. Snapshots and the like are not sent."""
-    kind = part.get("type")
+def _said_blocks(part: dict[str, Any], record: int, owner: JsonPath, role: Role) -> Iterator[Block]:
+    """Yield what a part of a message says itself, calls included."""
+    kind, state = part.get("type"), part.get("state")
     if kind == "text" and isinstance(part.get("text"), str):
         if part.get("ignored") is True and role is Role.USER:
             return
-        injected = role is Role.USER and (part.get("synthetic") is True or is_injected(part["text"]))
-        yield Block(BlockKind.TEXT, Place(record, (*owner, "text")), owner, content=part["text"], injected=injected)
+        common: dict[str, Any] = {"injected": True} if role is Role.USER and part.get("synthetic") is True else {}
+        is_user = role is Role.USER
+        yield text_block(part["text"], record, (*owner, "text"), owner, is_user=is_user, **common)
     elif kind == "reasoning" and isinstance(part.get("text"), str):
+        # Tokens of reasoning that only its provider can read. Each provider has its own object in the metadata.
+        metadata = part.get("metadata")
+        inner = [value for value in metadata.values() if isinstance(value, dict)] if isinstance(metadata, dict) else []
+        estimate = sum(client_text.encrypted_thinking(value.get(key)) for value in inner for key in _ENCRYPTED)
         place = Place(record, (*owner, "text"))
-        estimate = 0 if part["text"] else _encrypted(part.get("metadata"))
-        yield Block(BlockKind.THINKING, place, owner, content=part["text"], estimate=estimate)
-    elif (
-        kind == "tool"
-        and isinstance(part.get("callID"), str)
-        and isinstance(part.get("state"), dict)
-        and "input" in part["state"]
-    ):
+        shown = part["text"]
+        yield Block(BlockKind.THINKING, place, owner, content=shown, estimate=0 if shown else estimate)
+    elif kind == "tool" and isinstance(part.get("callID"), str) and isinstance(state, dict) and "input" in state:
         yield Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "state", "input")),
             owner,
-            content=json_text.dump_compact(part["state"]["input"]),
+            content=json_text.dump_compact(state["input"]),
             tool=str(part.get("tool") or ""),
             call_id=part["callID"],
             is_object=True,
@@ -94,24 +88,16 @@ def said_blocks(part: dict[str, Any], record: int, owner: JsonPath, role: Role) 
         yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=_SAID[kind], injected=True)
 
 
-def _encrypted(metadata: Any) -> int:
-    """Tokens of reasoning that only its provider can read; each provider has its own object in the metadata."""
-    found = metadata.values() if isinstance(metadata, dict) else ()
-    inner = [value for value in found if isinstance(value, dict)]
-    return sum(client_text.encrypted_thinking(value.get(key)) for value in inner for key in _ENCRYPTED)
-
-
-def _file(part: dict[str, Any], record: int, owner: JsonPath, **common: Any) -> Block:
+def _file(part: dict[str, Any], record: int, owner: JsonPath) -> Block:
     mime, url = str(part.get("mime")), part.get("url")
     if mime.startswith("image/"):
-        link = {"type": "image_url", "image_url": {"url": url}}
-        return attachment_block(link, record, owner, place=owner, **common)
+        return attachment_block({"type": "image_url", "image_url": {"url": url}}, record, owner)
     data = url.partition(",")[2] if isinstance(url, str) and url.startswith("data:") else None
-    return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=client_text.document(data), **common)
+    return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=client_text.document(data))
 
 
-def result_blocks(part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Block]:
-    """What came of the call in a part; nothing for other parts."""
+def _result_blocks(part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Block]:
+    """Yield what came of the call in a part; nothing for other parts."""
     state = part.get("state")
     if part.get("type") != "tool" or not isinstance(part.get("callID"), str) or not isinstance(state, dict):
         return
@@ -126,80 +112,109 @@ def result_blocks(part: dict[str, Any], record: int, owner: JsonPath) -> Iterato
     key = {"completed": "output", "error": "error"}.get(str(state.get("status")), "")
     text = state.get(key)
     if cleared or not isinstance(text, str):
-        said = CLEARED if cleared else INTERRUPTED
+        said = _CLEARED if cleared else _INTERRUPTED
         yield Block(BlockKind.OPAQUE, Place(record, path), owner, content=said, **common)
         return
     is_error = key == "error"
-    yield Block(BlockKind.TOOL_RESULT, Place(record, (*path, key)), owner, content=text, is_error=is_error, **common)
-    attachments = state.get("attachments")
-    for index, file in enumerate(attachments if isinstance(attachments, list) and key == "output" else ()):
+    yield text_block(text, record, (*path, key), owner, kind=BlockKind.TOOL_RESULT, is_error=is_error, **common)
+    for index, file in enumerate(listed(state, "attachments") if key == "output" else ()):
         if isinstance(file, dict):
             # A file part has to stay one there: no text can take the place of an image.
             place = Place(record, (*path, "attachments", index))
-            image = _file(file, record, place.path)
-            yield Block(BlockKind.OPAQUE, place, owner, estimate=image.estimate, **common)
+            estimate = _file(file, record, place.path).estimate
+            yield Block(BlockKind.OPAQUE, place, owner, estimate=estimate, **common)
 
 
-ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
-
-
-class OpencodePart(Struct, frozen=True):
+class _Part(Struct, frozen=True):
     value: Any
     record: int
     path: JsonPath
 
 
-class OpencodeEntry(Struct, frozen=True):
+class _Entry(Struct, frozen=True):
     """A message: what opencode notes about it, and its parts."""
 
     info: dict[str, Any]
-    parts: list[OpencodePart]
+    parts: list[_Part]
+
+    @property
+    def values(self) -> Iterator[dict[str, Any]]:
+        return (part.value for part in self.parts if isinstance(part.value, dict))
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether the answer ended in an error. One that the user stopped is sent as far as it got."""
+        error = self.info.get("error")
+        if self.info.get("role") != "assistant" or not error:
+            return False
+        was_stopped = isinstance(error, dict) and error.get("name") == "MessageAbortedError"
+        return not was_stopped or all(part.get("type") in ("step-start", "reasoning") for part in self.values)
+
+    def turns(self, source: Source) -> Iterator[tuple[Role, list[Block]]]:
+        role = _ROLES[self.info["role"]]
+        said: list[Block] = []
+        results: list[Block] = []
+        for part in self.parts:
+            if isinstance(part.value, dict):
+                said += as_lazy(_said_blocks(part.value, part.record, part.path, role), source)
+                results += as_lazy(_result_blocks(part.value, part.record, part.path), source)
+        if self.info.get("summary") is True:
+            said = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in said]
+        if said:
+            yield role, said
+        if results:
+            yield Role.TOOL, results
+
+    def usage(self, message: int) -> Iterator[Usage]:
+        """Yield the usage of an answer. That of a summary counted the messages that it replaces."""
+        tokens = self.info.get("tokens")
+        tokens = tokens if isinstance(tokens, dict) else {}
+        cache = tokens.get("cache")
+        numbers = [tokens.get("input"), *([cache.get("read"), cache.get("write")] if isinstance(cache, dict) else [])]
+        is_older, model = self.info.get("summary") is True, self.info.get("modelID")
+        yield from recorded(message, numbers, tokens.get("output"), is_older=is_older, model=model)
 
 
-def transcript(format_name: str, entries: list[OpencodeEntry], source: Source) -> Transcript:
+def _transcript(format_name: str, entries: list[_Entry], source: Source) -> Transcript:
     beginning, compaction = _beginning(entries)
-    sent = [entry for entry in entries[beginning:] if not _has_failed(entry)]
+    sent = [entry for entry in entries[beginning:] if not entry.has_failed]
     messages: list[Message] = []
     usages: list[Usage] = []
     for entry in sent:
-        is_anchor = compaction is not None and _is_of(entry.info, compaction)
-        for role, blocks in _turns(entry, source):
+        info = entry.info
+        of_compaction = (info.get("id"), info.get("parentID") if info.get("summary") is True else None)
+        is_anchor = compaction is not None and compaction in map(str, of_compaction)
+        for role, blocks in entry.turns(source):
             if is_anchor:
                 blocks = [replace(block, anchors=True) for block in blocks]
             if role is Role.ASSISTANT:
-                usages += _usage(len(messages), entry.info)
+                usages += entry.usage(len(messages))
             messages.append(Message(len(messages), role, tuple(blocks)))
-    models = [entry.info.get("modelID") for entry in sent]
-    model = next((model for model in reversed(models) if isinstance(model, str) and model), None)
+    signs = SignsReader()  # Of answers and compactions that are not sent any more, too.
+    for entry in entries:
+        for usage in entry.usage(0) if entry.info.get("role") == "assistant" else ():
+            signs.used(usage.model, usage.input_tokens, usage.output_tokens)
+        if any(part.get("type") == "compaction" and part.get("auto") is True for part in entry.values):
+            signs.compacted(signs.last)
+    models = (entry.info.get("modelID") for entry in reversed(sent))
     return Transcript(
         format_name,
         Family.OPENAI_CHAT,
         tuple(messages),
         source,
-        model=model,
+        model=next((model for model in models if isinstance(model, str) and model), None),
         usages=tuple(usages),
-        window_signs=_window_signs(entries),
+        window_signs=signs.found,
     )
 
 
-def _window_signs(entries: list[OpencodeEntry]) -> tuple[WindowSigns, ...]:
-    """What the answers and compactions show, those too that are not sent any more."""
-    signs = SignsReader()
-    for entry in entries:
-        for usage in _usage(0, entry.info) if entry.info.get("role") == "assistant" else ():
-            signs.used(usage.model, usage.input_tokens, usage.output_tokens)
-        if any(part.get("type") == "compaction" and part.get("auto") is True for part in _values(entry)):
-            signs.compacted(signs.last)
-    return signs.found
-
-
-def _beginning(entries: list[OpencodeEntry]) -> tuple[int, str | None]:
-    """Position of the first message that is sent, and the id of the request whose compaction says so."""
+def _beginning(entries: list[_Entry]) -> tuple[int, str | None]:
+    """Return the position of the first message that is sent, and the id of the request of its compaction, if any."""
     finished: set[str] = set()
     for position in reversed(range(len(entries))):
         info = entries[position].info
         if info.get("role") == "user" and str(info.get("id")) in finished:
-            for part in _values(entries[position]):
+            for part in entries[position].values:
                 if part.get("type") == "compaction":
                     kept = part.get("tail_start_id")
                     ids = [entry.info.get("id") for entry in entries[:position]]
@@ -209,60 +224,9 @@ def _beginning(entries: list[OpencodeEntry]) -> tuple[int, str | None]:
     return 0, None
 
 
-def _is_of(info: dict[str, Any], compaction: str) -> bool:
-    """Whether it is the request of the compaction, or the summary that answers it."""
-    return str(info.get("id")) == compaction or (
-        info.get("summary") is True and str(info.get("parentID")) == compaction
-    )
-
-
-def _values(entry: OpencodeEntry) -> Iterator[dict[str, Any]]:
-    return (part.value for part in entry.parts if isinstance(part.value, dict))
-
-
-def _has_failed(entry: OpencodeEntry) -> bool:
-    """Whether an answer ended in an error. One that the user stopped is sent as far as it got."""
-    error = entry.info.get("error")
-    if entry.info.get("role") != "assistant" or not error:
-        return False
-    was_stopped = isinstance(error, dict) and error.get("name") == "MessageAbortedError"
-    return not was_stopped or all(part.get("type") in ("step-start", "reasoning") for part in _values(entry))
-
-
-def _turns(entry: OpencodeEntry, source: Source) -> Iterator[tuple[Role, list[Block]]]:
-    role = ROLES[entry.info["role"]]
-    said: list[Block] = []
-    results: list[Block] = []
-    for part in entry.parts:
-        if isinstance(part.value, dict):
-            said += as_lazy(said_blocks(part.value, part.record, part.path, role), source)
-            results += as_lazy(result_blocks(part.value, part.record, part.path), source)
-    if entry.info.get("summary") is True:
-        said = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in said]
-    if said:
-        yield role, said
-    if results:
-        yield Role.TOOL, results
-
-
-def _usage(message: int, info: dict[str, Any]) -> Iterator[Usage]:
-    """The usage of an answer. That of a summary counted the messages that it takes the place of."""
-    tokens = info.get("tokens")
-    cache = tokens.get("cache") if isinstance(tokens, dict) else None
-    numbers = [tokens.get("input")] if isinstance(tokens, dict) else []
-    numbers += [cache.get("read"), cache.get("write")] if isinstance(cache, dict) else []
-    yield from recorded(
-        message,
-        numbers,
-        tokens.get("output") if isinstance(tokens, dict) else None,
-        is_older=info.get("summary") is True,
-        model=info.get("modelID"),
-    )
-
-
 def evidence(value: Any) -> Evidence:
     is_message = isinstance(value, dict) and isinstance(value.get("parts"), list)
-    return Evidence.YES if is_message and _info(value).get("role") in tuple(ROLES) else Evidence.NO
+    return Evidence.YES if is_message and _info(value).get("role") in tuple(_ROLES) else Evidence.NO
 
 
 def _info(value: Any) -> dict[str, Any]:
@@ -270,30 +234,22 @@ def _info(value: Any) -> dict[str, Any]:
     return info if isinstance(info, dict) else {}
 
 
-def read(document: Document, values: Iterator[Any]) -> Transcript:
+def _read(document: Document, values: Iterator[Any]) -> Transcript:
     entries = []
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
         if evidence(value) is Evidence.NO:
             raise not_a_message(record, value, "it has no parts, or no info with a role")
-        parts = [OpencodePart(part, record, ("parts", number)) for number, part in enumerate(value["parts"])]
-        entries.append(OpencodeEntry(_info(value), parts))
-    return transcript("opencode", entries, document.source)
+        parts = [_Part(part, record, ("parts", number)) for number, part in enumerate(value["parts"])]
+        entries.append(_Entry(_info(value), parts))
+    return _transcript("opencode", entries, document.source)
 
 
-_METADATA: Final[JsonPath] = ("state", "metadata")
-"""Where a tool part repeats its output for display."""
-
-
-def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    repeats.shorten(meant, edits, style, _METADATA)
-    if gone:
-        _relink(meant, edits, gone)
-
-
-def _relink(meant: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
-    """Lead an answer to the request before the one that went, and a compaction to the message after it."""
+def _complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
+    """Lead an answer to the request before the one that goes, and a compaction to the message after it."""
+    if not gone:
+        return
     source = meant.source
     summaries = {block.place.record for _, block in meant.blocks() if block.is_inserted}
     infos = {record: _info(_value(source, record)) for record in range(len(source.spans))}
@@ -307,72 +263,59 @@ def _relink(meant: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None
             before = [request for request in requests if request < record]
             if before:
                 edits[record]["info", "parentID"] = json.dumps(infos[before[-1]]["id"])
-        for path, kept in _kept_tails(_value(source, record)):
-            first = records.get(kept)
-            if first in gone:
+        for number, part in enumerate(listed(_value(source, record), "parts")):
+            kept = part.get("tail_start_id") if isinstance(part, dict) else None
+            first = records.get(kept) if isinstance(kept, str) else None
+            if first is not None and first in gone:
                 after = [other for other in stay if other > first]
-                edits[record][path] = json.dumps(infos[after[0]].get("id")) if after else json_text.REMOVE
+                literal = json.dumps(infos[after[0]].get("id")) if after else json_text.REMOVE
+                edits[record]["parts", number, "tail_start_id"] = literal
 
 
 def _value(source: Source, record: int) -> Any:
     return None if record in source.unparsed else json_text.parse(source.raw(record))
 
 
-def _kept_tails(value: Any) -> Iterator[tuple[JsonPath, str]]:
-    """Where compactions name the first message that they keep."""
-    parts = value.get("parts") if isinstance(value, dict) else None
-    for number, part in enumerate(parts if isinstance(parts, list) else ()):
-        if isinstance(part, dict) and isinstance(part.get("tail_start_id"), str):
-            yield ("parts", number, "tail_start_id"), part["tail_start_id"]
-
-
-_NAMES: Final = ("id", "sessionID")
-
-
-def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    """A request of the user with the id and the time of the message that it replaces, since these give the order."""
+def _new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    """Return a request of the user with the id and the time of the message that it replaces: these give the order."""
     old = json_text.parse_text(replaced)
     info = _info(old)
-    named: dict[str, Any] = {key: info[key] for key in _NAMES if key in info}
     time, model = info.get("time"), info.get("model")
     answered_by = {"providerID": info.get("providerID") or "", "modelID": info.get("modelID") or ""}
     new: dict[str, Any] = {
-        **named,
+        **{key: info[key] for key in ("id", "sessionID") if key in info},
         "role": "user",
         "time": {"created": time.get("created", 0) if isinstance(time, dict) else 0},
         "agent": info.get("agent") or info.get("mode") or "build",
         "model": model if isinstance(model, dict) else answered_by,
     }
-    part = {"id": _first_part(old["parts"]), "sessionID": info.get("sessionID"), "messageID": info.get("id")}
+    first = next((part["id"] for part in old["parts"] if isinstance(part, dict) and "id" in part), None)
+    part = {"id": first, "sessionID": info.get("sessionID"), "messageID": info.get("id")}
     members = json.dumps({**{key: value for key, value in part.items() if value is not None}, "type": "text"})
     return {"info": json.dumps(new), "parts": f'[{members[:-1]}, "text": {literal}}}]'}
 
 
-def _first_part(parts: list[Any]) -> Any:
-    return next((part["id"] for part in parts if isinstance(part, dict) and "id" in part), None)
-
-
-FORMAT = Format(
+FORMAT: Final = Format(
     "opencode",
     Family.OPENAI_CHAT,
     "opencode exports (opencode export)",
     evidence,
-    read,
-    complete=complete,
-    display=lambda meant: repeats.display_values(meant, _METADATA),
-    new_message=new_message,
+    _read,
+    beside=beside.copies_of_results(("state", "metadata")),
+    complete=_complete,
+    new_message=_new_message,
     summary_role=Role.USER,
 )
 
 
-def event_evidence(value: Any) -> Evidence:
+def _event_evidence(value: Any) -> Evidence:
     if not isinstance(value, list) or len(value) < 2 or not isinstance(value[0], str) or not isinstance(value[1], dict):
         return Evidence.NO
     return Evidence.YES if value[0] == "event" and _event(value) else Evidence.MAYBE
 
 
 def _event(value: list[Any]) -> dict[str, Any]:
-    """The properties of an event, with its type."""
+    """Return the properties of an event, with its type."""
     event = value[1].get("event")
     properties = event.get("properties") if isinstance(event, dict) else None
     if not isinstance(properties, dict) or not isinstance(event.get("type"), str):
@@ -380,16 +323,16 @@ def _event(value: list[Any]) -> dict[str, Any]:
     return {**properties, "type": event["type"]}
 
 
-def read_events(document: Document, values: Iterator[Any]) -> Transcript:
+def _read_events(document: Document, values: Iterator[Any]) -> Transcript:
     log = _Log()
     for record, value in enumerate(values):
-        if event_evidence(value) is not Evidence.NO:
+        if _event_evidence(value) is not Evidence.NO:
             log.take(record, value)
-    entries = log.entries()
+    entries = [_Entry(info, list(log.parts.get(message_id, {}).values())) for message_id, info in log.infos.items()]
     if not entries:
         raise UnknownFormatError("It holds no message.", "Name a log in which an opencode plugin recorded some.")
     return replace(
-        transcript("opencode-events", entries, document.source),
+        _transcript("opencode-events", entries, document.source),
         envelope="\n".join(log.envelope.values()),
         unknown=tuple(log.unknown.items()),
     )
@@ -403,8 +346,8 @@ class _Log:
 
     def __init__(self) -> None:
         self._session: str | None = None
-        self._infos: dict[str, dict[str, Any]] = {}
-        self._parts: dict[str, dict[str, OpencodePart]] = {}
+        self.infos: dict[str, dict[str, Any]] = {}
+        self.parts: dict[str, dict[str, _Part]] = {}
         self.envelope: dict[str, str] = {}
         """What is sent with every request: the description of each tool, and the system prompt."""
         self.unknown = Tally[str]()
@@ -415,16 +358,13 @@ class _Log:
             self._event(_event(value), record)
         elif hook == "chat.message" and isinstance(given, dict):
             self._message(given.get("message"))
-            parts = given.get("parts")
-            for number, part in enumerate(parts if isinstance(parts, list) else ()):
+            for number, part in enumerate(listed(given, "parts")):
                 self._part(part, record, (2, "parts", number))
         elif hook == "tool.definition" and isinstance(given, dict):
             # The schema beside it is that of opencode's own library, many times as long as what is sent.
             self.envelope[str(value[1].get("toolID"))] = str(given.get("description"))
         elif hook == "experimental.chat.system.transform" and isinstance(given, dict):
-            system = given.get("system")
-            texts = system if isinstance(system, list) else []
-            prompt = "\n".join(text for text in texts if isinstance(text, str))
+            prompt = "\n".join(text for text in listed(given, "system") if isinstance(text, str))
             # The prompt of the session, not that by which its title is made.
             if self._is_ours(value[1].get("sessionID")) and len(prompt) > len(self.envelope.get(_PROMPT, "")):
                 self.envelope[_PROMPT] = prompt
@@ -436,9 +376,9 @@ class _Log:
         elif kind == "message.part.updated":
             self._part(event.get("part"), record, (1, "event", "properties", "part"))
         elif kind == "message.removed":
-            self._infos.pop(str(event.get("messageID")), None)
+            self.infos.pop(str(event.get("messageID")), None)
         elif kind == "message.part.removed":
-            self._parts.get(str(event.get("messageID")), {}).pop(str(event.get("partID")), None)
+            self.parts.get(str(event.get("messageID")), {}).pop(str(event.get("partID")), None)
         elif str(kind).startswith("message.") and kind != "message.part.delta":
             self.unknown[f"event {kind}"] += 1
 
@@ -448,31 +388,25 @@ class _Log:
         return bool(session == self._session)
 
     def _message(self, info: Any) -> None:
-        is_message = isinstance(info, dict) and isinstance(info.get("id"), str) and info.get("role") in tuple(ROLES)
+        is_message = isinstance(info, dict) and isinstance(info.get("id"), str) and info.get("role") in tuple(_ROLES)
         if is_message and self._is_ours(info.get("sessionID")):
-            self._infos[info["id"]] = info
+            self.infos[info["id"]] = info
         elif not is_message:
             self.unknown["message without an id or a role"] += 1
 
     def _part(self, part: Any, record: int, path: JsonPath) -> None:
         if isinstance(part, dict) and isinstance(part.get("id"), str):
-            parts = self._parts.setdefault(str(part.get("messageID")), {})
-            parts[part["id"]] = OpencodePart(part, record, path)
+            parts = self.parts.setdefault(str(part.get("messageID")), {})
+            parts[part["id"]] = _Part(part, record, path)
         else:
             self.unknown["part without an id"] += 1
 
-    def entries(self) -> list[OpencodeEntry]:
-        return [
-            OpencodeEntry(info, list(self._parts.get(message_id, {}).values()))
-            for message_id, info in self._infos.items()
-        ]
 
-
-EVENTS = Format(
+EVENTS: Final = Format(
     "opencode-events",
     Family.OPENAI_CHAT,
     "Logs of opencode plugins, read-only",
-    event_evidence,
-    read_events,
+    _event_evidence,
+    _read_events,
     is_writable=False,
 )

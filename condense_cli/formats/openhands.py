@@ -1,16 +1,14 @@
 """Runs of OpenHands: one object with a `history` of events, and event logs of its SDK.
 
-An action of the agent is an assistant's call, with its thought as text, and the observation that it caused is the
-result. An observation names the action by `cause`; events of older runs have no ids, and order alone links them. Their
-arguments stand in the event itself. What the model never got, such as changes of state, is no part of the conversation.
+An action of the agent is a call, with its thought as text, and the observation that it caused is the result. An
+observation names the action by `cause`; events of older runs have no ids, and only the order links them. Their
+arguments are in the event itself. What the model never got, such as changes of state, is no part of the conversation.
+Events repeat each other: `message`, `extras`, and `tool_call_metadata`, which holds the provider's whole answer.
 
-Events repeat each other: `message`, `extras` and `tool_call_metadata`, which holds the provider's whole answer.
-
-What the client sends is built from the events: an `ActionEvent` is an assistant message with one call (those of one
-answer go together), and `ObservationEvent`, `AgentErrorEvent` and `UserRejectObservation` are results of the call that
-they name. A `Condensation` names the events that are sent no more and the summary sent in their place. Other kinds
-never reach the model. An action stands in its event twice, as the model wrote it and as the client took it.
-
+SDK: an `ActionEvent` is an assistant message with one call (those of one answer go together); `ObservationEvent`,
+`AgentErrorEvent` and `UserRejectObservation` are results of the call that they name. A `Condensation` names the events
+that are sent no more, and the summary sent in their place. Other kinds never reach the model. An action is in its event
+twice, as the model wrote it and as the client took it.
 https://github.com/OpenHands/software-agent-sdk (openhands/sdk/event)
 """
 
@@ -26,13 +24,12 @@ from msgspec.structs import replace
 from ..core import json_text
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Container, Family, Role
-from .anthropic import BlockReader, attachment_block
-from .engine import client_text, repeats
-from .engine.base import Evidence, Format, not_a_message, only_value, unknown_block
-from .engine.client_text import is_injected
+from .anthropic import BlockReader
+from .engine import beside, client_text
+from .engine.base import Evidence, Format, not_a_message, only_value
+from .engine.blocks import Turn, attachment_block, joined, kept_members, listed, text_block, unknown_block
 from .engine.container import Document, as_lazy, with_records_at
-from .engine.turns import Turn, joined
-from .openai.chat import ROLES
+from .openai_chat import ROLES
 
 _ACTIONS: Final = frozenset({
     "browse", "browse_interactive", "call_tool_mcp", "change_agent_state", "condensation", "condensation_request",
@@ -49,7 +46,7 @@ _UNSENT_ARGUMENTS: Final = frozenset({
     "is_static", "keep_prompt", "kernel_init_code", "security_risk", "thought",
 })  # fmt: skip
 _COMMANDS: Final = ("command", "code")
-"""Where an action of an older run, and its observation again, hold what was run."""
+"""Keys of what was run, in an action of an older run and again in its observation."""
 _TEXTS: Final = ("content", "thought", *_COMMANDS)
 """Keys of which an action of an older run has one."""
 
@@ -65,22 +62,19 @@ def evidence(value: Any) -> Evidence:
     return Evidence.YES if is_event else Evidence.NO
 
 
-def claims(document: Document) -> bool:
-    """Whether the file is one run. Several are rows, each with a conversation of its own."""
-    return is_run(only_value(document, "history"))
-
-
 def is_run(value: Any) -> bool:
-    """Whether an object holds the events of a run."""
-    history = value.get("history") if isinstance(value, dict) else None
-    return isinstance(history, list) and bool(history) and evidence(history[0]) is Evidence.YES
+    """Return whether an object holds the events of a run."""
+    history = listed(value, "history")
+    return bool(history) and evidence(history[0]) is Evidence.YES
 
 
-def read(document: Document, values: Iterator[Any]) -> Transcript:
+def _read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
-    model = None
+    model: Any = None
     if document.source.container is Container.LINES and len(records) == 1 and is_run(records[0]):
-        model = _model_of_run(records[0])
+        model = records[0]
+        for key in ("metadata", "llm_config", "model"):
+            model = model.get(key) if isinstance(model, dict) else None
         document = with_records_at(document, 0, ("history",))
         records = list(document.values)
     for record, value in enumerate(records):
@@ -97,38 +91,36 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         Family.OPENAI_CHAT,
         joined(turns),
         document.source,
-        model=model or reader.model,
+        model=model if isinstance(model, str) and model else reader.model,
         envelope=reader.tools,
     )
 
 
-def _model_of_run(run: dict[str, Any]) -> str | None:
-    found: Any = run
-    for key in ("metadata", "llm_config", "model"):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, str) and found else None
-
-
 class _Reader:
-    """Reads events in order and pairs each observation with its action."""
+    """Read events in order and pair each observation with its action."""
 
     def __init__(self, events: list[Any]) -> None:
         self.model: str | None = None
         self.tools = ""
-        self._answered = {event["cause"] for event in events if _is_answer(event)}
-        self._records = {event["id"]: n for n, event in enumerate(events) if _has_id(event)}
-        self._forgotten = {one for event in events for one in _forgotten(event, self._records)}
-        self._follows = [_is_flat_answer(event) for event in [*events[1:], None]]
+        objects = [event if isinstance(event, dict) else {} for event in events]
+        self._answered = {
+            event["cause"] for event in objects if "observation" in event and isinstance(event.get("cause"), int)
+        }
+        self._records = {event["id"]: n for n, event in enumerate(objects) if isinstance(event.get("id"), int)}
+        self._forgotten = {one for event in objects for one in _forgotten(event, self._records)}
+        self._follows = ["observation" in event and "cause" not in event for event in [*objects[1:], {}]]
+        """For each event, whether the answer to one of an older run follows it."""
         self._asked: dict[int | None, tuple[str, str]] = {}
         """Id and tool of each call, by the id of its event; None is the last event of a run without ids."""
         self._speaker = Role.ASSISTANT
 
     def turn(self, event: dict[str, Any], record: int) -> Turn | None:
-        """What an event is of a message; None where the model never got it."""
+        """Return the part of a message that an event is; None if the model never got it."""
         is_action = isinstance(event.get("action"), str) and bool(event["action"])
         name = event["action"] if is_action else event["observation"]
-        if name in _UNSENT or (_has_id(event) and event["id"] in self._forgotten):
+        if name in _UNSENT or (isinstance(event.get("id"), int) and event["id"] in self._forgotten):
             return None
+        turn: Turn | None
         if not is_action:
             turn = self._observation(event, record)
         elif name == "recall":
@@ -155,10 +147,9 @@ class _Reader:
         first_speaker = Role.USER if record == 0 or self._speaker is Role.ASSISTANT else Role.ASSISTANT
         role = sources.get(str(event.get("source")), first_speaker)
         key = "image_urls" if arguments.get("image_urls") else "images_urls"
-        images = arguments.get(key)
         seen = [
             Block(BlockKind.OPAQUE, Place(record, (*path, key, n)), (*path, key, n), estimate=client_text.image(url))
-            for n, url in enumerate(images if isinstance(images, list) else ())
+            for n, url in enumerate(listed(arguments, key))
         ]
         texts = _texts(arguments, ("content",), record, path, is_user=role is Role.USER)
         return Turn(role, [*texts, *seen])
@@ -172,26 +163,18 @@ class _Reader:
         answer_id = answer["id"] if isinstance(answer.get("id"), str) else None
         if not isinstance(arguments, dict):
             return Turn(Role.ASSISTANT, list(self._flat_action(event, record)))
-        is_asked = _has_id(event) and event["id"] in self._answered
-        if not is_asked and name in ("finish", "reject", "think"):
+        event_id = event["id"] if isinstance(event.get("id"), int) else None
+        if event_id not in self._answered and name in ("finish", "reject", "think"):
             return Turn(Role.ASSISTANT, list(_texts(arguments, ("thought", "final_thought"), record, ("args",))))
         blocks = list(_texts(arguments, ("thought",), record, ("args",))) if name != "think" else []
         tool = _tool(name, arguments)
         call_id = f"event-{event.get('id', record)}"
-        self._asked[event["id"] if _has_id(event) else None] = (call_id, tool)
+        self._asked[event_id] = (call_id, tool)
         unsent = _UNSENT_ARGUMENTS - ({"thought"} if name == "think" else set())
         sent = {key: value for key, value in arguments.items() if key not in unsent and value not in (None, "")}
-        blocks.append(
-            Block(
-                BlockKind.TOOL_CALL,
-                Place(record, ("args",)),
-                ("args",),
-                content=json_text.dump_compact(sent),
-                tool=tool,
-                call_id=call_id,
-                is_object=True,
-            )
-        )
+        common: dict[str, Any] = {"tool": tool, "call_id": call_id, "is_object": True}
+        content = json_text.dump_compact(sent)
+        blocks.append(Block(BlockKind.TOOL_CALL, Place(record, ("args",)), ("args",), content=content, **common))
         return Turn(Role.ASSISTANT, blocks, answer=answer_id)
 
     def _flat_action(self, event: dict[str, Any], record: int) -> Iterator[Block]:
@@ -202,49 +185,36 @@ class _Reader:
         call_id, tool = f"{TEXT_CALL}{record}", _tool(event["action"], event)
         if self._follows[record]:
             self._asked[None] = (call_id, tool)
-        whole = (0, len(event[key]))
-        yield Block(
-            BlockKind.TOOL_CALL,
-            Place(record, (key,)),
-            (key,),
-            content=event[key],
-            span=whole,
-            tool=tool,
-            call_id=call_id,
-        )
+        common: dict[str, Any] = {"span": (0, len(event[key])), "tool": tool, "call_id": call_id}
+        yield Block(BlockKind.TOOL_CALL, Place(record, (key,)), (key,), content=event[key], **common)
 
-    def _observation(self, event: dict[str, Any], record: int) -> Turn | None:
-        cause = event.get("cause")
+    def _observation(self, event: dict[str, Any], record: int) -> Turn:
+        cause, text = event.get("cause"), event["content"]
         asked = self._asked.pop(cause if isinstance(cause, int) else None, None)
         if event["observation"] == "recall" and asked is None:
             return Turn(Role.USER, list(_recalled(event, record)))
-        place = Place(record, ("content",))
         if asked is None:
-            text = Block(BlockKind.TEXT, place, ("content",), content=event["content"], injected=True)
-            return Turn(Role.USER, [text] if event["content"].strip() else [])
+            is_said = bool(text.strip())
+            return Turn(Role.USER, [text_block(text, record, ("content",), injected=True)] if is_said else [])
         call_id, tool = asked
         failed = event["observation"] == "error" or event.get("success") is False
-        result = Block(
-            BlockKind.TOOL_RESULT,
-            place,
-            ("content",),
-            content=event["content"],
-            tool=tool,
-            call_id=call_id,
-            is_error=failed,
-        )
-        return Turn(Role.TOOL, [result])
+        common: dict[str, Any] = {"tool": tool, "call_id": call_id, "is_error": failed}
+        return Turn(Role.TOOL, [text_block(text, record, ("content",), kind=BlockKind.TOOL_RESULT, **common)])
 
     def _condensation(self, event: dict[str, Any], record: int) -> Turn | None:
-        """The summary that a condenser of the client wrote in place of the events that it forgot."""
+        """Return the summary that the client wrote in place of the events that it forgot."""
         arguments = event.get("args")
         summary = arguments.get("summary") if isinstance(arguments, dict) else None
         if not isinstance(summary, str) or not summary.strip():
             return None
-        path = ("args", "summary")
-        block = Block(BlockKind.TEXT, Place(record, path), path, content=summary, injected=True, summarizes=True)
         lost = [self._records[one] for one in _forgotten(event, self._records) if one in self._records]
-        return Turn(Role.USER, [block], before=min(lost, default=record))
+        return _summary(summary, record, ("args", "summary"), lost)
+
+
+def _summary(text: str, record: int, path: JsonPath, lost: list[int]) -> Turn:
+    """Return a summary of the client, in front of the `lost` records that it replaces."""
+    block = text_block(text, record, path, injected=True, summarizes=True)
+    return Turn(Role.USER, [block], before=min(lost, default=record))
 
 
 def _tool(name: str, arguments: dict[str, Any]) -> str:
@@ -261,54 +231,38 @@ def _texts(
     for key in keys:
         text = holder.get(key)
         if isinstance(text, str) and text.strip():
-            where = (*path, key)
-            injected = is_user and is_injected(text)
-            yield Block(BlockKind.TEXT, Place(record, where), where, content=text, injected=injected)
+            yield text_block(text, record, (*path, key), is_user=is_user)
 
 
 def _recalled(event: dict[str, Any], record: int) -> Iterator[Block]:
-    """Instructions and knowledge that the client adds to the user's message."""
+    """Yield instructions and knowledge that the client adds to the user's message."""
     extras = event.get("extras")
     if not isinstance(extras, dict):
         return
-    found: list[tuple[tuple[str | int, ...], Any]] = [
+    found: list[tuple[JsonPath, Any]] = [
         (("extras", key), extras.get(key)) for key in ("repo_instructions", "additional_agent_instructions")
     ]
-    known = extras.get("microagent_knowledge")
-    for number, one in enumerate(known if isinstance(known, list) else ()):
+    for number, one in enumerate(listed(extras, "microagent_knowledge")):
         content = one.get("content") if isinstance(one, dict) else None
         found.append((("extras", "microagent_knowledge", number, "content"), content))
     for path, text in found:
         if isinstance(text, str) and text.strip():
-            yield Block(BlockKind.TEXT, Place(record, path), path, content=text, injected=True)
+            yield text_block(text, record, path, injected=True)
 
 
-def _has_id(event: Any) -> bool:
-    return isinstance(event, dict) and isinstance(event.get("id"), int)
-
-
-def _is_answer(event: Any) -> bool:
-    return isinstance(event, dict) and "observation" in event and isinstance(event.get("cause"), int)
-
-
-def _is_flat_answer(event: Any) -> bool:
-    return isinstance(event, dict) and "observation" in event and "cause" not in event
-
-
-def _forgotten(event: Any, known: Iterable[int]) -> set[int]:
-    """Ids of the events that a condenser took out of the conversation; of a range, those that are `known`."""
-    arguments = event.get("args") if isinstance(event, dict) and event.get("action") == "condensation" else None
+def _forgotten(event: dict[str, Any], known: Iterable[int]) -> set[int]:
+    """Return ids of the events that a condenser took out of the conversation; of a range, those that are `known`."""
+    arguments = event.get("args") if event.get("action") == "condensation" else None
     if not isinstance(arguments, dict):
         return set()
-    ids = arguments.get("forgotten_event_ids")
-    lost = {one for one in (ids if isinstance(ids, list) else ()) if isinstance(one, int)}
+    lost = {one for one in listed(arguments, "forgotten_event_ids") if isinstance(one, int)}
     start, end = arguments.get("forgotten_events_start_id"), arguments.get("forgotten_events_end_id")
     if isinstance(start, int) and isinstance(end, int):
         lost.update(one for one in known if start <= one <= end)
     return lost
 
 
-def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+def _copies(transcript: Transcript) -> Iterator[beside.Shown]:
     source = transcript.source
     for record in range(source.listed):
         event = json_text.parse(source.view(record)) if record not in source.unparsed else {}
@@ -322,27 +276,26 @@ def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
                 yield record, (key,), event[key]
 
 
-def _message_event(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    """A message of the user or the agent, with id and time of the event that it takes the place of."""
+def _new_event(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    """Return a message of the user or the agent, with id and time of the event that it replaces."""
     old = json_text.parse_text(replaced)
-    members = {key: json.dumps(old[key]) for key in ("id", "timestamp") if key in old}
     source = "agent" if role is Role.ASSISTANT else "user"
-    members |= {"source": json.dumps(source), "message": '""', "action": '"message"'}
+    said = {"source": json.dumps(source), "message": '""', "action": '"message"'}
+    members = {**kept_members(replaced, "id", "timestamp"), **said}
     if not isinstance(old.get("args"), dict) and "id" not in old:
         return members | {"content": literal}
     return members | {"args": f'{{"content":{literal},"image_urls":null,"wait_for_response":false}}'}
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     "openhands",
     Family.OPENAI_CHAT,
     "OpenHands runs: one line of output.jsonl, or the events of its history",
     evidence,
-    read,
-    claims=claims,
-    complete=repeats.completing(_shows),
-    display=repeats.displaying(_shows),
-    new_message=_message_event,
+    _read,
+    claims=lambda document: is_run(only_value(document, "history")),  # Several runs are rows.
+    beside=beside.copies(_copies),
+    new_message=_new_event,
 )
 
 
@@ -352,12 +305,12 @@ _SENT: Final = frozenset({
 })  # fmt: skip
 _HOLDS: Final = {"MessageEvent": "llm_message", "SystemPromptEvent": "system_prompt"}
 _FOR_MODELS: Final = frozenset({"llm_message", "observation", "system_prompt", "tool_call"})
-"""Keys that events which reach the model have."""
+"""Keys of events that reach the model."""
 _NO_REASON: Final = "User rejected the action"
-"""The reason of a rejection for which the user gave none; a hook may reject as well."""
+"""Reason of a rejection for which the user gave none; a hook may reject as well."""
 
 
-def sdk_evidence(value: Any) -> Evidence:
+def _sdk_evidence(value: Any) -> Evidence:
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or not isinstance(value.get("id"), str):
         return Evidence.NO
     if value["kind"] in _SENT:
@@ -365,38 +318,32 @@ def sdk_evidence(value: Any) -> Evidence:
     return Evidence.MAYBE if "source" in value and "timestamp" in value else Evidence.NO
 
 
-def read_sdk(document: Document, values: Iterator[Any]) -> Transcript:
+def _read_sdk(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     for record, value in enumerate(records):
-        if record not in document.source.unparsed and sdk_evidence(value) is Evidence.NO:
+        if record not in document.source.unparsed and _sdk_evidence(value) is Evidence.NO:
             raise not_a_message(record, value, "it is not an OpenHands SDK event")
     events = [value if isinstance(value, dict) else {} for value in records]
     reader = _SdkReader(events)
     parts = []
+    model: str | None = None
     for record, event in enumerate(events):
         part = reader.turn(event, record)
         if part is not None and part.blocks:
             parts.append(replace(part, blocks=list(as_lazy(part.blocks, document.source))))
+        found: Any = event.get("value")  # The figures that the client keeps.
+        for key in ("usage_to_metrics", "default", "model_name"):
+            found = found.get(key) if isinstance(found, dict) else None
+        model = model or (found if isinstance(found, str) and found else None)
     return Transcript(
         "openhands-sdk",
         Family.OPENAI_CHAT,
         joined(parts),
         document.source,
-        model=_model(events),
+        model=model,
         envelope=reader.tools,
         unknown=tuple(Tally(f"event {event.get('kind')}" for event in events if reader.misses(event)).items()),
     )
-
-
-def _model(events: list[dict[str, Any]]) -> str | None:
-    """The model in the figures that the client keeps."""
-    for event in events:
-        found: Any = event.get("value")
-        for key in ("usage_to_metrics", "default", "model_name"):
-            found = found.get(key) if isinstance(found, dict) else None
-        if isinstance(found, str) and found:
-            return found
-    return None
 
 
 class _SdkReader:
@@ -407,13 +354,13 @@ class _SdkReader:
         self._called: dict[str, str] = {}
 
     def misses(self, event: dict[str, Any]) -> bool:
-        """Whether an event seems to reach the model, and cannot be read."""
+        """Return whether an event seems to reach the model, and cannot be read."""
         kind = str(event.get("kind"))
         lacks = _HOLDS.get(kind, "kind") not in event if kind in _SENT else not _FOR_MODELS.isdisjoint(event)
         return lacks and event.get("id") not in self._forgotten
 
     def turn(self, event: dict[str, Any], record: int) -> Turn | None:
-        """What an event is of a message; None where the model never gets it."""
+        """Return the part of a message that an event is; None if the model never gets it."""
         kind = event.get("kind")
         if event.get("id") in self._forgotten:
             return None
@@ -426,13 +373,16 @@ class _SdkReader:
         if kind == "ActionEvent":
             return self._action(event, record)
         if kind == "Condensation":
-            return self._condensation(event, record)
+            summary = event.get("summary")
+            lost = [self._records[one] for one in _forgets(event) if one in self._records]
+            is_said = isinstance(summary, str) and bool(summary.strip())
+            return _summary(str(summary), record, ("summary",), lost) if is_said else None
         return Turn(Role.TOOL, list(self._result(event, record))) if kind in _SENT else None
 
     def _action(self, event: dict[str, Any], record: int) -> Turn:
         blocks = [*_thinking(event, record, ()), *_parts(event.get("thought"), record, ("thought",))]
-        call = event.get("tool_call")
-        path: JsonPath = ("tool_call",)
+        call, owner = event.get("tool_call"), ("tool_call",)
+        path: JsonPath = owner
         if isinstance(call, dict) and isinstance(call.get("function"), dict):
             call, path = call["function"], ("tool_call", "function")
         arguments = call.get("arguments") if isinstance(call, dict) else None
@@ -440,11 +390,9 @@ class _SdkReader:
         if isinstance(arguments, str) and isinstance(call_id, str):
             self._called[call_id] = tool
             place = Place(record, (*path, "arguments"))
-            blocks.append(
-                Block(BlockKind.TOOL_CALL, place, ("tool_call",), content=arguments, tool=tool, call_id=call_id)
-            )
+            blocks.append(Block(BlockKind.TOOL_CALL, place, owner, content=arguments, tool=tool, call_id=call_id))
         else:
-            blocks.append(unknown_block(call, record, ("tool_call",)))
+            blocks.append(unknown_block(call, record, owner))
         answer = event.get("llm_response_id")
         return Turn(Role.ASSISTANT, blocks, answer=answer if isinstance(answer, str) else None)
 
@@ -452,14 +400,12 @@ class _SdkReader:
         seen = event.get("observation")
         seen = seen if isinstance(seen, dict) else {}
         found: list[Block] = []
-        for holder, path, keys in (
-            (seen, ("observation",), ("content", "output")),
-            (event, (), ("error", "rejection_reason", "extended_content")),
-        ):
-            for key in keys:
-                found += _parts(holder.get(key), record, (*path, key))
+        for key in ("content", "output"):
+            found += _parts(seen.get(key), record, ("observation", key))
+        for key in ("error", "rejection_reason", "extended_content"):
+            found += _parts(event.get(key), record, (key,))
         if not found:
-            found = [Block(BlockKind.TEXT, Place(record, ("observation", "content")), ("observation",))]
+            found = [text_block("", record, ("observation", "content"))]
         reason = event.get("rejection_reason")
         by_person = reason not in (None, _NO_REASON) and event.get("rejection_source", "user") == "user"
         call_id = event.get("tool_call_id")
@@ -475,51 +421,36 @@ class _SdkReader:
                 is_answer=by_person and block.content == reason,
             )
 
-    def _condensation(self, event: dict[str, Any], record: int) -> Turn:
-        summary = event.get("summary")
-        blocks = []
-        if isinstance(summary, str) and summary.strip():
-            place = Place(record, ("summary",))
-            blocks = [Block(BlockKind.TEXT, place, ("summary",), content=summary, injected=True, summarizes=True)]
-        lost = [self._records[one] for one in _forgets(event) if one in self._records]
-        return Turn(Role.USER, blocks, before=min(lost, default=record))
-
 
 def _message(event: dict[str, Any], record: int) -> Turn | None:
     message = event.get("llm_message")
     if not isinstance(message, dict):
         return None
-    role = ROLES.get(str(message.get("role")), Role.USER)
-    path = ("llm_message",)
+    role, path = ROLES.get(str(message.get("role")), Role.USER), ("llm_message",)
+    further = _parts(event.get("extended_content"), record, ("extended_content",))
     blocks = [
         *_thinking(message, record, path),
         *_parts(message.get("content"), record, (*path, "content"), is_user=role is Role.USER),
-        *(
-            replace(block, injected=True)
-            for block in _parts(event.get("extended_content"), record, ("extended_content",))
-        ),
+        *(replace(block, injected=True) for block in further),
     ]
     return Turn(role, blocks)
 
 
 def _thinking(holder: dict[str, Any], record: int, path: JsonPath) -> Iterator[Block]:
-    blocks = holder.get("thinking_blocks")
-    if isinstance(blocks, list) and blocks:
-        yield from BlockReader().content(blocks, record, (*path, "thinking_blocks"), is_user=False)
-        return
+    blocks = listed(holder, "thinking_blocks")
     text = holder.get("reasoning_content")
-    if isinstance(text, str) and text.strip():
+    if blocks:
+        yield from BlockReader().content(blocks, record, (*path, "thinking_blocks"), is_user=False)
+    elif isinstance(text, str) and text.strip():
         where = (*path, "reasoning_content")
         yield Block(BlockKind.THINKING, Place(record, where), where, content=text)
 
 
 def _parts(content: Any, record: int, path: JsonPath, *, is_user: bool = False) -> Iterator[Block]:
-    """Blocks of a text, of a part or of a list of parts."""
+    """Yield the blocks of a text, of a part or of a list of parts."""
     if isinstance(content, str):
         if content.strip():
-            yield Block(
-                BlockKind.TEXT, Place(record, path), path, content=content, injected=is_user and is_injected(content)
-            )
+            yield text_block(content, record, path, is_user=is_user)
     elif isinstance(content, list):
         for number, part in enumerate(content):
             yield from _parts(part, record, (*path, number), is_user=is_user)
@@ -531,12 +462,12 @@ def _parts(content: Any, record: int, path: JsonPath, *, is_user: bool = False) 
 
 
 def _forgets(event: dict[str, Any]) -> list[str]:
-    """Ids of the events that an event takes out of the conversation."""
-    ids = event.get("forgotten_event_ids") if event.get("kind") == "Condensation" else None
-    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
+    """Return ids of the events that an event takes out of the conversation."""
+    ids = listed(event, "forgotten_event_ids") if event.get("kind") == "Condensation" else []
+    return [one for one in ids if isinstance(one, str)]
 
 
-def _sdk_shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+def _sdk_copies(transcript: Transcript) -> Iterator[beside.Shown]:
     source = transcript.source
     for record in range(source.listed):
         event = json_text.parse(source.view(record)) if record not in source.unparsed else {}
@@ -548,8 +479,8 @@ def _sdk_shows(transcript: Transcript) -> Iterator[repeats.Shown]:
                 yield record, ("observation", key), value
 
 
-def _sdk_message_event(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    """A message of the user or the agent, with id and time of the event that it takes the place of."""
+def _new_sdk_event(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    """Return a message of the user or the agent, with id and time of the event that it replaces."""
     old = json_text.parse_text(replaced)
     source = "agent" if role is Role.ASSISTANT else "user"
     content = f'[{{"cache_prompt":false,"type":"text","text":{literal}}}]'
@@ -562,13 +493,12 @@ def _sdk_message_event(role: Role, literal: str, replaced: str) -> dict[str, str
     }
 
 
-SDK = Format(
+SDK: Final = Format(
     "openhands-sdk",
     Family.OPENAI_CHAT,
     "Event logs of the OpenHands SDK",
-    sdk_evidence,
-    read_sdk,
-    complete=repeats.completing(_sdk_shows),
-    display=repeats.displaying(_sdk_shows),
-    new_message=_sdk_message_event,
+    _sdk_evidence,
+    _read_sdk,
+    beside=beside.copies(_sdk_copies),
+    new_message=_new_sdk_event,
 )

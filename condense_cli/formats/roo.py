@@ -1,18 +1,18 @@
 """Histories of Roo Code and Cline: Anthropic messages with tools in the text, and sessions of the Cline SDK.
 
-The client keeps what it summarized: each of these messages names in `condenseParent` the `condenseId` of the
-summary, and is sent again when the summary goes.
+A call may be XML inside the assistant's text, and its result user text: `[tool for 'argument'] Result:` and the body in
+the same or the next text block. Only the order links them. Calls and bodies become tool blocks, so that passes see
+them; native tool blocks are read as they are. If the answer before it names no such tool in a tag, what begins like a
+result is a text of the user.
 
-Most of them write a call as XML inside the assistant's text and its result as user text,
-`[tool for 'argument'] Result:` and the body in the same or the next text block; order alone links them. What begins so
-where the answer before it names no such tool in a tag is a text of the user.
-Calls and bodies become tool blocks, so that passes see them; native tool blocks are read as they are.
-Messages that a summary or a truncation marker of the client hides are not part of the conversation.
+The client keeps what it summarized: each of these messages names in `condenseParent` the `condenseId` of the summary,
+and is sent again if the summary goes. Messages that a summary or a truncation marker hides are not part of the
+conversation.
 
-{"sessionId", "system_prompt"?, "messages": [{"id", "role", "content": [block, ...], "ts": int}, ...]}
+Cline SDK: {"sessionId", "system_prompt"?, "messages": [{"id", "role", "content": [block, ...], "ts": int}, ...]}
 
-A tool gives one entry for each thing that it was asked, {"query", "result", "success"}; the content of a result is a
-list of them, or one as JSON in a string. What each entry says is a text of its own. A block of type `file` is a
+A tool of the SDK gives one entry for each thing that it was asked, {"query", "result", "success"}; the content of a
+result is a list of them, or one as JSON in a string. The text of each entry is a block. A block of type `file` is a
 file that the user attached.
 """
 
@@ -21,92 +21,22 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.markers import gaps_in
-from ..core.transcript import IN_STRING, TEXT_CALL, Block, JsonPath, Message, Place, Source, Transcript
+from ..core.transcript import IN_STRING, TEXT_CALL, Block, JsonPath, Message, Transcript
 from ..core.values import STANDING_ROLES, BlockKind, Container, Family, Role
 from ..toolcalls import text_calls
 from . import anthropic
-from .anthropic import BlockReader, attachment_block
+from .anthropic import BlockReader
 from .engine.base import Evidence, Format, Rewrite, derived_uuid, message_role
+from .engine.blocks import attachment_block, text_block
 from .engine.container import Document, as_lazy
 from .engine.writing import join, new_record
-
-
-def write(rewrite: Rewrite) -> bytes:
-    source = rewrite.transcript.source
-    summaries = list(_summaries(rewrite.transcript.messages))
-    ids = [derived_uuid(*(message.blocks[0].text for message in new)) for new in summaries]
-    firsts = [new[0].blocks[0].place.record for new in summaries]
-    hidden = {block.place.record for new in summaries for message in new for block in message.blocks} | rewrite.gone
-    replaced = {record: rewrite.record(record) for record, edits in rewrite.edits.items() if edits}
-    for record in hidden:
-        replaced[record] = _hidden(rewrite, record, ids[max(0, bisect(firsts, record) - 1)])
-    for new, first, condense_id in zip(summaries, firsts, ids, strict=True):
-        place = _last_of_run(first, hidden)
-        between = _between(source, place)
-        replaced[place] = between.join([replaced[place], *_records(rewrite, new, place, condense_id)])
-    return join(source, replaced, lambda record: json_text.encode(replaced[record]), frozenset())
-
-
-def _summaries(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """Each new summary, with the line behind it where there is one."""
-    new: list[Message] = []
-    for message in messages:
-        if message.is_inserted and not any(block.leads_on for block in message.blocks):
-            if new:
-                yield new
-            new = [message]
-        elif message.is_inserted:
-            new.append(message)
-    if new:
-        yield new
-
-
-def _hidden(rewrite: Rewrite, record: int, condense_id: str) -> str:
-    """The record as it was, hidden behind the summary."""
-    text = json_text.decode(rewrite.transcript.source.raw(record))
-    literal = json.dumps(condense_id)
-    value = json_text.parse_text(text)
-    if "condenseParent" in value:
-        return json_text.splice(text, {("condenseParent",): literal})
-    return json_text.with_member(text, "condenseParent", literal)
-
-
-def _last_of_run(record: int, hidden: set[int]) -> int:
-    while record + 1 in hidden:
-        record += 1
-    return record
-
-
-def _between(source: Source, record: int) -> str:
-    """What stands between two records: a comma or a line break, and white space."""
-    if source.container is Container.LINES:
-        return "\n"
-    if record == 0:
-        return ","
-    return json_text.decode(source.data[source.spans[record - 1][1] : source.spans[record][0]])
-
-
-def _records(rewrite: Rewrite, new: list[Message], place: int, condense_id: str) -> Iterator[str]:
-    """The summary and, where roles have to alternate, the line behind it; both at the time of the last hidden one."""
-    last = json_text.parse(rewrite.transcript.source.raw(place))
-    for number, message in enumerate(new):
-        block = message.blocks[0]
-        members = {
-            "role": json.dumps(message.role.value),
-            "content": rewrite.style.literal(block.text),
-            "ts": json.dumps(last.get("ts", 0)),
-        }
-        if number == 0:
-            members |= {"isSummary": "true", "condenseId": json.dumps(condense_id)}
-        yield new_record(rewrite.transcript.source, block.place, members)
-
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
 _TAG: Final = re.compile(r"<([a-z][a-z0-9_]*+)>")
@@ -123,7 +53,7 @@ def evidence(value: Any) -> Evidence:
     return Evidence.YES if is_own else Evidence.NO
 
 
-def read(document: Document, values: Iterator[Any]) -> Transcript:
+def _read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(enumerate(values))
     messages_seen = [value for _, value in records if isinstance(value, dict)]
     present = {(key, str(value[key])) for value in messages_seen for _, key in _HIDDEN_BY if key in value}
@@ -145,12 +75,12 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 
 class _Linker:
-    """Finds calls and results in text and pairs them: a result answers the first open call of its tool."""
+    """Find calls and results in text and pair them: a result answers the first open call of its tool."""
 
     def __init__(self) -> None:
         self._open: list[Block] = []
         self._answer: list[Block] = []
-        """Texts of the answer before. A call in it that was cut off, or that is no work, is named there alone."""
+        """Texts of the answer before. A call in it that was cut off, or that is no work, is named only there."""
         self._named: set[str] = set()
         self._is_cut = False
         self._number = 0
@@ -191,9 +121,8 @@ class _Linker:
             if block.text[position:start]:
                 yield block.part(position, start)
             self._number += 1
-            call = replace(
-                block.part(start, end), kind=BlockKind.TOOL_CALL, tool=tool, call_id=f"{TEXT_CALL}{self._number}"
-            )
+            call_id = f"{TEXT_CALL}{self._number}"
+            call = replace(block.part(start, end), kind=BlockKind.TOOL_CALL, tool=tool, call_id=call_id)
             self._open.append(call)
             yield call
             position = end
@@ -203,7 +132,7 @@ class _Linker:
             yield block.part(position, len(block.text))
 
     def _is_named(self, tool: str) -> bool:
-        """Whether a tag of the answer before names a tool, or may have before a run of ours cut that answer."""
+        """Return whether a tag of the answer before names a tool, or may have before a run of ours cut that answer."""
         while self._answer:
             text = self._answer.pop().text
             self._named.update(_TAG.findall(text))
@@ -218,7 +147,7 @@ class _Linker:
 
 
 def _divided(block: Block, end: int) -> Iterator[Block]:
-    """The beginning of a text, which stays as it is, and what is behind it."""
+    """Yield the beginning of a text, which stays as it is, and the rest."""
     if end == len(block.text):
         yield replace(block, kind=BlockKind.OPAQUE)
         return
@@ -230,31 +159,69 @@ def _result(block: Block, tool: str, call_id: str | None) -> Block:
     return replace(block, kind=BlockKind.TOOL_RESULT, tool=tool, call_id=call_id, injected=False)
 
 
-FORMAT = Format(
+def _write(rewrite: Rewrite) -> bytes:
+    """Hide the records that a summary replaces, and write it behind them."""
+    source = rewrite.transcript.source
+    summaries: list[list[Message]] = []
+    for message in rewrite.transcript.messages:
+        if message.is_inserted and (not any(block.leads_on for block in message.blocks) or not summaries):
+            summaries.append([message])
+        elif message.is_inserted:
+            summaries[-1].append(message)  # The line behind the summary.
+    ids = [derived_uuid(*(message.blocks[0].text for message in new)) for new in summaries]
+    firsts = [new[0].blocks[0].place.record for new in summaries]
+    hidden = {block.place.record for new in summaries for message in new for block in message.blocks} | rewrite.gone
+    replaced = {record: rewrite.record(record) for record, edits in rewrite.edits.items() if edits}
+    for record in hidden:
+        text = json_text.decode(source.raw(record))
+        literal = json.dumps(ids[max(0, bisect(firsts, record) - 1)])
+        if "condenseParent" in json_text.parse_text(text):
+            replaced[record] = json_text.splice(text, {("condenseParent",): literal})
+        else:
+            replaced[record] = json_text.with_member(text, "condenseParent", literal)
+    for new, place, condense_id in zip(summaries, firsts, ids, strict=True):
+        while place + 1 in hidden:
+            place += 1
+        between = "\n" if source.container is Container.LINES else ","
+        if place and source.container is not Container.LINES:
+            between = json_text.decode(source.data[source.spans[place - 1][1] : source.spans[place][0]])
+        replaced[place] = between.join([replaced[place], *_records(rewrite, new, place, condense_id)])
+    return join(source, replaced, lambda record: json_text.encode(replaced[record]), frozenset())
+
+
+def _records(rewrite: Rewrite, new: list[Message], place: int, condense_id: str) -> Iterator[str]:
+    """Yield the summary and, if roles have to alternate, the line behind it, at the time of the last hidden record."""
+    last = json_text.parse(rewrite.transcript.source.raw(place))
+    for number, message in enumerate(new):
+        block = message.blocks[0]
+        members = {
+            "role": json.dumps(message.role.value),
+            "content": rewrite.style.literal(block.text),
+            "ts": json.dumps(last.get("ts", 0)),
+        }
+        if number == 0:
+            members |= {"isSummary": "true", "condenseId": json.dumps(condense_id)}
+        yield new_record(rewrite.transcript.source, block.place, members)
+
+
+FORMAT: Final = Format(
     "roo",
     Family.ANTHROPIC,
     "Roo Code and Cline histories (api_conversation_history.json)",
     evidence,
-    read,
-    compaction=write,
+    _read,
+    compaction=_write,
 )
 
 
-def cline_evidence(value: Any) -> Evidence:
-    if not isinstance(value, dict) or not isinstance(value.get("id"), str):
-        return Evidence.NO
-    return evidence(value)
+def _cline_evidence(value: Any) -> Evidence:
+    return evidence(value) if isinstance(value, dict) and isinstance(value.get("id"), str) else Evidence.NO
 
 
-def read_cline(document: Document, values: Iterator[Any]) -> Transcript:
-    return anthropic.read_with(_BlockReader(), document, values, "cline")
-
-
-class _BlockReader(BlockReader):
+class _ClineReader(BlockReader):
     def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
         if isinstance(part, dict) and part.get("type") == "file" and isinstance(part.get("content"), str):
-            place = Place(record, (*owner, "content"))
-            yield Block(BlockKind.TEXT, place, owner, content=part["content"], injected=True)
+            yield text_block(part["content"], record, (*owner, "content"), owner, injected=True)
         else:
             yield from super().part(part, record, owner, is_user)
 
@@ -270,12 +237,12 @@ class _BlockReader(BlockReader):
         }
         for index, entry in enumerate(entries):
             inner = (*path, index) if isinstance(content, list) else (*path, IN_STRING)
-            is_error = part.get("is_error") is True or (isinstance(entry, dict) and entry.get("success") is False)
+            failed = part.get("is_error") is True or (isinstance(entry, dict) and entry.get("success") is False)
+            common["is_error"] = failed
             for key, text in _texts(entry):
-                place = Place(record, (*inner, key))
-                yield Block(BlockKind.TOOL_RESULT, place, owner, content=text, is_error=is_error, **common)
+                yield text_block(text, record, (*inner, key), owner, kind=BlockKind.TOOL_RESULT, **common)
             if not _texts(entry):
-                yield attachment_block(entry, record, owner, place=inner, is_error=is_error, **common)
+                yield attachment_block(entry, record, owner, place=inner, **common)
 
 
 def _in_string(content: Any) -> Any:
@@ -288,14 +255,14 @@ def _in_string(content: Any) -> Any:
 
 
 def _texts(entry: Any) -> list[tuple[str, str]]:
-    """The keys and texts of what an entry says; of a text part as other clients write them too."""
+    """Return keys and texts of an entry, or of a text part as other clients write them."""
     if not isinstance(entry, dict):
         return []
     keys = ("text",) if entry.get("type") == "text" else ("result", "error") if "query" in entry else ()
     return [(key, entry[key]) for key in keys if isinstance(entry.get(key), str)]
 
 
-def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
+def _new_cline_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
     old = json_text.parse_text(replaced)
     return {
         "id": json.dumps(old["id"]),
@@ -305,11 +272,11 @@ def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
     }
 
 
-CLINE = Format(
+CLINE: Final = Format(
     "cline",
     Family.ANTHROPIC,
     "Cline SDK sessions (*.messages.json)",
-    cline_evidence,
-    read_cline,
-    new_message=new_message,
+    _cline_evidence,
+    lambda document, values: anthropic.read_with(_ClineReader(), document, values, "cline"),
+    new_message=_new_cline_message,
 )

@@ -4,7 +4,7 @@
      "system"?: str, "tools"?: JSON in a string}
     {"messages": [{"role", "content": [{"type": "text" | "reasoning" | "tool_call", "value": str}, ...]}], "tools"?}
 
-A call is a JSON text: {"name", "arguments"}, or a list of them. Nothing but the order links it to its result.
+A call is a JSON text: {"name", "arguments"}, or a list of them. Only the order links it to its result.
 https://llamafactory.readthedocs.io/en/latest/getting_started/data_preparation.html
 """
 
@@ -15,17 +15,18 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ..core import json_text
 from ..core.transcript import IN_STRING, TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
 from .anthropic import envelope_text
-from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds, unknown_block
-from .engine.client_text import is_injected
-from .engine.container import Document, as_lazy, with_records_under
-from .engine.turns import Turn, joined
+from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds
+from .engine.blocks import listed, read_list, text_block, unknown_block
+from .engine.container import Document, with_records_under
 
-ROLES: Final = {
+_ROLES: Final = {
     "human": Role.USER,
     "user": Role.USER,
     "gpt": Role.ASSISTANT,
@@ -37,39 +38,36 @@ ROLES: Final = {
     "tool_response": Role.TOOL,
     "system": Role.SYSTEM,
 }
-"""Who speaks, by `from` or `role`."""
+"""Roles by `from` or `role`."""
 
 _CALLS: Final = ("function_call", "tool_call", "tool_calls")
 _KINDS: Final = {"text", "reasoning", "tools", *_CALLS}
-_SPEAKERS: Final = {Role.USER: "human", Role.ASSISTANT: "gpt"}
 
 
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict):
         return Evidence.NO
-    if _speaker(value):
+    if _is_turn(value):
         return Evidence.YES
     parts = value.get("content")
     if not isinstance(parts, list) or not parts or not part_kinds(parts) <= _KINDS:
         return Evidence.NO
     have_values = all(isinstance(part, dict) and isinstance(part.get("value"), str) for part in parts)
-    return Evidence.YES if have_values and str(value.get("role")) in ROLES else Evidence.NO
+    return Evidence.YES if have_values and str(value.get("role")) in _ROLES else Evidence.NO
 
 
-def claims(document: Document) -> bool:
-    """Whether the only record of a file is a conversation; of many, each is a row."""
-    value = only_value(document, "conversations")
-    turns = value["conversations"] if value else None
-    return isinstance(turns, list) and bool(turns) and _speaker(turns[0]) is not None
+def _is_turn(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("value"), str) and str(value.get("from")) in _ROLES
 
 
-def _speaker(turn: Any) -> Role | None:
-    is_turn = isinstance(turn, dict) and isinstance(turn.get("value"), str)
-    return ROLES.get(str(turn.get("from"))) if is_turn else None
+def _claims(document: Document) -> bool:
+    """Return whether the only record of a file is a conversation; of many, each is a row."""
+    turns = listed(only_value(document, "conversations"), "conversations")
+    return bool(turns) and _is_turn(turns[0])
 
 
-def read(document: Document, values: Iterator[Any]) -> Transcript:
-    """Raises UnknownFormatError where the file holds several conversations; each row is read by itself."""
+def _read(document: Document, values: Iterator[Any]) -> Transcript:
+    """Read one conversation. Raises UnknownFormatError if there are several."""
     records = list(values)
     if any(isinstance(value, dict) and "conversations" in value for value in records):
         if len(records) > 1:
@@ -80,32 +78,30 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document = with_records_under(document, "conversations")
         records = list(document.values)
     reader = _Reader()
-    turns = []
-    for record, value in enumerate(records):
-        if record in document.source.unparsed:
-            continue
+
+    def find(record: int, value: Any) -> tuple[Role, JsonPath, dict[str, Any]]:
         speaker = value.get("from", value.get("role")) if isinstance(value, dict) else None
-        role = ROLES.get(str(speaker))
+        role = _ROLES.get(str(speaker))
         if role is None:
-            raise not_a_message(record, value, f"it is from none of {', '.join(ROLES)}")
-        blocks = list(as_lazy(reader.blocks(value, record, role, str(speaker)), document.source))
-        turns.append(Turn(role, blocks))
-    return Transcript(
-        "sharegpt", Family.OPENAI_CHAT, joined(turns), document.source, envelope=envelope_text(document.envelope)
-    )
+            raise not_a_message(record, value, f"it is from none of {', '.join(_ROLES)}")
+        return role, (), value
+
+    read = read_list("sharegpt", document, records, find, reader.blocks)
+    return replace(read, envelope=envelope_text(document.envelope))
 
 
 class _Reader:
-    """Reads messages in order; results answer the calls of the message before them, one after the other."""
+    """Read messages in order. Results answer the calls of the message before them, one after the other."""
 
     def __init__(self) -> None:
         self._open: deque[Block] = deque()
         self._number = 0
 
-    def blocks(self, value: dict[str, Any], record: int, role: Role, speaker: str) -> Iterator[Block]:
+    def blocks(self, value: dict[str, Any], record: int, path: JsonPath, role: Role) -> Iterator[Block]:
         if role is Role.ASSISTANT:
             self._open.clear()
-        content = value.get("value") if "value" in value else value.get("content")
+        key = "value" if "value" in value else "content"
+        content = value.get(key)
         if isinstance(content, list):
             for index, part in enumerate(content):
                 owner: JsonPath = ("content", index)
@@ -115,26 +111,25 @@ class _Reader:
                 else:
                     yield unknown_block(part, record, owner)
         elif isinstance(content, str):
-            path: JsonPath = ("value",) if "value" in value else ("content",)
-            yield from self._part(content, speaker, record, path, path, role)
+            speaker = str(value.get("from", value.get("role")))
+            yield from self._part(content, speaker, record, (key,), (key,), role)
 
     def _part(self, text: str, kind: str, record: int, path: JsonPath, owner: JsonPath, role: Role) -> Iterator[Block]:
-        place = Place(record, path)
         if kind in _CALLS and role is Role.ASSISTANT:
-            yield from self._calls(text, place, owner)
+            yield from self._calls(text, Place(record, path), owner)
         elif kind == "reasoning":
-            yield Block(BlockKind.THINKING, place, owner, content=text)
+            yield Block(BlockKind.THINKING, Place(record, path), owner, content=text)
         elif role is Role.TOOL:
             call = self._open.popleft() if self._open else None
             call_id, tool = (call.call_id, call.tool) if call else (None, None)
-            yield Block(BlockKind.TOOL_RESULT, place, owner, content=text, call_id=call_id, tool=tool)
+            yield text_block(text, record, path, owner, kind=BlockKind.TOOL_RESULT, call_id=call_id, tool=tool)
         elif kind == "tools":
-            yield Block(BlockKind.OPAQUE, place, owner, content=text)
+            yield Block(BlockKind.OPAQUE, Place(record, path), owner, content=text)
         else:
-            yield Block(BlockKind.TEXT, place, owner, content=text, injected=role is Role.USER and is_injected(text))
+            yield text_block(text, record, path, owner, is_user=role is Role.USER)
 
     def _calls(self, text: str, place: Place, owner: JsonPath) -> Iterator[Block]:
-        """Each call in a JSON text; what is none is kept as it is."""
+        """Yield each call in a JSON text; a text without calls is kept as it is."""
         try:
             value = json_text.parse_text(text)
         except (ValueError, RecursionError):
@@ -161,18 +156,18 @@ class _Reader:
             yield block
 
 
-def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
+def _new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
     if "from" in json_text.parse_text(replaced):
-        return {"from": json.dumps(_SPEAKERS[role]), "value": literal}
+        return {"from": '"human"' if role is Role.USER else '"gpt"', "value": literal}
     return {"role": json.dumps(role.value), "content": f'[{{"type": "text", "value": {literal}}}]'}
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     "sharegpt",
     Family.OPENAI_CHAT,
     "ShareGPT conversations: one object with conversations, or with messages whose parts have values",
     evidence,
-    read,
-    claims=claims,
-    new_message=new_message,
+    _read,
+    claims=_claims,
+    new_message=_new_message,
 )

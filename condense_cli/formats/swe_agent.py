@@ -1,15 +1,15 @@
 """Trajectories of SWE-agent (`.traj`) and mini-SWE-agent (`.traj.json`).
 
-With native tools the messages are those of chat completions, but a result names its call in a list.
-Otherwise the assistant's text holds one action, and the next user message is what came of it; both
-become tool blocks. Demonstrations are the client's own words.
-Much of the text stands in `trajectory` again, step by step, and in the keys `thought` and `action` of a
-message. A replay runs the assistant's messages of `history`; viewers draw `trajectory`, so its steps keep their number
-and order, and lose what the history lost.
+With native tools the messages are those of chat completions, but a result names its call in a list. Otherwise the
+assistant's text holds one action, and the next message of the user is what came of it; both become tool blocks.
 
-Its one tool is a shell. Without native tools the assistant's text holds the command between fences, and the next
-user message is what it printed; both become tool blocks. The key `extra` of a message repeats it as the provider
-sent it and as the command printed it. A message with the role `exit` tells how the run ended and is never sent.
+SWE-agent repeats much of the text in `trajectory`, step by step, and under the keys `thought` and `action` of a
+message. A replay runs the assistant's messages of `history`; viewers draw `trajectory`, so its steps keep their number
+and order, and lose what the history lost. Demonstrations are the client's own words.
+
+The one tool of mini-SWE-agent is a shell; without native tools the command is between fences. The key `extra` of a
+message repeats it as the provider sent it and as the command printed it. A message with the role `exit` tells how the
+run ended and is never sent.
 """
 
 from __future__ import annotations
@@ -21,69 +21,60 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.transcript import TEXT_CALL, Block, Message, Transcript
+from ..core.transcript import TEXT_CALL, Block, JsonPath, Message, Transcript
 from ..core.values import BlockKind, Container, Family, Role
-from ..errors import UnknownFormatError
 from ..toolcalls import text_calls
 from .anthropic import BlockReader
-from .engine import repeats
+from .engine import beside
 from .engine.base import Evidence, Format, RecordEdits, message_role, not_a_message
-from .engine.container import Document, as_lazy, first_of, with_records_at
-from .engine.turns import Turn, joined
-from .openai.chat import ROLES, message_blocks
+from .engine.blocks import listed, read_list
+from .engine.container import Document, as_lazy, only_record, with_records_at
+from .openai_chat import ROLES, message_blocks
 
 
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict) or not isinstance(value.get("trajectory"), list):
         return Evidence.NO
-    history = value.get("history")
-    first = history[0] if isinstance(history, list) and history else None
-    is_message = isinstance(first, dict) and str(first.get("role")) in ROLES
-    return Evidence.YES if is_message else Evidence.NO
+    first = next(iter(listed(value, "history")), None)
+    return Evidence.YES if isinstance(first, dict) and str(first.get("role")) in ROLES else Evidence.NO
 
 
-def read(document: Document, values: Iterator[Any]) -> Transcript:
+def _read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     model = None
     if any(evidence(value) is Evidence.YES for value in records):
-        if len(records) > 1:
-            hint = first_of(document, "trajectory.traj")
-            raise UnknownFormatError("It holds several trajectories, one per record.", hint)
-        model = _model(records[0].get("replay_config"))
+        run = only_record(document, records, "trajectories", "trajectory.traj")
+        config = run.get("replay_config")
+        if isinstance(config, str):  # JSON in a string.
+            try:
+                config = json_text.parse_text(config)
+            except (ValueError, RecursionError):
+                config = None
+        model = _name_in(config, "agent", "model", "name")
         document = with_records_at(document, 0, ("history",), [("trajectory",)])
         records = list(document.values)
-    reader = ActionReader()
-    turns: list[tuple[Role, list[Block]]] = []
+    reader = _ActionReader()
+    messages: list[Message] = []
     for record, value in enumerate(records):
-        if record in document.source.unparsed:
-            continue
-        role = message_role(record, value, ROLES)
-        turns.append((role, list(as_lazy(reader.blocks(value, record, role), document.source))))
-    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
-    return Transcript("swe-agent", Family.OPENAI_CHAT, messages, document.source, model=model)
+        if record not in document.source.unparsed:
+            role = message_role(record, value, ROLES)
+            blocks = as_lazy(reader.blocks(value, record, role), document.source)
+            messages.append(Message(len(messages), role, tuple(blocks)))
+    return Transcript("swe-agent", Family.OPENAI_CHAT, tuple(messages), document.source, model=model)
 
 
-def _complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    """A changed action is found in its message by the key `action`, which therefore has to say the same."""
-    _repeats(transcript, edits, gone, style)
-    for _, block in transcript.blocks():
-        if block.changed and block.span and block.kind is BlockKind.TOOL_CALL:
-            record = block.place.record
-            action = json_text.parse(transcript.source.view(record)).get("action")
-            if isinstance(action, str):
-                edits[record]["action",] = style.literal(block.text + action[len(action.rstrip()) :])
+def _name_in(holder: Any, *keys: str) -> str | None:
+    """Return the name that the keys lead to; None if there is none."""
+    for key in keys:
+        holder = holder.get(key) if isinstance(holder, dict) else None
+    return holder if isinstance(holder, str) and holder else None
 
 
-def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
-    yield from repeats.values_under("thought")(transcript)
-    yield from repeats.values_beside(transcript)
+class _ActionReader:
+    """Read messages in order and pair each action in an assistant's text with the user message that follows it.
 
-
-class ActionReader:
-    """Reads messages in order and pairs each action in an assistant's text with the user message that follows it.
-
-    `find` gives the span of the action in a text, also of one that reads as it is told; `fixed` the spans of a text
-    without one that have to stay, or what is left of it could read as an action.
+    `find` returns the span of the action in a text, given the action that the message names. `fixed` returns the spans
+    of a text without an action that have to stay: what is left of it could read as one otherwise.
     """
 
     def __init__(
@@ -95,7 +86,7 @@ class ActionReader:
         self._tools: dict[str, str] = {}
         self._number = 0
         self._asked: tuple[str | None, str | None] | None = None
-        """Tool and id of the action that waits for its observation; the id is None where the action was not found."""
+        """Tool and id of the action that waits for its observation; the id is None if the action was not found."""
 
     def blocks(self, value: dict[str, Any], record: int, role: Role) -> list[Block]:
         call_ids = value.get("tool_call_ids")
@@ -112,11 +103,16 @@ class ActionReader:
             action = value.get("action")
             return self._acting(blocks, action if isinstance(action, str) else None)
         if role is Role.USER and asked:
-            return [_observed(block, *asked) for block in blocks]
+            tool, call_id = asked
+            kinds = {BlockKind.TEXT: BlockKind.TOOL_RESULT}
+            return [
+                replace(block, kind=kinds.get(block.kind, block.kind), tool=tool, call_id=call_id, injected=False)
+                for block in blocks
+            ]
         return blocks
 
     def _acting(self, blocks: list[Block], action: str | None) -> list[Block]:
-        """The blocks of an assistant's message with its action as a block of its own."""
+        """Return the blocks of an assistant's message with its action as a block of its own."""
         if action is not None:
             self._asked = (text_calls.tool(action), None)
         for position, block in reversed(list(enumerate(blocks))):
@@ -126,7 +122,7 @@ class ActionReader:
         return [part for block in blocks for part in self._with_fixed(block)]
 
     def _with_fixed(self, block: Block) -> Iterator[Block]:
-        """The block, or the parts of its text that may be cut and those that may not."""
+        """Yield the block, or the parts of its text that may be cut and those that may not."""
         spans = self._fixed(block.text) if block.kind is BlockKind.TEXT else []
         if not spans:
             yield block
@@ -141,7 +137,7 @@ class ActionReader:
             position = end
 
     def _split(self, block: Block, start: int, end: int) -> Iterator[Block]:
-        """The action, and what stands around it. By its fences it is found: no pass may rewrite them."""
+        """Yield the action and the text around it. No pass may rewrite the fences by which the action is found."""
         self._number += 1
         text = block.text
         tool, call_id = text_calls.tool(text[start:end]), f"{TEXT_CALL}{self._number}"
@@ -163,33 +159,29 @@ class ActionReader:
                 yield replace(block.part(first, last), kind=kind)
 
 
-def _observed(block: Block, tool: str | None, call_id: str | None) -> Block:
-    kind = BlockKind.TOOL_RESULT if block.kind is BlockKind.TEXT else block.kind
-    return replace(block, kind=kind, tool=tool, call_id=call_id, injected=False)
+def _complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
+    """Change the key `action` with its action, which is found in the message by it."""
+    for _, block in transcript.blocks():
+        if block.changed and block.span and block.kind is BlockKind.TOOL_CALL:
+            record = block.place.record
+            action = json_text.parse(transcript.source.view(record)).get("action")
+            if isinstance(action, str):
+                edits[record]["action",] = style.literal(block.text + action[len(action.rstrip()) :])
 
 
-def _model(config: Any) -> str | None:
-    """The model in the configuration of the run, which is an object or JSON in a string."""
-    if isinstance(config, str):
-        try:
-            config = json_text.parse_text(config)
-        except (ValueError, RecursionError):
-            return None
-    for key in ("agent", "model", "name"):
-        config = config.get(key) if isinstance(config, dict) else None
-    return config if isinstance(config, str) and config else None
+def _copies(transcript: Transcript) -> Iterator[beside.Shown]:
+    yield from beside.values_under("thought")(transcript)
+    yield from beside.values_beside(transcript)
 
 
-_repeats: Final = repeats.completing(_shows)
-
-FORMAT = Format(
+FORMAT: Final = Format(
     "swe-agent",
     Family.OPENAI_CHAT,
     "SWE-agent trajectories (.traj)",
     evidence,
-    read,
+    _read,
+    beside=beside.copies(_copies),
     complete=_complete,
-    display=repeats.displaying(_shows),
 )
 
 
@@ -197,55 +189,45 @@ _ACTION: Final = re.compile(
     r"^```(?:mswea_bash_command|bash)[ \t]*\n(?P<command>.*?)\n```\s*", re.DOTALL | re.MULTILINE
 )
 _SUBMIT: Final = b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-"""What every command to end a run prints; the prompts of the agent tell it so."""
+"""Every command that ends a run prints this; the prompts of the agent say so."""
 
 
-def mini_evidence(value: Any) -> Evidence:
-    return Evidence.NO  # Single messages are those of chat completions.
-
-
-def claims(document: Document) -> bool:
+def _claims(document: Document) -> bool:
     envelope, source = document.envelope, document.source
     if source.container is Container.ARRAY:
         return any(_SUBMIT in source.raw(record) for record in range(min(2, len(source.spans))))
-    info = envelope.get("info")
-    named = envelope.get("trajectory_format")
-    return (isinstance(named, str) and named.startswith("mini-swe-agent")) or (
-        isinstance(info, dict) and "mini_version" in info
-    )
+    info, named = envelope.get("info"), envelope.get("trajectory_format")
+    is_named = isinstance(named, str) and named.startswith("mini-swe-agent")
+    return is_named or (isinstance(info, dict) and "mini_version" in info)
 
 
-def read_mini(document: Document, values: Iterator[Any]) -> Transcript:
-    reader = ActionReader(_find, _fences)
-    turns = []
-    for record, value in enumerate(values):
+def _read_mini(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = _ActionReader(_find, _fences)
+
+    def find(record: int, value: Any) -> tuple[Role, JsonPath, dict[str, Any]] | None:
         kind = value.get("role") if isinstance(value, dict) else None
-        if record in document.source.unparsed or kind == "exit":
-            continue
         role = ROLES.get(str(kind))
-        if role is None:
+        if role is None and kind != "exit":
             raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}, exit")
-        blocks = list(as_lazy(reader.blocks(value, record, role), document.source))
-        turns.append(Turn(role, blocks))
-    return Transcript(
-        "mini-swe-agent",
-        Family.OPENAI_CHAT,
-        joined(turns),
-        document.source,
-        model=_mini_model(document.envelope.get("info")),
-    )
+        return (role, (), value) if role else None
+
+    def blocks(message: dict[str, Any], record: int, path: JsonPath, role: Role) -> Iterator[Block]:
+        yield from reader.blocks(message, record, role)
+
+    model = _name_in(document.envelope.get("info"), "config", "model", "model_name")
+    return replace(read_list("mini-swe-agent", document, values, find, blocks), model=model)
 
 
 def _find(text: str, action: str | None) -> tuple[int, int] | None:
-    """The command in a text. The agent refuses a text that holds none, or several."""
+    """Return the span of the only command; the agent rejects texts with none or several."""
     spans = [match.span("command") for match in _ACTION.finditer(text) if match["command"].strip()]
     return spans[0] if len(spans) == 1 else None
 
 
 def _fences(text: str) -> list[tuple[int, int]]:
-    """The fences of a text that holds several commands, with the white space around them, as the lines they begin.
+    """Return the fences of a text with several commands, and the white space around them, which begins their lines.
 
-    Where those of one command went, the agent would run another.
+    If those of one command went, the agent would run another.
     """
     spans: list[tuple[int, int]] = []
     end = 0
@@ -258,21 +240,12 @@ def _fences(text: str) -> list[tuple[int, int]]:
     return spans if len(spans) > 2 else []
 
 
-def _mini_model(info: Any) -> str | None:
-    for key in ("config", "model", "model_name"):
-        info = info.get(key) if isinstance(info, dict) else None
-    return info if isinstance(info, str) and info else None
-
-
-_SHOWN: Final = repeats.values_under("extra")
-
-MINI = Format(
+MINI: Final = Format(
     "mini-swe-agent",
     Family.OPENAI_CHAT,
     "mini-SWE-agent trajectories (.traj.json)",
-    mini_evidence,
-    read_mini,
-    claims=claims,
-    complete=repeats.completing(_SHOWN),
-    display=repeats.displaying(_SHOWN),
+    lambda value: Evidence.NO,  # Single messages are those of chat completions.
+    _read_mini,
+    claims=_claims,
+    beside=beside.copies(beside.values_under("extra")),
 )

@@ -1,6 +1,6 @@
-"""The table of formats: what each is called, which module reads it, and what has to be there before it can be proved.
+"""The table of formats: the name and module of each, and the keys of a record that can prove it.
 
-A module of a format is imported when a file may be of it: there are many formats, and a run needs one.
+The module of a format is imported when a file may be of it: there are many formats, and a run needs one.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .engine.container import Document
 
 
 class FormatRow:
-    """A format of the table, imported when it is first looked at.
+    """A format of the table, imported when it is first needed.
 
-    Its `evidence` is never YES for a record without any of the keys `proof` (see `keys_of`), so until one comes it need
-    not be asked. Only a format that `may_claim` looks at a whole file.
+    Its `evidence` is never YES for a record without any of the keys `proof` (see `keys_of`), so it is not asked until
+    one comes. Only a format that `may_claim` looks at a whole file.
     """
 
     def __init__(self, name: str, module: str, *proof: str, may_claim: bool = False, attribute: str = "FORMAT") -> None:
@@ -34,22 +34,26 @@ class FormatRow:
         return form
 
     def may_be_proved(self, keys: frozenset[str]) -> bool:
-        """Whether a record with these keys could be one that only files of the format hold."""
+        """Return whether a record with these keys can prove the format."""
         return not self.proof.isdisjoint(keys)
 
     def is_proved(self, value: Any, keys: frozenset[str]) -> bool:
-        """Whether only files of the format hold this record, which has these keys."""
+        """Return whether this record, which has these keys, proves the format."""
         return self.may_be_proved(keys) and self.format.evidence(value) is Evidence.YES
 
     def claims(self, document: Document) -> bool:
-        """Whether the whole file says that it is of the format, as no JSON lines do where there are several."""
+        """Return whether the file as a whole proves the format; several JSON lines never do."""
         source = document.source
         is_one = source.container is not Container.LINES or len(source.spans) == 1
         return is_one and self.may_claim and self.format.claims(document)
 
+    def fits(self, document: Document) -> bool:
+        fits = self.format.fits
+        return fits is not None and fits(document)
+
 
 class AddedRow(FormatRow):
-    """A format that is there already, and of which nothing is known but what it says itself."""
+    """A format that was added: any record may prove it."""
 
     def __init__(self, form: Format) -> None:
         super().__init__(form.name, "")
@@ -60,7 +64,7 @@ class AddedRow(FormatRow):
 
 
 class FormatCandidate:
-    """A format while a file is being recognised: what it says of the records seen so far, once it was asked."""
+    """A format while a file is being recognised, with its verdict on the records so far, once it was asked."""
 
     def __init__(self, row: FormatRow) -> None:
         self.row = row
@@ -70,7 +74,7 @@ class FormatCandidate:
         self._asked = 0
 
     def ask(self, seen: Sequence[Any]) -> Evidence:
-        """The verdict on the newest record; NO as soon as one of them excludes the format."""
+        """Return the verdict on the newest record; NO once a record excludes the format."""
         while self._asked < len(seen) and self.verdict is not Evidence.NO:
             self.verdict = self.row.format.evidence(seen[self._asked])
             self.strongest = max(self.strongest, self.verdict)
@@ -80,47 +84,57 @@ class FormatCandidate:
 
 TABLE: Final = (
     FormatRow("claude-code", "claude_code.format", "type"),
-    FormatRow("qwen-code", "qwen_code", "parentUuid"),
-    FormatRow("claude-stream-json", "claude_code.stream", "session_id"),
-    FormatRow("codex", "codex.format", "payload"),
+    FormatRow("qwen-code", "google", "parentUuid", attribute="QWEN"),
+    FormatRow("claude-stream-json", "claude_code.format", "session_id", attribute="STREAM"),
+    FormatRow("codex", "codex", "payload"),
     FormatRow("cline", "roo", "ts", attribute="CLINE"),
     FormatRow("roo", "roo", "ts"),
     FormatRow("swe-agent", "swe_agent", "trajectory"),
     FormatRow("opencode", "opencode", "parts"),
     FormatRow("opencode-events", "opencode", "[]", attribute="EVENTS"),
     FormatRow("pi", "pi", "cwd"),
-    FormatRow("session-trace", "session_trace", "harness"),
+    FormatRow("session-trace", "lists", "harness", attribute="TRACE"),
     FormatRow("gemini", "gemini", "timestamp"),
     FormatRow("gemini-log", "gemini", "projectHash", attribute="LOG"),
     FormatRow("kimi", "kimi", "type"),
     FormatRow("copilot", "copilot", "parentId"),
-    FormatRow("vscode-chat", "vscode_chat", "requests"),
-    FormatRow("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),
-    FormatRow("google-adk", "google_adk", "events"),
-    FormatRow("atif", "atif", "steps"),
+    FormatRow("vscode-chat", "exports", "requests", attribute="VSCODE"),
+    FormatRow("langchain", "lists", "data", "kwargs", "additional_kwargs", "response_metadata", attribute="LANGCHAIN"),
+    FormatRow("google-adk", "google", "events", attribute="ADK"),
+    FormatRow("gemini-contents", "google", "parts", may_claim=True, attribute="CONTENTS"),
+    FormatRow("ai-sdk-ui", "parts", "parts", attribute="AI_SDK"),
+    FormatRow("bedrock-converse", "parts", "content.untyped", attribute="CONVERSE"),
+    FormatRow("goose", "parts", "created", may_claim=True, attribute="GOOSE"),
+    FormatRow("droid", "parts", "cwd", attribute="DROID"),
+    FormatRow("atif", "lists", "steps", attribute="ATIF"),
     FormatRow("mini-swe-agent", "swe_agent", may_claim=True, attribute="MINI"),
-    FormatRow("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
-    FormatRow("inspect-eval", "inspect_log", attribute="ARCHIVES"),
-    FormatRow("request-log", "openai.chat", "type", attribute="REQUEST_LOG"),
-    FormatRow("tau2", "tau2", "turn_idx"),
-    FormatRow("langfuse", "traces", "observations", attribute="LANGFUSE"),
-    FormatRow("langsmith", "traces", "run_type", attribute="LANGSMITH"),
+    FormatRow("inspect", "lists", "eval", "tool_calls", "source", may_claim=True, attribute="INSPECT"),
+    FormatRow("inspect-eval", "lists", attribute="ARCHIVES"),
+    FormatRow("request-log", "openai_chat", "type", attribute="REQUEST_LOG"),
+    FormatRow("tau2", "lists", "turn_idx", attribute="TAU2"),
+    FormatRow("langfuse", "exports", "observations", attribute="LANGFUSE"),
+    FormatRow("langsmith", "exports", "run_type", attribute="LANGSMITH"),
     FormatRow("openhands", "openhands", "action", "observation", may_claim=True),
     FormatRow("openhands-sdk", "openhands", "kind", attribute="SDK"),
     FormatRow("sharegpt", "sharegpt", "value", "content.value", may_claim=True),
-    FormatRow("openai-responses", "openai.responses", "type", may_claim=True),
-    FormatRow("openai-chat", "openai.chat", "role"),
+    FormatRow("openai-responses", "openai_responses", "type", may_claim=True),
+    FormatRow("openai-chat", "openai_chat", "role"),
     FormatRow("anthropic", "anthropic", "role"),
 )
-"""Asked in this order. Of formats that fit equally well, as both chat formats fit plain text turns, the last counts."""
+"""Asked in this order. Of formats that fit equally well, the last counts: both chat formats fit plain text turns."""
 
 
 def keys_of(value: Any) -> frozenset[str]:
-    """The keys of a record, and as `content.KEY` those of the first part of its content; `[]` for a list."""
+    """Return the keys of a record, and as `content.KEY` those of the first part of its content; `[]` for a list.
+
+    A first part without a type adds `content.untyped`.
+    """
     if isinstance(value, list):
         return frozenset(("[]",))
     if not isinstance(value, dict):
         return frozenset()
     content = value.get("content")
     first = content[0] if isinstance(content, list) and content else None
-    return frozenset((*value, *(f"content.{key}" for key in (first if isinstance(first, dict) else ()))))
+    inside = first if isinstance(first, dict) else {}
+    kinds = [f"content.{key}" for key in inside] + ["content.untyped"] * (bool(inside) and "type" not in inside)
+    return frozenset((*value, *kinds))

@@ -1,7 +1,4 @@
-"""Whether what was read is understood. A file in which calls, results or most of the text are not is refused.
-
-A part of an unknown kind is carried along, and said.
-"""
+"""Refuse a file in which calls, results or most of the text are not understood. Warn of single parts that are not."""
 
 from __future__ import annotations
 
@@ -24,15 +21,15 @@ _OF_RESULTS: Final = ("result", "output", "response", "observation")
 _OF_CALLS: Final = ("call", "tool", "function", "invocation")
 _MOST_NAMED: Final = 4
 _BEGINNING: Final = 3
-"""Records that may tell whose a file is: the first may be a system prompt."""
+"""Number of records that may tell whose a file is: the first may be a system prompt."""
 _LONGEST_KIND: Final = 30
 _FEWEST: Final = 8
-"""Of so many calls or results one has a text, if any of them should."""
+"""Number of calls or results of which at least one should have a text."""
 _UNDER: Final = "If the file has some, they are under a key that is not known."
 _BOOKKEEPING: Final = ("claude-code", "claude-stream-json", "codex", "pi", "qwen-code")
-"""Formats whose records of unknown kinds are most often no part of the conversation: a few of them mean nothing."""
+"""Formats in which records of unknown kinds are rarely part of the conversation: a few of them mean nothing."""
 _LACKS: Final = " without "
-"""In the name of a record of a known kind that lacks what its kind needs."""
+"""Part of the name of a record that lacks what its kind needs."""
 _BARE: Final = {
     BlockKind.TOOL_CALL: f"None of the {{}} calls has arguments. {_UNDER}",
     BlockKind.TOOL_RESULT: f"None of the {{}} results has a text. {_UNDER}",
@@ -40,10 +37,10 @@ _BARE: Final = {
 
 
 def checked(transcript: Transcript) -> Transcript:
-    """The transcript, with a warning about parts that are not understood, and about calls or results without a text.
+    """Return the transcript with warnings about parts that are not understood, and calls or results without a text.
 
-    Raises UnknownFormatError where most of the calls, the results or the text are not understood. Not where something
-    of ours is in it: that file was understood once, and is smaller now by what was understood.
+    Raises UnknownFormatError if most of the calls, the results or the text are not understood, but not if something of
+    ours is in the file: it was understood once, and is smaller now by what was understood.
     """
     unknown: list[Block] = []
     empty, full = Tally[BlockKind](), set[BlockKind]()
@@ -83,13 +80,13 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
 
 
 def _matters(transcript: Transcript) -> bool:
-    """Whether records that are not understood may well be messages, in a format with many others beside those."""
+    """Return whether records that are not understood may be messages, in a format with many other records."""
     unread = sum(number for _, number in transcript.unknown)
     return 2 * unread > len(transcript.messages) or any(_LACKS in name for name, _ in transcript.unknown)
 
 
 def _said_of_records(transcript: Transcript) -> str:
-    """The warning about records, or parts of them, of which no block could be made."""
+    """Return the warning about records of which no block could be made."""
     unread = sum(number for _, number in transcript.unknown)
     named = ", ".join(name for name, _ in transcript.unknown[:_MOST_NAMED])
     if _is_most(transcript) and not SPELLED.search(transcript.source.data):
@@ -101,14 +98,14 @@ def _said_of_records(transcript: Transcript) -> str:
 
 
 def _is_most(transcript: Transcript) -> bool:
-    """Whether more records are not understood than are; in a format with many others, of those that may be messages."""
+    """Return whether most records that may be messages are not understood."""
     is_any = transcript.format not in _BOOKKEEPING
     unread = sum(number for name, number in transcript.unknown if is_any or _LACKS in name)
     return unread > max(len(transcript.messages), len({block.place.record for _, block in transcript.blocks()}))
 
 
 def _not_understood(transcript: Transcript, unknown: Sequence[Block]) -> str:
-    """Name what is for the most part not understood; empty where there is nothing such."""
+    """Name the kind of content of which most is not understood; empty if there is none."""
     blocks = [block for _, block in transcript.blocks()]
     results = sum(_is_result(block) for block in unknown)
     calls = sum(not _is_result(block) and _is_named(block, _OF_CALLS) for block in unknown)
@@ -131,7 +128,7 @@ def _place(block: Block) -> str:
 
 
 def _kind(block: Block) -> str:
-    """Name a block by its type, or by its first keys where it has none."""
+    """Name a block by its type, or by its first keys if it has none."""
     if block.api_type:
         return block.api_type
     value = json_text.parse_text(block.text)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
@@ -278,6 +277,8 @@ def open_summaries(
     user: UserConfiguration,
     count: Counter,
     budget: Budget,
+    environment: Mapping[str, str],
+    when: datetime,
     *,
     profile: str | None,
     allow_calls: bool,
@@ -287,10 +288,9 @@ def open_summaries(
     redactor: Redactor | None,
     progress: Callable[[Progress], None] | None,
 ) -> Iterator[Summaries]:
-    """Open a run's summarizer. `profile` and `allow_calls` are the permission given for calls."""
+    """Open a run's summarizer. `profile` and `allow_calls` permit calls; `environment` has the keys."""
     permission = Permission(profile, allow_calls)
     cache = None if no_cache else Cache(cache_path())
-    now = datetime.now(UTC)
 
     def caller(access: Access) -> Caller:
         encoding = encoding_for(access.profile.model)
@@ -298,7 +298,7 @@ def open_summaries(
         return Caller(
             access,
             own,
-            now,
+            when,
             exact=encoding.exact,
             factor=typical_of(access.profile.model),
             budget=budget,
@@ -310,7 +310,7 @@ def open_summaries(
     try:
         yield Summaries(
             count,
-            lambda named: choose(named, configuration.profile, user, permission, os.environ, is_planned=is_planned),
+            lambda named: choose(named, configuration.profile, user, permission, environment, is_planned=is_planned),
             caller,
             is_planned=is_planned,
             installed=installed,

@@ -16,6 +16,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import BlockKind, Text
 from ..formats import format_named
+from ..formats.engine.base import Habit
 from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, Positions, encode, has_imitations, verified, with_blocks
@@ -42,7 +43,9 @@ class ReferenceWriter:
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
-        self._comes_back = ComingBack(transcript.source, only_even=format_named(transcript.format).repeats_results)
+        self._comes_back = ComingBack(
+            transcript.source, only_even=Habit.REPEATS_RESULTS in format_named(transcript.format).habits
+        )
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}

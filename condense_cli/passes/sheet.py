@@ -16,6 +16,7 @@ from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import BlockKind, Family, Role, Text
 from ..formats import format_named
+from ..formats.engine.base import Habit
 from ..lossless.encode import Encoded, Positions, with_blocks
 from . import thinking
 from .blocks.state import States, TodoList, states_of
@@ -317,7 +318,10 @@ def _without_empty(
     `had_blocks` are the indices of messages that had any. Also return receipts for what those cost besides blocks.
     A client that answers open calls itself does so between two messages of one role, which then stay apart.
     """
-    roles, answers_calls = _JOINED.get(transcript.family, frozenset()), format_named(transcript.format).answers_calls
+    roles, answers_calls = (
+        _JOINED.get(transcript.family, frozenset()),
+        Habit.ANSWERS_CALLS in format_named(transcript.format).habits,
+    )
     stay: list[Message] = []
     receipts: list[Receipt] = []
 

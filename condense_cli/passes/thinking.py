@@ -16,6 +16,7 @@ from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, Message, Transcript
 from ..core.values import BlockKind, Role
 from ..formats import format_named
+from ..formats.engine.base import Habit
 from ..rules.validity import thinking_behind_changes
 from .prelude import NEWEST
 
@@ -35,7 +36,7 @@ def to_drop(
     `removed` are the blocks of the transcript that went.
     """
     found, reason = _by_mode(messages, mode, binds_thinking(transcript.model), removed)
-    if not removed or format_named(transcript.format).sends_lone_thinking:
+    if not removed or Habit.DROPS_LONE_THINKING not in format_named(transcript.format).habits:
         return found, reason
     lone = {block.place for message in transcript.messages if message.is_only_thinking for block in message.blocks}
     going = {(position, n) for position, n in _thinking_in(messages) if messages[position].blocks[n].place in lone}

@@ -1,4 +1,4 @@
-"""What hooks answer at the events of clients, and that they never say what went wrong to them."""
+"""Answers of hooks at events of clients; faults are never reported to the client."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ print(*{{"typer", "msgspec", "subprocess", "hashlib"}} & {{*sys.modules}})
     assert {*ran.stdout.split()} - {"core.user_folders", "core.version"} == {"cli", "clients", "clients.hooks"}
 
 
-# What was kept has other bytes now, as many as before.
+# The snapshot's file has other bytes now, as many as before.
 def test_a_session_that_was_rewritten_is_kept_anew(tmp_path: Path) -> None:
     path = session(tmp_path / "s.jsonl", answered(20_000))
     for data in (path.read_bytes(), path.read_bytes().swapcase()):

@@ -43,14 +43,14 @@ COUNTS = st.integers(0, 10**7)
 
 
 def answer(number: int, tokens: int, model: str, *blocks: Json) -> Json:
-    """An answer whose request took so many tokens."""
+    """An answer whose request took this many tokens."""
     line = reply(number, number - 1, f"msg_{number}", *blocks)
     line["message"] |= {"model": model, "usage": {"input_tokens": tokens, "output_tokens": 1}}
     return line
 
 
 def session(*billed: int, model: str = MODEL, content: str = CONTENT) -> Transcript:
-    """A session of calls whose results are all alike; the requests took so many tokens."""
+    """A session of calls with equal results, whose requests took these tokens."""
     records = [said(1, None, "Please read it all.")]
     for number, tokens in enumerate(billed):
         identifier = 2 + 2 * number
@@ -65,13 +65,13 @@ def loaded(records: list[Json]) -> Transcript:
 
 
 def step_of(transcript: Transcript) -> int:
-    """What one call of a session adds, as it is counted."""
+    """Our count of one call and its result."""
     count = Counter.of(transcript)
     return sum(map(count.message, transcript.messages[1:3]))
 
 
 def grown(times: float, steps: int = 6, **options: Any) -> Transcript:
-    """A session whose requests grow by so many times what is counted."""
+    """A session whose requests grow by a multiple of our count."""
     size = step_of(session(1, 2, **options))
     return session(*(20_000 + round(number * times * size) for number in range(steps)), **options)
 
@@ -92,7 +92,7 @@ def test_recorded_usage_says_it_for_a_model_that_is_not_in_the_table(times: floa
     assert factor.error
 
 
-# What one session recorded is no surer a guide than the table, and another one once texts are cut.
+# A single session is no better a guide than the table, and its usage no longer applies once texts are cut.
 @pytest.mark.parametrize("times", [1.1, 1.56, 2.5])
 def test_the_table_goes_before_recorded_usage(times: float) -> None:
     transcript = grown(times, steps=40)

@@ -40,7 +40,7 @@ def test_splice_changes_exactly_the_given_values(value: Any, style: dict[str, An
     )
 
 
-# Where values can be found by their bytes, exchanging them there gives what taking the text apart gives.
+# Exchanging values by their bytes gives the same as parsing the text.
 @given(VALUES, STYLES, st.data())
 def test_exchanged_in_the_bytes_is_the_same(value: Any, style: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps({"a": value, "b": value, "c": "only here"}, **style)
@@ -51,7 +51,7 @@ def test_exchanged_in_the_bytes_is_the_same(value: Any, style: dict[str, Any], d
         assert exchanged == splice(text, dict(edits)).encode("utf-8", "surrogatepass")
 
 
-# What stands twice is not found by its bytes.
+# Bytes that occur twice identify no value.
 @pytest.mark.parametrize(
     ("text", "new"),
     [
@@ -114,7 +114,7 @@ def test_bad_bytes_and_lone_surrogates_are_written() -> None:
     assert json_text.encode(Style.of(data).dump(["\udcff", "\ud83d"])) == data.replace(b" ", b"")
 
 
-# What strict parsers refuse is read all the same, and integers keep every digit.
+# Text that strict parsers refuse is read, and integers keep every digit.
 @pytest.mark.parametrize(
     ("raw", "value"),
     [

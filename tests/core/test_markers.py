@@ -1,4 +1,4 @@
-"""How markers are spelled and read: what is not spelled as we spell it is text."""
+"""Markers: written and read back; anything spelled otherwise is text."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_escapes_elsewhere_stay() -> None:
     assert not begins_as_summary("[condense:summary of 2 messages, 0 follow #0a1b2c3d]")
 
 
-# More than any text has: such a number is never written, so that what is written is read.
+# Larger than any text: never written, so that everything written can be read.
 def test_sums_of_what_others_wrote_have_an_end() -> None:
     most = Gap(HASH, 9_999_999_999)
     assert str(most.plus(most)) == str(most)

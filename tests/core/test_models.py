@@ -1,4 +1,4 @@
-"""What is known about single models."""
+"""Facts about single models."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from condense_cli.errors import ConfigurationError
 
 SLOW = r"(a|aa)+$"
 HARD = "a" * 200 + "b"
-"""What takes that pattern longer than the world is old."""
+"""A text that takes that pattern longer than the age of the universe."""
 
 
 @pytest.fixture(autouse=True)

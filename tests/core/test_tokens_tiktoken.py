@@ -174,7 +174,7 @@ def test_the_cache_is_where_tiktoken_has_it(
     assert tiktoken_counter.is_here("p50k_base") is is_found
 
 
-# What is too long for tiktoken's own engine is split without it, into the same pieces.
+# Texts too long for tiktoken's engine are split without it, into the same pieces.
 @given(TEXTS)
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
 def test_long_texts_are_split_alike(name: str, text: str) -> None:
@@ -305,7 +305,7 @@ def test_several_processes_take_it(tmp_path: Path, rows_file: Path, file: Path) 
     assert found["tokens"]["before"] == plain["tokens"]["before"] > 0
 
 
-# Where the model's own vocabulary is not here, every report says that the count is an estimate, and why.
+# Without the model's own vocabulary every report says that the count is an estimate, and why.
 @pytest.mark.parametrize("command", ["run", "inspect", "check", "estimate"])
 def test_reports_say_that_a_count_is_estimated(command: str, file: Path) -> None:
     more, of = COMMANDS[command]

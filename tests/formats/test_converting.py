@@ -1,4 +1,4 @@
-"""Conversion to messages of an API: pairing, roles, ids, thinking, images, and what is told of the rest."""
+"""Convert to messages of an API: pairing, roles, ids, thinking, images, and the report of losses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TEXT = {"type": "text", "text": "Look."}
 
 
 def texts(transcript: Transcript) -> list[str]:
-    """What is said, in order, without what stands for nothing."""
+    """Return the texts in order, without placeholders."""
     kinds = (BlockKind.TEXT, BlockKind.TOOL_RESULT)
     standing = [message for message in transcript.messages if message.role is Role.SYSTEM]
     return [

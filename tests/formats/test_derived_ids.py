@@ -1,4 +1,4 @@
-"""Ids for what is new: the same texts give the same id, on every machine and in every version."""
+"""Derived ids: the same texts give the same id, on every machine and in every version."""
 
 from __future__ import annotations
 

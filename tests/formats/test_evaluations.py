@@ -1,4 +1,4 @@
-"""Logs of evaluations: Inspect, tau2-bench and mini-SWE-agent; what is read, what repeats it, what is refused."""
+"""Logs of evaluations (Inspect, tau2-bench, mini-SWE-agent): reading, copies, refusals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError
-from condense_cli.formats import inspect_log, parse
+from condense_cli.formats import lists, parse
 from condense_cli.ledger.collect import collect
 from condense_cli.rules.validity import validate
 from condense_cli.toolcalls.tools import path_argument
@@ -153,9 +153,9 @@ def test_other_archives_are_refused(data: bytes, said: str) -> None:
 # A small archive can hold more than any memory.
 def test_an_archive_is_not_unpacked_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     data = archive(samples__1=SAMPLE)
-    monkeypatch.setattr(inspect_log, "LARGEST_UNPACKED", len(SAMPLE))
+    monkeypatch.setattr(lists, "LARGEST_UNPACKED", len(SAMPLE))
     parse(data, name="log.eval")
-    monkeypatch.setattr(inspect_log, "LARGEST_UNPACKED", len(SAMPLE) - 1)
+    monkeypatch.setattr(lists, "LARGEST_UNPACKED", len(SAMPLE) - 1)
     with pytest.raises(UnknownFormatError, match=r"log\.eval unpacks to more than"):
         parse(data, name="log.eval")
 
@@ -259,7 +259,7 @@ def test_the_end_is_not_sent() -> None:
 
 
 def conversations() -> list[tuple[str, bytes]]:
-    """One conversation of every real file that holds several."""
+    """Yield one conversation of every real file that holds several."""
     found = []
     for path in sorted(real.FOLDER.glob("inspect/*.json")):
         samples = json.loads(path.read_bytes())["samples"]

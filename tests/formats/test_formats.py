@@ -1,4 +1,4 @@
-"""Recognising and reading formats: containers, turns, what blocks know."""
+"""Recognise and read formats: containers, turns, fields of blocks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_containers_are_recognised_and_kept(messages: list[dict[str, Any]], cont
     assert serialize(transcript) == data
 
 
-# Tool messages that answer one assistant message are one turn, in whatever order they stand.
+# Tool messages that answer one assistant message are one turn, in whatever order they are.
 def test_tool_messages_are_one_turn() -> None:
     transcript = openai(*CHAT)
     assert [message.role for message in transcript.messages] == [
@@ -224,7 +224,7 @@ def test_a_list_of_messages_is_enough() -> None:
     assert LONG in {block.text for _, block in transcript.blocks()}
 
 
-# Roles and parts that are not Anthropic's own stand before its messages too: they prove nothing.
+# Roles and parts that are not Anthropic's own come before its messages too: they prove nothing.
 @pytest.mark.parametrize(
     "opening",
     [

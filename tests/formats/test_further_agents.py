@@ -1,4 +1,4 @@
-"""The laws on the files of further clients and tools, and what all of their formats have in common."""
+"""The laws on the files of further clients and tools, and what their formats have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from condense_cli.rules.validity import validate
 
 WRITERS = further_agents.WRITABLE | further_agents.READ_ONLY
 WRITABLE = list(further_agents.WRITABLE)
-WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk", "vscode-chat"}
+OF_USER = {"bedrock-converse", "droid"}
+"""Formats whose results are messages of the user."""
+WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk", "vscode-chat", "gemini-contents", "goose", *OF_USER}
 """Formats whose system prompt is no message of the conversation."""
 
 
@@ -30,7 +32,8 @@ def test_messages(format: str) -> None:
     data = WRITERS[format](WORK)
     transcript = parse(data)
     assert transcript.format == format.partition(",")[0]
-    work = [("user", ["text"]), *[("assistant", ["text", "tool_call"]), ("tool", ["tool_result"])] * 3]
+    told = ("user" if format in OF_USER else "tool", ["tool_result"])
+    work = [("user", ["text"]), *[("assistant", ["text", "tool_call"]), told] * 3]
     system = [] if format in WITHOUT_SYSTEM else [("system", ["text"])]
     assert shape(transcript) == [*system, *work, ("assistant", ["text"])]
     assert validate(transcript) == []

@@ -1,4 +1,4 @@
-"""Images that a configuration leaves out: a text with a marker takes the place of the whole block."""
+"""Images that a configuration leaves out: a text with a marker replaces the whole block."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_image_inside_a_result_becomes_a_text_of_that_result() -> None:
     laws.check_all(transcript, build.configuration(SUPPRESS))
 
 
-# A tool message without an id is still a result, so what stands in for its image is one too.
+# A tool message without an id is still a result, so the text in place of its image is one too.
 def test_an_image_in_a_tool_message_without_an_id() -> None:
     messages = [build.user("Look."), {"role": "tool", "content": [link()]}, build.assistant("Nice."), build.user("ok")]
     result = build.condense(build.openai(*messages), SUPPRESS)

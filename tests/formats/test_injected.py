@@ -1,4 +1,4 @@
-"""Text of user messages that a client wrote, and what in it a person typed."""
+"""Text of user messages that a client wrote, and the parts that a person typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of which nothing was understood is refused: it is not valid, and not written back with nothing said."""
+"""Refuse a file of which nothing was understood: it is not valid, and is not silently written back."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ LINES = DATA.splitlines(keepends=True)
 
 
 def _with_extra(text: bytes) -> bytes:
-    """A key in a record that stays, and the same key in one that is cut."""
+    """Add a key to a record that stays, and to one that is cut."""
     lines = [line.replace(b"{", b"{" + text, 1) if number in (0, 2, 17) else line for number, line in enumerate(LINES)]
     return b"".join(lines)
 
 
 def _odd_texts(odd: str) -> Records:
-    """The odd characters in a request, in a kept result, in lines that stay of a cut result, in lines that go.
+    """Put odd characters in a request, in a kept result, and in lines of a cut result that stay or go.
 
     No line comes twice, so that none becomes a reference.
     """
@@ -72,7 +72,7 @@ def _extra(text: bytes) -> tuple[bytes, bytes]:
 
 
 def _lone_surrogates() -> tuple[bytes, bytes]:
-    """Escaped in a file that has other characters as they are."""
+    """Escape lone surrogates in a file that has other characters as they are."""
     data = as_lines(_odd_texts("é@"), ensure_ascii=False).replace(b"@", b"\\ud800")
     expected = data
     for text in _texts(_odd_texts("é\ud800")):
@@ -124,7 +124,7 @@ FINE: dict[str, Callable[[], tuple[bytes, bytes]]] = {
 
 
 def _million_spaces() -> tuple[bytes, bytes]:
-    """Alone in a result, in a line that stays of a cut one, and in a line that goes."""
+    """Put spaces alone in a result, and in lines of a cut one that stay or go."""
     spaces = " " * 1_000_000
     stays = f"1: first\n{spaces}\nthird\n" + _more("of the first")
     goes = f"2: first\n\n\n {spaces}\n" + _more("of the second")
@@ -146,7 +146,7 @@ def _object() -> tuple[bytes, bytes]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FINE)
 def test_odd_but_fine_input_keeps_every_byte_that_is_not_cut(name: str, tmp_path: Path) -> None:
-    """The output is the input with the cut results exchanged, whatever else stands around and inside them."""
+    """The output is the input with the cut results exchanged, whatever else is around and inside them."""
     data, expected = FINE[name]()
     path = tmp_path / "input.jsonl"
     path.write_bytes(data)
@@ -161,7 +161,7 @@ def test_odd_but_fine_input_keeps_every_byte_that_is_not_cut(name: str, tmp_path
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FINE)
 def test_odd_but_fine_input_comes_back_as_it_was_when_nothing_is_cut(name: str, tmp_path: Path) -> None:
-    """A target that is met already leaves every byte."""
+    """A target that is met already changes no byte."""
     data, _ = FINE[name]()
     (tmp_path / "input.jsonl").write_bytes(data)
     done = condense("run", tmp_path / "input.jsonl", "--target-tokens", "100000000", "-q")
@@ -209,7 +209,7 @@ def test_records_without_a_kind_can_be_reported_on(odd: object, tmp_path: Path) 
 
 @pytest.mark.parametrize("odd", ["\ud800", os.fsdecode(b"\xff"), "\x1b[31m"], ids=["surrogate", "byte", "escape"])
 def test_odd_names_of_tools_and_paths_can_be_reported_on(odd: str, tmp_path: Path) -> None:
-    """What stands in headings and receipts comes from the transcript too."""
+    """Headings and receipts show names from the transcript."""
     records = session()
     for record in records[1:-1:2]:
         record["content"][0]["name"] = f"Read{odd}"

@@ -1,4 +1,4 @@
-"""Which message with a mark is a summary of ours, and which text gets an escape: by its words and its place."""
+"""Tell our summaries from other messages with a mark, which get an escape, by words and place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def summary(role: Role, text: str) -> Message:
 
 
 def summaries(*messages: Message) -> list[bool]:
-    """Which of the messages are summaries as they are read; where nothing has an escape, it would get one."""
+    """Return which messages are read as summaries, and check that only those would get an escape."""
     found = recognised(messages)
     for before, after, written in zip(messages, found, with_escapes(messages), strict=True):
         expected = before.is_summary or not after.is_summary

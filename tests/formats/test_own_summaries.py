@@ -1,4 +1,4 @@
-"""Which texts count as summaries of ours, and what holds for summaries that a client wrote."""
+"""Recognise our summaries, and treat those that a client wrote."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_text_that_would_count_gets_one_escape_and_loses_it_again(escapes: str) 
 
 
 def compacted(turns: int) -> Transcript:
-    """A session that goes on from a summary of Claude Code's."""
+    """Build a session that goes on from a summary of Claude Code's."""
     lines = [claude_line("user", "u0", None, SUMMARY, isCompactSummary=True)]
     for number, message in enumerate(conversation(turns)[1:], 1):
         reply = {"reply": f"m{number}"} if message["role"] == "assistant" else {}

@@ -1,4 +1,4 @@
-"""What a refusal advises works: done as it says, the file is read."""
+"""The advice of a refusal works: followed, it makes the file readable."""
 
 from __future__ import annotations
 

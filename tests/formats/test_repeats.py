@@ -1,4 +1,4 @@
-"""What stands in a transcript more than once: blocks, lines, images."""
+"""Content that is in a transcript more than once: blocks, lines, images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`restore` gives the same bytes, however a file spells its strings, and mixes spellings."""
+"""`restore` returns the same bytes, however a file spells its strings or mixes spellings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = "\n".join(f"line {n}: café, naïve → done/{n}" for n in range(40))
 
 
 def round_trip(data: bytes) -> tuple[bytes, bytes]:
-    """The file after the prelude alone, and that restored."""
+    """Return the file after the prelude alone, and the restored one."""
     small = api.dump(api.condense(api.loads(data), preset="lossless"))
     restored = api.restore(api.loads(small))
     assert not restored.unresolved
@@ -39,7 +39,7 @@ def test_any_spelling_comes_back(data: bytes, random: Random, share: float) -> N
 
 
 def reads(*results: str) -> bytes:
-    """A session that reads as many files; results are given as their literals."""
+    """Build a session of reads; results are given as literals."""
     lines = [json.dumps(user("Look.")).encode()]
     for number, literal in enumerate(results):
         lines.append(
@@ -81,7 +81,7 @@ def test_mixed_spellings_come_back(results: tuple[str, ...], smaller: bool) -> N
     assert (len(small) < 0.8 * len(data)) == smaller
 
 
-# JSON within a string may be spelled otherwise than the string that it stands in.
+# JSON within a string may be spelled otherwise than the string around it.
 @pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("outer", [False, True])

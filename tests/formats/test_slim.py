@@ -38,7 +38,7 @@ def records_of(data: bytes) -> list[dict[str, Any]]:
 
 
 def shown(display: Any, *, content: Any = "done", arguments: dict[str, Any] | None = None) -> Any:
-    """What becomes of the display copy beside a result."""
+    """Return the display copy beside a result after slimming."""
     records = [
         claude_line("user", "1", None, "go"),
         claude_line("assistant", "2", "1", [call("x", **(arguments or {}))], reply="m"),
@@ -49,14 +49,14 @@ def shown(display: Any, *, content: Any = "done", arguments: dict[str, Any] | No
 
 
 def said(transcript: Transcript) -> list[Any]:
-    """The conversation, whatever stands in the file besides."""
+    """Return the conversation without the rest of the file."""
     return [(message.index, message.role, message.blocks) for message in transcript.messages]
 
 
 def differences(
     before: Any, after: Any, path: tuple[str | int, ...] = ()
 ) -> dict[tuple[str | int, ...], tuple[Any, Any]]:
-    """Where two JSON values differ, leaf by leaf; a list that was emptied is a leaf."""
+    """Yield the paths at which two JSON values differ, leaf by leaf; a list that was emptied is a leaf."""
     if isinstance(before, dict) and isinstance(after, dict):
         assert list(before) == list(after)
         pairs: Any = [(key, before[key], after[key]) for key in before]
@@ -72,7 +72,7 @@ def differences(
 
 
 def check_slim(transcript: Transcript, config: Any = NOTHING) -> Condensation:
-    """What holds for every slimmed file."""
+    """Check what holds for every slimmed file."""
     plain = api.condense(transcript, config)
     result = api.condense(transcript, config, slim=True)
     data = api.dump(result)
@@ -96,7 +96,7 @@ def check_slim(transcript: Transcript, config: Any = NOTHING) -> Condensation:
 
 
 def _only_what_is_receipted(result: Condensation, again: Transcript) -> None:
-    """Records without a receipt keep their bytes; the others differ at its places alone, and keep their shape."""
+    """Check that records without a receipt keep their bytes; others differ only at its places and keep their shape."""
     places = {(slimmed.place.record, slimmed.place.path) for slimmed in result.transcript.slimmed}
     touched = {record for record, _ in places}
     for record in range(len(result.before.source.spans)):
@@ -113,7 +113,7 @@ def _only_what_is_receipted(result: Condensation, again: Transcript) -> None:
 
 @st.composite
 def sessions(draw: st.DrawFn) -> bytes:
-    """Sessions whose records hold more for display: old versions of files, todo lists, progress."""
+    """Draw sessions with more for display: old versions of files, todo lists, progress."""
     records = draw(claude_records(REPEATING))
     todos: list[dict[str, str]] = []
     for record in list(records):
@@ -152,7 +152,7 @@ def test_generated_sessions_hold_the_same_conversation_when_slim(data: bytes) ->
 def test_real_files_hold_the_same_conversation_when_slim(path: Path) -> None:
     transcript = real.transcript(path)
     result = check_slim(transcript)
-    if format_named(transcript.format).display is None:
+    if format_named(transcript.format).shown is None:
         assert result.transcript.slimmed == ()
     check_slim(transcript, load_preset("cost"))
 
@@ -218,7 +218,7 @@ def test_a_todo_list_that_an_earlier_result_set_is_emptied() -> None:
     ]  # fmt: skip
 
 
-# An image may stand in the next line of the session, and under another size beside its own display copy.
+# An image may be in the next line of the session, and in another size beside its own display copy.
 def test_copies_of_images_go() -> None:
     from pictures import PIXEL
 
@@ -300,7 +300,7 @@ def test_a_display_copy_of_a_referenced_result_is_shortened_with_it() -> None:
     assert after[2]["toolUseResult"]["stdout"].startswith("[… 40 lines")
 
 
-# Slimming later finds it too, by what the references stand for.
+# Slimming later finds it too, by the texts that the references name.
 @pytest.mark.slow
 def test_slimming_after_a_lossless_run_gives_what_slimming_at_once_gives() -> None:
     for path in real.SAMPLES:

@@ -1,4 +1,4 @@
-"""Traces of Langfuse and LangSmith: the newest call of a model, whatever else was recorded, however it is spelled."""
+"""Traces of Langfuse and LangSmith: the newest call of a model, whatever else was recorded and however."""
 
 from __future__ import annotations
 

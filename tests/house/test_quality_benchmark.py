@@ -145,7 +145,7 @@ def test_the_comparison_runs_without_peers(tmp_path: Path, capsys: pytest.Captur
     compare.main(["--group", "made up", str(_transcripts(tmp_path)), *few, "--peers"])
     printed = capsys.readouterr().out
     assert "on 2 sessions of 1 project." in printed
-    assert "First the cuts at which every way could be measured." in printed
+    assert "First those where every way was measured:" in printed
     assert re.search(r"^\| balanced \| [\d.]+ / [\d.]+ \|(?: [^|]+ \|){2}$", printed, re.MULTILINE)
     assert "| drop the oldest |" in printed
     assert "kind of client" not in printed
@@ -160,7 +160,7 @@ def test_a_cut_counts_only_where_half_of_a_size_is_enough_for_what_stays() -> No
     found = Evaluated("a.jsonl", "anthropic", 1000, (cut(90), cut(10, 0.3), cut(20, 0.5, 0.3)))
     table = measure_tables.tables({"made up": {"project": [found]}}, ["facts"])
     assert "| balanced | 50 / 30 | **50** / **90** |" in table
-    assert "| cuts that ask | | 2 / 1 |" in table
+    assert "| cuts with needs | | 2 / 1 |" in table
 
 
 def test_the_page_keeps_its_words_around_the_tables(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ RELINKED_KEYS = {
     "atif": (b'"step_id"',),
     "qwen-code": (b'"parentUuid"',),
     "copilot": (b'"parentId"',),
+    "droid": (b'"parentId"',),
     "openai-responses": (b'"id"',),
     "pi": (b'"parentId"', b'"firstKeptEntryIndex"'),
     "opencode": (b'"parentID"', b'"tail_start_id"'),
@@ -134,8 +135,7 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}
     gone = emptied - {block.place.record for _, block in result.transcript.blocks()}
-    gone -= form.fixed(result.transcript)
-    gone |= form.again(before, frozenset(gone))
+    gone = set(form.going(result.transcript, frozenset(gone)))
     kept = [record for record in range(len(before.spans)) if record not in gone]
     assert len(kept) == len(after.spans)
     said = {block.text for _, block in result.transcript.blocks() if block.changed}

@@ -88,7 +88,7 @@ def test_of_a_text_in_parts_what_joins_them_is_checked() -> None:
     assert done.spent.calls == len(fake.asked)
 
 
-# What does not fit is not asked: what the ledger says counts all the same.
+# If it does not fit, nothing is requested again; the ledger still counts.
 def test_what_does_not_fit_into_the_window_is_not_asked() -> None:
     whole = task(lines=30)
     for listed, expected in (("", [LACKS]), (" ".join(NAMES[2:]), [None])):

@@ -70,7 +70,7 @@ def worst(tokens: int, cost: str | None) -> Worst:
     return Worst(tokens, None if cost is None else Decimal(cost))
 
 
-# What is left may be used up to the last token and the last cent, and not one more.
+# The rest of a budget may be used to the last token and cent, and no further.
 def test_a_limit_may_be_reached_and_not_crossed() -> None:
     budget = Budget(Decimal("0.5"), 100)
     assert budget.covers(worst(100, "0.5"))
@@ -89,7 +89,7 @@ def test_what_is_not_covered_is_told_by_the_limit_that_it_crosses() -> None:
     assert budget.uncovered(worst(100, "0.5")) == elsewhere
 
 
-# What a plan needs is the longest that all of its calls may get.
+# A plan needs the maximum length of all of its calls.
 def test_a_limit_as_high_as_what_is_needed_is_enough() -> None:
     for limit, is_enough in (("1.0", True), ("0.9999", False), (None, False)):
         budget = Budget(None if limit is None else Decimal(limit))

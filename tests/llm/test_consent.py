@@ -1,4 +1,4 @@
-"""What leaves this machine: nothing without consent of the user, and secrets are masked."""
+"""Nothing leaves this machine without the user's consent, and secrets are masked."""
 
 from __future__ import annotations
 

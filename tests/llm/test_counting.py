@@ -45,7 +45,7 @@ def refused(play: Play, api: Api, **changes: Any) -> CallError:
 
 
 def sent(server: ModelServer) -> dict[str, Any]:
-    """What was sent of the transcript."""
+    """The part of the transcript that was sent."""
     _, body = server.bodies
     return body
 

@@ -1,4 +1,4 @@
-"""What the redactor does with what a detector finds. The detector here is a list, so that nothing else is tested."""
+"""Masking of detected secrets. The detector here is a list, so that nothing else is tested."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_secrets_are_numbered_as_they_come(redactor: Redactor) -> None:
     assert redactor.count == 3
 
 
-# What the detector says and the text does not hold is no secret of it; three characters are in too many words.
+# A finding that is not in the text is no secret of it, and three characters are in too many words.
 def test_what_is_too_short_or_not_there_is_masked_nowhere(redactor: Redactor) -> None:
     assert redactor.text("a tok b") == "a tok b"
     assert redactor.count == 0

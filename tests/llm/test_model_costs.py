@@ -1,4 +1,4 @@
-"""What model calls cost, by the accounting of each API, with the figures of a worked example."""
+"""Cost of model calls by the accounting of each API, with the figures of a worked example."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_unknown_price_is_unknown_and_not_nothing() -> None:
     assert spent_on(None, MINI, WHEN) == Spent(1, 0, Decimal(0), 1)
 
 
-# What a vendor takes for a model says nothing about another server that has a model of that name.
+# A vendor's price says nothing about another server with a model of the same name.
 def test_the_table_is_not_asked_about_other_servers() -> None:
     other = Profile(api="openai", model="gpt-4o-mini", base_url="http://localhost:1/v1", context_window=9)
     assert price_for(other, WHEN) is None

@@ -1,4 +1,4 @@
-"""What a model is asked: the texts, the fence around what is summarized, and long texts in parts."""
+"""Prompts: their texts, the fence around the text to summarize, and long texts in parts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_an_earlier_summary_is_data_too() -> None:
     assert "Your summary replaces it: take over all" in request.system
 
 
-# What is asked for in words stays below the limit in tokens, for prose as well as for a list of paths.
+# The requested number of words stays below the limit in tokens, for prose and for lists of paths.
 def test_the_length_asked_for_stays_below_the_limit() -> None:
     prose = "The parser failed because the third column of the table held a date where a number was expected. " * 20
     for limit in (50, 100, 1_000):

@@ -98,7 +98,7 @@ def test_a_private_key_is_masked_to_its_last_line(redactor: Redactor) -> None:
     assert masked.endswith("and so on")
 
 
-# What later work needs is no secret.
+# Facts that later work needs are not secrets.
 @pytest.mark.parametrize(
     "text",
     [

@@ -66,7 +66,7 @@ def test_older_ones_refer_to_the_newest() -> None:
     assert api.dump(api.restore(condensed.transcript).transcript) == whole.source.data
 
 
-# What is sent is made of other values: the client's own words (it makes them anew), a file with numbers, a list.
+# The client builds these texts anew from other values: its own words, a numbered file, a list.
 @pytest.mark.parametrize(
     ("kind", "keys", "is_sent_so"),
     [

@@ -1,4 +1,4 @@
-"""What reading references gives, line by line: the messages without them, and what is said of them."""
+"""Reading references, line by line: the messages without them, and the report on them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_reference_may_give_a_part() -> None:
 @pytest.mark.parametrize("kept", [[0], [19], [0, 19], [9], [1, 18]], ids=str)
 @pytest.mark.parametrize("style", ["{:>6}→", "{:>12}|", "{}\t"])
 def test_numbers_go_on_from_the_lines_beside_a_reference(style: str, kept: list[int]) -> None:
-    """The listing of a file with some lines changed, which stand between references to its newer state."""
+    """The listing of a file with some changed lines between references to its newer state."""
     lines = [f"{'changed, so ' * (n in kept)}{line}" for n, line in enumerate(LINES.split("\n"))]
     listing = "\n".join(f"{style.format(n)}{line}" for n, line in enumerate(lines, 95))
     given = messages(*read_turn("a", "b.py", listing), *B)
@@ -206,7 +206,7 @@ def test_an_escape_that_counts_is_taken_away(escapes: str) -> None:
     line = NEXT.replace("[see ", f"[see {escapes}")
     found = decoded(*read("a", f"x\n{line}"), *B)
     assert saying(found, 2) == [f"x\n{line.replace(escapes, escapes[1:], 1)}"]
-    # What has none left is no reference that could not be resolved.
+    # A line without escapes left does not count as unresolved.
     assert (found.resolved, found.unresolved) == (0, 0)
     assert found.counted == {(2, 0): [("", 1)]}
     idle = line.replace("b.py", "c.py")

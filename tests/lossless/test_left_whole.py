@@ -1,4 +1,4 @@
-"""What references never replace: refusals, the lines that tell an error, and anything in the newest six turns."""
+"""Never replaced by references: refusals, lines that explain an error, and anything in the newest six turns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_refusal_stays_word_for_word(client: Client, refusal: str) -> None:
     assert says(condensed, 2) == refusal
 
 
-# How the client says that it failed, and what the program says first and last, stays; the log between need not.
+# The client's failure message and the program's first and last lines stay; the log between may go.
 @CLIENTS
 def test_what_tells_an_error_stays(client: Client) -> None:
     log = [f"src/module_{number}.c:{number * 7}: warning: unused variable 'value_{number}'" for number in range(30)]
@@ -102,7 +102,7 @@ def test_what_tells_an_error_stays(client: Client) -> None:
     assert len(lines) == 7
 
 
-# Whether it failed is known before a pass cuts what tells it: no reference then takes the place of the cut.
+# Failure is known before a pass cuts the lines that tell it, so no reference replaces the cut.
 def test_an_error_that_was_cut_is_no_reference() -> None:
     failure = f"Exit code 2\n{LONG}"
     transcript = unflagged(("make", failure, True), ("make", failure, True))
@@ -125,7 +125,7 @@ def test_an_error_refers_to_its_call_behind_its_first_lines() -> None:
     assert lines[6:] == said.split("\n")[-1:]
 
 
-# What never came to be is no place to look a text up: of two edits with one text the older, which was made, has it.
+# Nothing refers to an edit that was not made: of two edits with one text the older one, which was made, has it.
 def test_no_reference_leads_into_a_call_that_failed() -> None:
     def work(*failed: bool) -> Transcript:
         turns: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What references say is what stood there, on generated transcripts that repeat content in every way agents do."""
+"""References restore the original on generated transcripts that repeat content in every way agents do."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def mangled(draw: st.DrawFn) -> list[dict[str, Any]]:
     return draw(st.permutations(messages)) if draw(st.booleans()) else messages
 
 
-# However calls and results fail to pair, a reference says what stood there.
+# References restore the original however calls and results fail to pair.
 @given(mangled().flatmap(spelled), st.sampled_from(VARIETIES))
 def test_decoding_undoes_encoding_where_calls_and_results_do_not_pair(data: bytes, variety: tuple[str, Keep]) -> None:
     check(parse(data, format="anthropic").messages, EACH[variety[0]], variety[1])

@@ -48,7 +48,7 @@ def test_a_wrong_reference_costs_itself_and_nothing_else() -> None:
     with spoiling((message, number)):
         found = api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
     assert list(found.references) == others
-    plain = condense_without_references(transcript).transcript.messages[message].blocks[number]
+    plain = api.condense(transcript, configuration(CUT), clock=lambda: 0.0).transcript.messages[message].blocks[number]
     assert found.transcript.messages[message].blocks[number].content == plain.content
 
 

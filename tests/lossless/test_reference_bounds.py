@@ -55,7 +55,7 @@ def test_all_references_together_are_bounded_by_the_file(hash: str, monkeypatch:
     assert decoded.resolved + decoded.unresolved == 500
 
 
-# What is written keeps to less than may be read: where repeats are too many, some stay.
+# Writing has a lower limit than reading: with too many repeats, some stay.
 @pytest.mark.parametrize("keep", ["latest", "earliest"])
 def test_what_is_written_can_be_read(keep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     turns = [message for n in range(40) for message in read_turn(str(n), content=LINES * 5)]

@@ -123,7 +123,7 @@ def test_parallel_calls_and_calls_without_arguments_are_told_apart() -> None:
     ]
 
 
-# The lines around what a newer text has are equally long: both parts refer to where they stood first.
+# The lines around the repeated ones are equally long, and both parts refer to their first occurrence.
 def test_two_parts_of_equal_length_both_become_references() -> None:
     first, last = LINES[:9], [line.replace("def", "new") for line in LINES[:9]]
     block = "\n".join([*first, *LINES[10:], *last])
@@ -161,7 +161,7 @@ def test_states_refer_to_newer_states_and_keep_their_tags() -> None:
     assert "\none\n" in after
 
 
-# An element ends at the first closing tag; without one there is none, however often it is opened.
+# An element ends at the first closing tag; without one it does not exist, however often it is opened.
 def test_elements_that_are_not_closed_are_none() -> None:
     text = "<a>x<a>y</a>z</a> <a>\n</a>" + "<a>" * 100_000
     assert [(text[e.start : e.end], e.part) for e in elements(text, "a")] == [("<a>x<a>y</a>", 0), ("<a>\n</a>", 1)]
@@ -190,7 +190,7 @@ def test_many_equal_results_refer_to_one(keep: str) -> None:
     assert whole == [2 if keep == "earliest" else 60]
 
 
-# A reference counts only if block, lines, direction and hash agree, and it stands alone on its line.
+# A reference counts only if block, lines, direction and hash agree and it has a line of its own.
 def test_what_only_resembles_a_reference_is_text() -> None:
     after = two_reads(LONG, LONG)
     (line,) = references(after)
@@ -215,7 +215,7 @@ def test_what_only_resembles_a_reference_is_text() -> None:
     assert decode(after).resolved == 1
 
 
-# A call without any usual argument is named by its first one, whose beginning has to stand where that is read.
+# A call without usual arguments is named by its first one, whose beginning must stay in place.
 def test_the_line_that_names_a_call_stays() -> None:
     calls = [
         message
@@ -231,7 +231,7 @@ def test_the_line_that_names_a_call_stays() -> None:
     assert "[see lines 2-30 of inner.note of the next Send" in argument
 
 
-# Six digits of a hash are not many: lines as they stand in their source may have those of the numbered ones.
+# Six digits are few: lines without numbers may have the hash of the numbered ones.
 def test_numbers_are_said_where_hashes_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     source = read_lines("\n".join(LINES))
     text = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(LINES, 130))

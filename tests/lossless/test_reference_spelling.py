@@ -1,4 +1,4 @@
-"""How references are spelled and read: what is not spelled as we spell it is text."""
+"""References: written and read back; anything spelled otherwise is text."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_turns_that_are_appended_break_no_reference(data: bytes, variety: tuple[
         assert says_the_same(decoded.messages[: len(after)], messages)
 
 
-# A reference may go or be written over, and messages may go: what then resolves says what stood there.
+# If references or messages are removed or overwritten, those that still resolve restore the original.
 @given(REPEATING_FILES, VARIETY, st.data())
 def test_damage_never_makes_a_reference_say_something_else(
     data: bytes, variety: tuple[str, Keep], draw: st.DataObject
@@ -80,7 +80,7 @@ def _resolve_to_the_same(meant: Sequence[Message], decoded: Decoded) -> None:
 
 @st.composite
 def copied(draw: st.DrawFn) -> list[Message]:
-    """A transcript in which references of its condensed form stand as text in other places."""
+    """A transcript with references of its condensed form as text in other places."""
     messages = list(plain(draw(REPEATING_FILES)))
     finders, keep = draw(VARIETY)
     after = written(messages, EACH[finders], keep)
@@ -109,7 +109,7 @@ def copied(draw: st.DrawFn) -> list[Message]:
     return with_blocks(source, blocks)
 
 
-# References that stand as text somewhere else, or the whole condensed file printed inside a result.
+# References as text somewhere else, or the whole condensed file printed inside a result.
 @given(copied(), VARIETY)
 def test_copied_references_do_no_harm(messages: list[Message], variety: tuple[str, Keep]) -> None:
     check(messages, EACH[variety[0]], variety[1])
@@ -146,7 +146,7 @@ def test_a_new_reference_does_not_lead_to_one_of_the_input(keep: str) -> None:
     assert after.messages[:11] == once.messages[:11]
 
 
-# What a pinned reference of the input names stays, though the same lines came once more since.
+# The target of a pinned reference in the input stays, even if the same lines came again since.
 def test_what_a_kept_reference_names_becomes_none() -> None:
     once = api.dump(condensed(configuration(lossless_prelude={}), *READS[:4]))
     appended = [*json.loads(once)[:-1], *READS[4:6], assistant("z")]
@@ -156,7 +156,7 @@ def test_what_a_kept_reference_names_becomes_none() -> None:
     assert [receipt.message for receipt in laws.check_all(anthropic(*appended), UNPINNED).changes] == [2, 4]
 
 
-# Where a pass cuts what the input's references name, they become the lines again, or refer to what is left.
+# If a pass cuts the target of references in the input, they become lines again or refer to the rest.
 def test_references_to_what_is_cut_become_lines_again() -> None:
     once = api.loads(api.dump(condensed(EARLIEST, *LARGE_READ, *READS)))
     suppress = one_pass(selection={"type": "custom", "range": {"end": 5}})
@@ -167,7 +167,7 @@ def test_references_to_what_is_cut_become_lines_again() -> None:
         assert [message.blocks[0].text for message in decode(messages).messages[6:11:2]] == [LONG] * 3
 
 
-# A user's text that was cut is no reference, although one stands in what is left of it: its receipt says that.
+# A user's text that was cut is no reference, though its rest contains one; its receipt says so.
 def test_a_text_that_was_cut_is_no_reference() -> None:
     state = f"<environment_details>\n{LONG}\n</environment_details>"
     messages = [assistant("b"), user(f"{LONG[::-1]}\n{state}"), assistant("d"), user(state)]

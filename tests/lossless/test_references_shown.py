@@ -1,4 +1,4 @@
-"""What people and programs are told about references: in the report of a run, in diffs, by inspect and show."""
+"""References in the report of a run, in diffs, in inspect and show."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_references_of_the_input_cost_what_they_cost_in_the_file() -> None:
 
 
 def test_references_that_become_lines_again_count_against_what_references_saved() -> None:
-    """What they refer to was cut: the older text has to say it itself."""
+    """Their target was cut, so the older text has to hold the lines itself."""
     whole = anthropic(
         user("go"), *read_turn("1"), *read_turn("2", content=f"{LONG}\n{listing(9, 90)}"), assistant("ok")
     )
@@ -248,7 +248,7 @@ def test_each_finder_wins_what_it_is_for() -> None:
 
 
 def test_tool_parameters_count_on_top_of_all_finders() -> None:
-    """What is written twice is won only with them."""
+    """Repeated text is saved only with references."""
     writes = [assistant([call(f"{n}", "Write", file_path="a.py", content=LONG)]) for n in range(2)]
     answers = [user([result(f"{n}", "ok")]) for n in range(2)]
     messages = [user("go"), writes[0], answers[0], writes[1], answers[1]]
@@ -285,7 +285,7 @@ def broken(messages: list[dict[str, Any]]) -> bytes:
 
 
 def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
-    """How many resolve, what they save, and how many lead nowhere."""
+    """Number of resolved references, tokens saved, and number of unresolved ones."""
     small, wrong = tmp_path / "small.json", tmp_path / "wrong.json"
     small.write_bytes(api.dump(api.condense(anthropic(*TWICE), configuration(lossless_prelude=PRELUDE))))
     wrong.write_bytes(broken(TWICE))
@@ -328,7 +328,7 @@ def test_inspect_of_nothing_repeated_has_no_table() -> None:
 
 
 def test_show_finds_what_a_marker_stands_for_behind_references(tmp_path: Path) -> None:
-    """A marker names the text without references: where that stood with one, it is found all the same."""
+    """A marker names the text without references and is found even where the text had one."""
     first = f"{listing(1)}{LONG}"
     original = referenced(anthropic(user("go"), *read_turn("1", content=first), *read_turn("2"), assistant("ok")))
     assert "[see " in original.messages[2].blocks[0].text

@@ -34,7 +34,7 @@ def session(tmp_path: Path) -> Path:
     return path
 
 
-# What a lossless run leaves out, restore puts back: byte for byte for a file that is written as Python writes it.
+# Restore undoes a lossless run: byte for byte for a file written as Python writes it.
 def test_a_lossless_run_is_undone(session: Path, tmp_path: Path) -> None:
     small = condense("run", session, "--lossless-only").stdout
     assert len(small) < len(session.read_bytes())
@@ -95,7 +95,7 @@ def small_lines(records: list[dict[str, Any]]) -> list[bytes]:
     return api.dump(api.condense(transcript, Configuration(lossless_prelude=Prelude()))).splitlines()
 
 
-# What a pass left out does not come back, and is counted.
+# Text cut by a pass does not come back, and is counted.
 def test_lossy_markers_stay(tmp_path: Path) -> None:
     path = tmp_path / "small.jsonl"
     others = [turn for n in range(4) for turn in read_turn(f"toolu_{n}", f"{n}.py", SOURCE.replace("line", f"line{n}"))]

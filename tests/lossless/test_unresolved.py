@@ -1,4 +1,4 @@
-"""What `restore` says of lines that look like references and resolve to nothing: broken ones of ours, or text."""
+"""`restore` on lines in the form of references that do not resolve: broken ones of ours, or text."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_what_we_wrote_and_cannot_undo_is_told(kept: str | None, tmp_path: Path)
     assert "1 reference cannot be undone: its lines were changed or removed; left as is." in done.stderr
 
 
-# What a person typed never referred to anything, whatever is there.
+# Text that a person typed never contains references, whatever is there.
 def test_what_a_person_typed_is_text() -> None:
     line = see("the next Read of b.py", LINES + "x")
     found = restored(user(f"It says\n{line}"), *B)

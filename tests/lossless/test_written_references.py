@@ -1,4 +1,4 @@
-"""What is written says what was meant: wrong references go, and text that would count gets escapes."""
+"""Output decodes as intended: wrong references are dropped, and foreign text that would count gets escapes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,6 @@ def read(content: Any) -> list[dict[str, Any]]:
     return read_turn("a", "a.py", content)
 
 
-def edit(**values: str) -> list[dict[str, Any]]:
-    return [assistant([call("e", "Edit", file_path="e.py", **values)]), user([result("e", "ok")])]
-
-
 def put(given: tuple[Message, ...], *said: tuple[int, str]) -> dict[Positions, Block]:
     """Blocks that say something else, by their messages."""
     return {(position, 0): given[position].blocks[0].with_text(text) for position, text in said}
@@ -45,7 +41,7 @@ def put(given: tuple[Message, ...], *said: tuple[int, str]) -> dict[Positions, B
 def proven(
     given: tuple[Message, ...], blocks: Mapping[Positions, Block], meant: Mapping[Positions, Text] | None = None
 ) -> dict[Positions, list[str]]:
-    """What the blocks say that are written otherwise; read again, they say what they are to say."""
+    """Texts of blocks that are written otherwise; read back, they must be as intended."""
     written = verified(given, {**blocks}, meant or {}, Reader())
     again = decode(with_blocks(given, written)).messages
     for position, message in enumerate(given):
@@ -105,7 +101,7 @@ def test_text_that_counts_only_beside_references_gets_its_escape_then() -> None:
     given = messages(*read(NEXT), *B, *read_turn("c", "c.py", LINES))
     again = f"[see the next Read of c.py #{short_hash(LINES)}]"
     assert proven(given, put(given, (4, again))) == {(4, 0): [again]}
-    # Where that reference is wrong, the line counts after all.
+    # If that reference is wrong, the line counts after all.
     assert proven(given, put(given, (4, again.replace("c.py", "d.py")))) == {(2, 0): [ESCAPED]}
 
 
@@ -129,7 +125,8 @@ def test_a_reference_that_an_imitation_would_spoil_is_not_written() -> None:
 )
 def test_imitations_are_found(said: str, imitates: bool) -> None:
     assert has_imitations(messages(*read(said)), Reader()) is imitates
-    assert has_imitations(messages(*edit(a="x", b=said)), Reader()) is imitates
+    edit = [assistant([call("e", "Edit", file_path="e.py", a="x", b=said)]), user([result("e", "ok")])]
+    assert has_imitations(messages(*edit), Reader()) is imitates
 
 
 def test_messages_are_written_with_escapes() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from agent_logs import Messages, agents, lines, one
-from hypothesis import strategies as st
 from traces import langfuse, langsmith
 
 Json = dict[str, Any]
@@ -223,6 +222,89 @@ def session_trace(messages: Messages) -> Iterator[Json]:
         yield {"type": "message", "message": made}
 
 
+def converse(messages: Messages) -> Json:
+    """A request of Bedrock's Converse API: results of one answer are in one message of the user."""
+    written: Messages = []
+    for message in [each for each in messages if each["role"] != "system"]:
+        role = "assistant" if message["role"] == "assistant" else "user"
+        content: Messages = [{"text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            told = {"toolUseId": message["tool_call_id"], "content": [{"text": text_of(message)}], "status": "success"}
+            content = [{"toolResult": told}]
+        for call in agents.calls_of(message):
+            asked = {"toolUseId": call["id"], "name": call["name"], "input": call["arguments"]}
+            content.append({"toolUse": asked})
+        if written and written[-1]["role"] == role:
+            written[-1]["content"] += content
+        elif content:
+            written.append({"role": role, "content": content})
+    system = [{"text": text_of(message)} for message in messages if message["role"] == "system"]
+    return {"modelId": "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "messages": written, "system": system}
+
+
+def gemini_contents(messages: Messages) -> Json:
+    """A request of the Gemini API."""
+    prompt = [{"text": text_of(message)} for message in messages if message["role"] == "system"]
+    return {"model": "models/gemini-2.5-pro", "contents": [*contents(messages)], "systemInstruction": {"parts": prompt}}
+
+
+def goose(messages: Messages) -> Iterator[Json]:
+    """A session of Goose, with a message that only the user sees."""
+    yield {"working_dir": "/src", "description": "Work", "message_count": len(messages)}
+    for number, message in enumerate(messages):
+        role = "assistant" if message["role"] == "assistant" else "user"
+        content: Messages = [{"type": "text", "text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            value = {"content": [{"type": "text", "text": text_of(message)}], "isError": False}
+            told = {"status": "success", "value": value}
+            content = [{"type": "toolResponse", "id": message["tool_call_id"], "toolResult": told}]
+        for call in agents.calls_of(message):
+            asked = {"status": "success", "value": {"name": call["name"], "arguments": call["arguments"]}}
+            content.append({"type": "toolRequest", "id": call["id"], "toolCall": asked})
+        if message["role"] != "system" and content:
+            yield {"id": f"m{number}", "role": role, "created": 1_790_000_000 + number, "content": content}
+    notice = [{"type": "text", "text": "Compacted."}]
+    yield {"role": "user", "created": 1, "content": notice, "metadata": {"userVisible": True, "agentVisible": False}}
+
+
+def droid(messages: Messages) -> Iterator[Json]:
+    """A session of Factory Droid: Anthropic's messages, each behind the one before."""
+    yield {"type": "session_start", "id": "s", "title": "Work", "cwd": "/src", "version": 2}
+    parent = None
+    for number, message in enumerate(each for each in messages if each["role"] != "system"):
+        content: Messages = [{"type": "text", "text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            told = {"tool_use_id": message["tool_call_id"], "content": text_of(message)}
+            content = [{"type": "tool_result", **told}]
+        for call in agents.calls_of(message):
+            content.append({"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]})
+        role = "assistant" if message["role"] == "assistant" else "user"
+        about = {"id": f"m{number}", "timestamp": "2026-07-01T09:00:00.000Z", "parentId": parent}
+        parent = f"m{number}"
+        yield {"type": "message", **about, "message": {"role": role, "content": content}}
+    yield {"type": "todo_state", "todos": []}
+
+
+def ai_sdk_ui(messages: Messages) -> Messages:
+    """UI messages of the AI SDK: all that an agent does between two words of the user is one message."""
+    written: Messages = []
+    parts: dict[str, Json] = {}
+    for message in messages:
+        text: Messages = [{"type": "text", "text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            parts[message["tool_call_id"]] |= {"state": "output-available", "output": text_of(message)}
+            continue
+        if not (written and written[-1]["role"] == message["role"] == "assistant"):
+            written.append({"id": f"m{len(written)}", "role": message["role"], "parts": []})
+        step = [{"type": "step-start"}] if message["role"] == "assistant" else []
+        written[-1]["parts"] += [*step, *text]
+        for call in agents.calls_of(message):
+            about = {"type": f"tool-{call['name']}", "toolCallId": call["id"]}
+            parts[call["id"]] = {**about, "state": "input-available", "input": call["arguments"]}
+            written[-1]["parts"].append(parts[call["id"]])
+    return written
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
     "langchain": lines(langchain),
@@ -230,6 +312,10 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "atif": one(atif),
     "qwen-code": lines(qwen_code),
     "session-trace": lines(session_trace),
+    "bedrock-converse": one(converse),
+    "gemini-contents": one(gemini_contents),
+    "goose": lines(goose),
+    "droid": lines(droid),
     "openai-chat, calls as parts": one(with_parts),
     "openai-chat, AI SDK": one(ai_sdk),
 }
@@ -238,12 +324,8 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
 
 READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
     "vscode-chat": one(vscode_chat),
+    "ai-sdk-ui": one(ai_sdk_ui),
     "langfuse": one(langfuse),
     "langsmith": one(langsmith),
 }
 """The same for formats that cannot be written."""
-
-
-def further_files(messages: st.SearchStrategy[Messages]) -> st.SearchStrategy[bytes]:
-    """Files of every format that can be written."""
-    return st.builds(lambda write, said: write(said), st.sampled_from(list(WRITABLE.values())), messages)

@@ -1,4 +1,4 @@
-"""What a condensed conversation costs: the right tokens, the right money, and figures that are read at a glance."""
+"""Costs of a condensed conversation: tokens, money, and readable figures."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_summaries_take_more_turns(share: str, more: str) -> None:
 
 
 def spent(of: Rates, change: PrefixRewrite, turns: int, *, condensed: bool, summaries: Decimal) -> Decimal:
-    """Dollars after so many turns, turn by turn: what is in the cache is read, the rest is written."""
+    """Dollars after some turns, turn by turn: cached tokens are read, the rest is written."""
     assert of.write is not None
     size = change.after if condensed else change.before
     cached = change.prefix if condensed else size

@@ -1,4 +1,4 @@
-"""What every request carries besides the messages: believed only where the conversation is there from its beginning."""
+"""Tokens of a request besides its messages: known only if the file has the conversation from its beginning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONG = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(200))
 
 
 def exchanges(first: int = 20_000) -> list[Json]:
-    """A request and twenty calls; usage counts the first request with so many tokens, and 2,000 more for each call."""
+    """A request and twenty calls; the first request counts these tokens, each further one 2,000 more."""
     records = [said(1, None, "Please look.")]
     for step in range(20):
         number = 2 * step + 2
@@ -56,7 +56,7 @@ def test_usage_tells_it_where_the_conversation_begins() -> None:
 
 @pytest.mark.parametrize("first", [1, 2, 3, 4, 20])
 def test_a_file_that_begins_in_the_middle_does_not_tell_it(first: int) -> None:
-    """Whether its first line is an answer or a result: what was sent before is not in it."""
+    """True if its first line is an answer or a result, so that earlier messages are missing."""
     transcript = loaded(exchanges()[first:])
     assert transcript.begins_in_middle
     assert overhead(transcript) == (0, "unknown")

@@ -145,7 +145,7 @@ def test_what_lives_for_an_hour_has_its_own_price() -> None:
     assert price is not None
     assert (price.cache_write, known("claude-opus-4-5").cache_write) == (10 / MILLION, Decimal("6.25") / MILLION)
     assert made_up(input_mtok="5", cache_read_mtok="0.5").cache_write_1h == 10 / MILLION
-    # Where a vendor knows no such thing, it is what a write costs.
+    # Vendors without such a price charge the price of a write.
     other = price_of("gpt-5", WHEN, lives_hour=True)
     assert other is not None
     assert other.cache_write == other.cache_write_5m == other.input

@@ -1,4 +1,4 @@
-"""How full a context is: by the usage that the client recorded, where what stands before it is as it was then."""
+"""Use of the context by recorded usage, while the messages before it are unchanged."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def following(records: list[Json], tokens: int) -> list[Json]:
     return [*records, request, answered | {"parentUuid": request["uuid"]}]
 
 
-# What was sent last, the answer, and what came since; a count that broke off does not make the answer shorter.
+# The last request, its answer and later messages; a count that broke off does not shorten the answer.
 def test_the_newest_usage_counts() -> None:
     transcript = loaded(session())
     count = Counter.of(transcript)

@@ -1,4 +1,4 @@
-"""How much of the context window a transcript fills, with what every request carries besides."""
+"""Share of the context window that a transcript fills, with everything else that requests carry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from condense_cli.money.prices import context_window
 
 
 class Snapshot:
-    """Stands in for the package of prices: it knows one model."""
+    """Replaces the package of prices and knows one model."""
 
     def find_provider_model(self, name: str, *_: object) -> tuple[None, SimpleNamespace]:
         if name != "claude-known":
@@ -27,12 +27,11 @@ class Snapshot:
 
 @pytest.fixture
 def known_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("genai_prices.data_snapshot")
+    package, module = ModuleType("genai_prices"), ModuleType("genai_prices.data_snapshot")
+    package.__version__ = "1"  # type: ignore[attr-defined]
     module.get_snapshot = Snapshot  # type: ignore[attr-defined]
-    package = ModuleType("genai_prices")
-    package.__version__ = "0"  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "genai_prices", package)
-    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", module)
+    monkeypatch.setitem(sys.modules, package.__name__, package)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
 
 
 @pytest.mark.usefixtures("known_window")

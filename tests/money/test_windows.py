@@ -1,4 +1,4 @@
-"""How large a window is: listed, named by the client, or as what was sent and what was compacted shows."""
+"""Size of a window: listed, named by the client, or implied by requests and compactions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compacted_at(tokens: int) -> str:
         (SONNET, {"used": 286_513}, (400_000, RECORDED_USE)),
         (SONNET, {"used": 999_000}, (1_000_000, RECORDED_USE)),
         (OPUS, {"used": 1_000_001}, (2_000_000, RECORDED_USE)),
-        # No window is as large: such a number was miscounted.
+        # No window is this large, so the number was miscounted.
         (OPUS, {"used": 50_000_000}, (1_000_000, "price table")),
         (OPUS, {"compacted_at": 168_000}, (200_000, compacted_at(168_000))),
         (OPUS, {"compacted_at": 112_579}, (128_000, compacted_at(112_579))),
@@ -123,7 +123,7 @@ def test_claude_code_compacts_by_itself() -> None:
     assert sized(claude(*session(trigger="manual"))) == (1_000_000, "price table")
     for wrong in (None, "168483", -1, True, 10**12):
         assert sized(claude(*session(preTokens=wrong))) == (1_000_000, "price table")
-    # What a sub-agent of another model was sent says nothing; what stands before the compaction does.
+    # Requests of a sub-agent with another model say nothing; those before the compaction do.
     assert sized(claude(*session(tokens=300_000))) == (1_000_000, "price table")
     aside = answered(6, 300_000, 5, isSidechain=True)
     assert sized(claude(*session(), aside)) == (200_000, compacted_at(168_483))
@@ -156,7 +156,7 @@ def test_codex_names_its_window() -> None:
         assert sized(rollout(wrong)) == (1_000_000, "price table")
 
 
-def kimi_logs_code_compacts_by_itself() -> None:
+def test_kimi_code_compacts_by_itself() -> None:
     usage = {"inputOther": 80_000, "inputCacheRead": 0, "inputCacheCreation": 0, "output": 227}
 
     def log(source: str) -> Transcript:
@@ -176,7 +176,7 @@ def kimi_logs_code_compacts_by_itself() -> None:
     assert sized(log("manual")) == (1_000_000, "price table")
 
 
-def opencode_exports_compacts_by_itself() -> None:
+def test_opencode_compacts_by_itself() -> None:
     tokens = {"input": 105_000, "output": 7_045, "cache": {"read": 534, "write": 0}}
 
     def export(*, auto: bool) -> Transcript:

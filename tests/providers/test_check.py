@@ -1,4 +1,4 @@
-"""Whether a conversation should be condensed: the decision, what is known of a model, `condense check`."""
+"""The decision to condense, the facts about a model behind it, and `condense check`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_more_tokens_never_turn_a_yes_into_a_no(context: Sizes, more: int) -> No
         (Sizes(30_000, 0, 1_000_000), True),
         (Sizes(30_000, 0, 1_000_000, threshold=95), True),
         (Sizes(30_000, 0, 1_000_000, threshold=60), False),
-        # So many tokens as few conversations reach, and the last that is not so many.
+        # The smallest limit that few conversations reach, and one below.
         (Sizes(30_000, 0, 1_000_000, reserved=400_000), True),
         (Sizes(30_000, 0, 1_000_000, reserved=400_001), False),
         # The threshold is as near as the limit, or a little behind it.

@@ -1,8 +1,8 @@
-"""What clients do by themselves when a context is full, item by item: `native` and the decision do the same.
+"""`native` and the decision do item by item what clients do when a context is full.
 
-Where this project departs from them on purpose, nothing is tested here: messages of refusals are plain English
-and typed reasons; there is no function with one client's parameters, but `api.condense` and `decide`; nothing is sent
-to anybody: what a run did is a line of log on this machine. The prompt is our own, with the six sections of theirs.
+Deliberate differences are not tested here: refusals are plain English with typed reasons; instead of one client's
+function there are `api.condense` and `decide`; nothing is sent anywhere, since a run only writes a line to a local log.
+The prompt is our own, with their six sections.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from condense_cli.report.run import log as run_log
 
 
 def prompt(custom: str | None = None) -> str:
-    """What a model is told to do with a conversation."""
+    """Instructions of a model for a conversation."""
     return request_for(PromptTask(Subject.CONVERSATION, ("a",), 500, custom_prompt=custom), "a", 500).system
 
 
@@ -172,7 +172,7 @@ def test_the_first_message_a_summary_and_the_last_three() -> None:
     assert messages[0] == transcript.messages[0]
     assert messages[-3:] == transcript.messages[-3:]
     assert messages[1].is_summary
-    # What else stays belongs to an exchange that the last three begin inside.
+    # Everything else that stays belongs to an exchange that the last three begin inside.
     assert sum(not message.is_summary for message in messages) <= 5
 
 
@@ -241,8 +241,8 @@ def sizes(window: int) -> Sizing:
     return Sizing(lambda: known, lambda: (0, "estimated"))
 
 
-# A client drops the older half when its summary failed and the context is over the limit. Here only where that is
-# configured, and it is told as loss.
+# A client drops the older half if its summary failed and the context is over the limit. We do so only if configured,
+# and report it as loss.
 @pytest.mark.parametrize("fallback", ["sliding_window", "none"])
 def test_the_sliding_window_stands_in_for_a_summary_that_failed(fallback: str) -> None:
     configured = configuration(provider="native", fallback=fallback)
@@ -307,7 +307,7 @@ def test_a_failure_is_a_result(summarizer: Summarizer) -> None:
     assert any("overloaded" in text or "broken" in text for text in told)
 
 
-# What a client's result has: messages, the summary, its cost (of the summarizer), the new tokens, an error.
+# Results have what clients' results have: messages, summary, cost (of the summarizer), new tokens, error.
 def test_the_result_has_what_a_client_asks_for() -> None:
     found = run(talk())
     assert found.transcript.messages

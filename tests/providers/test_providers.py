@@ -93,7 +93,7 @@ def test_a_result_that_is_none_is_an_error() -> None:
     assert found.error
 
 
-# What is wrong with the flags or the configuration is the user's to know; what is interrupted is.
+# Wrong flags or configurations are the user's to fix, so they are raised; so are interrupts.
 @pytest.mark.parametrize("error", [UsageError("no"), KeyboardInterrupt(), MemoryError()])
 def test_errors_of_the_user_and_interrupts_are_not_kept_back(error: BaseException) -> None:
     class Broken(Mine):

@@ -45,6 +45,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "keep_first": 2,
     "min_saving": 10,
     "thinking": "keep",
+    "old_images": "keep",
     "counter": "tiktoken",
     "auto_condense_context": False,
     "auto_condense_context_percent": 80,

@@ -46,6 +46,10 @@ OF_FORMAT = {
     "langchain": [],
     "google-adk": [],
     "atif": [],
+    "bedrock-converse": [],
+    "droid": [],
+    "gemini-contents": [],
+    "goose": [],
     "session-trace": [],
     "qwen-code": [],
     "swe-agent": ["swe-agent/*.traj"],
@@ -57,6 +61,7 @@ OF_FORMAT = {
 
 READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
+    "ai-sdk-ui": [],
     "vscode-chat": [],
     "langfuse": [],
     "langsmith": [],

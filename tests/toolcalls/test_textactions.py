@@ -1,4 +1,4 @@
-"""Actions inside text: where they stand, what they say, and what they read."""
+"""Actions inside text: their place, arguments and the files they read."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ DONE = "Todos have been modified successfully."
 
 
 def listing(number: int, *, tool: str = "TodoWrite", answer: str = DONE, **extra: Any) -> list[dict[str, Any]]:
-    """A call with a list in which so many todos are done, and its result."""
+    """A call with a list whose first todos are done, and its result."""
     identifier = f"todo_{number}"
     arguments = {"todos": listed(number), **extra.pop("arguments", {})}
     return [assistant([call(identifier, tool, **arguments)]), user([result(identifier, answer, **extra)])]

@@ -1,18 +1,16 @@
-"""Find the records that Claude Code would send: the live chain, behind compactions, with what hangs beside it.
+"""Find the records that Claude Code would send.
 
-A compact boundary may name messages that stay: they are not written again, the client links them
-anew when it reads the file. Everything else before the boundary is no longer part of the conversation.
+A session file is an append-only tree. Each record names its parent; a retry or a rewind starts a new branch, a
+compaction starts a new root. The conversation is the path from its last message back to its root, with the lines of
+parallel calls that hang beside that path, from the last compact boundary on. `last-prompt` records name the last
+message of the branch that the client worked on. The rules are those of version 2.1.330, as `tests/client` holds them
+against the client itself.
 
-The client notes the last message of the branch that it worked on in `last-prompt` records.
+A compact boundary may name messages that stay: they are not written again, the client links them anew when it reads the
+file. Everything else before the boundary is no longer part of the conversation.
 
 When a session went on after a long pause, attachments note which old results are sent as a short text from then on
 (`tool_results_cut`), and from which reply up to here no thinking is sent (`thinking_stripped`). The records stay whole.
-
-A session file is an append-only tree. Each record names its parent; a retry or a rewind starts a new
-branch, a compaction starts a new root. The conversation is the path from its last message (see
-`ending`) back to its root, with the lines of parallel calls that hang beside that path, from
-the last compact boundary on. The rules are those of the client, version 2.1.330, as `tests/client`
-holds them against the client itself.
 """
 
 from __future__ import annotations
@@ -34,27 +32,24 @@ from .turns import TurnLine
 
 
 def preserved(metadata: Any) -> Preserved | None:
-    """What the `compactMetadata` of a boundary keeps."""
-    if not isinstance(metadata, Mapping):
-        return None
-    listed, piece = metadata.get("preservedMessages"), metadata.get("preservedSegment")
-    if isinstance(listed, Mapping) and isinstance(listed.get("uuids"), list):
-        return Preserved(_uuid(listed.get("anchorUuid")), tuple(map(str, listed["uuids"])))
-    if isinstance(piece, Mapping):
-        head, tail = str(piece.get("headUuid")), str(piece.get("tailUuid"))
-        return Preserved(_uuid(piece.get("anchorUuid")), head=head, tail=tail)
+    """Return the messages that a boundary keeps, from its `compactMetadata`."""
+    for key in ("preservedMessages", "preservedSegment"):
+        kept = metadata.get(key) if isinstance(metadata, Mapping) else None
+        if not isinstance(kept, Mapping):
+            continue
+        anchor = kept["anchorUuid"] if isinstance(kept.get("anchorUuid"), str) else None
+        if key == "preservedSegment":
+            return Preserved(anchor, head=str(kept.get("headUuid")), tail=str(kept.get("tailUuid")))
+        if isinstance(kept.get("uuids"), list):
+            return Preserved(anchor, tuple(map(str, kept["uuids"])))
     return None
 
 
-def _uuid(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _after_compaction(tree: Tree) -> tuple[Tree, bool]:
+    """Return the tree without what the last boundary cut off, and whether preserved messages were joined to it.
 
-
-def after_compaction(tree: Tree) -> tuple[Tree, bool]:
-    """The tree without what the last boundary cut off, and whether preserved messages were joined to it.
-
-    Only for a tree of which some boundary preserves anything: any other conversation begins at the last boundary on
-    its path. A list that names a missing record is void.
+    Only for trees in which a boundary preserves anything: any other conversation begins at the last boundary on its
+    path. A list that names a missing record is void.
     """
     boundaries = [node for node in tree.values() if node.is_boundary]
     preserving = [node for node in boundaries if node.preserved]
@@ -74,7 +69,7 @@ def after_compaction(tree: Tree) -> tuple[Tree, bool]:
 
 
 def _piece(tree: Tree, head: str, tail: str) -> tuple[str, ...]:
-    """The uuids from head to tail, or none where no path leads from one to the other."""
+    """Return the uuids from head to tail; empty if no path leads from one to the other."""
     uuids: dict[str, None] = {}
     node: Node | None = tree.get(tail)
     while node is not None and node.uuid not in uuids:
@@ -86,7 +81,7 @@ def _piece(tree: Tree, head: str, tail: str) -> tuple[str, ...]:
 
 
 def _joined(tree: Tree, anchor: str | None, kept: tuple[str, ...]) -> Tree:
-    """The kept messages follow the anchor one by one; what followed the anchor follows the last of them."""
+    """Link the kept messages behind the anchor; what followed the anchor follows the last of them."""
     parents = dict(zip(kept, (anchor, *kept), strict=False))
     joined = {}
     for uuid, node in tree.items():
@@ -99,8 +94,8 @@ def _joined(tree: Tree, anchor: str | None, kept: tuple[str, ...]) -> Tree:
     return joined
 
 
-class Beside:
-    """What stands beside a path, by the replies on it. `behind` are decorations of single nodes of the path."""
+class _Branches:
+    """Find what hangs beside a path at the replies on it. `behind` are decorations of single nodes of the path."""
 
     def __init__(self, path: list[Node], tree: Tree) -> None:
         self._path = path
@@ -115,7 +110,7 @@ class Beside:
         self.behind: dict[str, list[Node]] = {}
 
     def stretches(self) -> list[tuple[int, int, list[Node]]]:
-        """Stretches of the path, from the first line of a reply to what still belongs to it, with their branches."""
+        """Return stretches of the path (start, end) with their branches: a reply, and what still belongs to it."""
         found: list[tuple[int, int, list[Node]]] = []
         replies = sorted((self._at[node.uuid], node.reply_id) for node in self._path if node.reply_id)
         for reply in dict.fromkeys(name for _, name in replies):
@@ -135,7 +130,11 @@ class Beside:
         self._taken.update(node.uuid for node in branches)
         on_path = [self._at[line.uuid] for line in lines if line.uuid in self._at]
         start, end = min(on_path), max(on_path) + 1
-        while end < len(self._path) and _belongs_to(self._path[end], reply):
+        while end < len(self._path):
+            node = self._path[end]
+            goes_on = node.kind == "assistant" and node.reply_id == reply
+            if not (node.decorates or node.answers or goes_on):
+                break
             end += 1
         if any(line.calls for line in lines):
             for node in (*lines, *answers):
@@ -146,7 +145,7 @@ class Beside:
         return start, end, branches
 
     def _decorations(self, node: Node) -> list[Node]:
-        """What hangs below a node in single file and leads to no message."""
+        """Return the nodes that hang below a node in single file and lead to no message."""
         found: list[Node] = []
         for child in self._below[node.uuid]:
             row = self._row(child, node)
@@ -168,16 +167,11 @@ class Beside:
         return row
 
 
-def _belongs_to(node: Node, reply: str) -> bool:
-    """Whether a node of the path still belongs to a reply before it."""
-    return node.decorates or bool(node.answers) or (node.kind == "assistant" and node.reply_id == reply)
-
-
 class Ending(Struct, frozen=True):
-    """What the file says about its own end.
+    """The end of the conversation, as the file names it.
 
-    `leaf` is a record that is named as the last one; `is_explicit` that it is the last one even where
-    others follow it (the user went back to it); `is_cleared` that nothing is left.
+    `leaf` is the record that is named as the last one. If `is_explicit`, it is the last one even if others follow it:
+    the user went back to it. If `is_cleared`, nothing is left.
     """
 
     leaf: str | None = None
@@ -185,7 +179,7 @@ class Ending(Struct, frozen=True):
     is_cleared: bool = False
 
     def after(self, value: Mapping[str, Any]) -> Ending:
-        """What is known after one more record of the file."""
+        """Return what is known after one more record of the file."""
         if value.get("type") != "last-prompt":
             if value.get("isSidechain") is True or value.get("type") == "progress":
                 return self
@@ -199,11 +193,11 @@ class Ending(Struct, frozen=True):
 NOTHING_NAMED: Final = Ending()
 
 
-def last_message(tree: Mapping[str, Node], newest: Node, ending: Ending, *, is_joined: bool) -> Node | None:
-    """The message that the conversation ends with; `newest` is the record that was written last.
+def _last_message(tree: Mapping[str, Node], newest: Node, ending: Ending, *, is_joined: bool) -> Node | None:
+    """Return the message that the conversation ends with; `newest` is the record that was written last.
 
-    That is the newest one, unless a `last-prompt` names another branch. Where preserved messages were
-    joined to a boundary (`is_joined`), it is a leaf of the tree, and the name decides between leaves only.
+    That is the newest one, unless a `last-prompt` names another branch. If preserved messages were joined to a boundary
+    (`is_joined`), it is a leaf of the tree, and the name decides between leaves only.
     """
     named = ending.leaf if ending.leaf in tree else None
     if not is_joined or (named and ending.is_explicit):
@@ -223,7 +217,7 @@ def last_message(tree: Mapping[str, Node], newest: Node, ending: Ending, *, is_j
 
 
 def _leaves(tree: Mapping[str, Node]) -> dict[str, Node]:
-    """Messages that nothing continues, but for what decorates them."""
+    """Return the messages that nothing continues except decorations."""
     continued = {node.parent for node in tree.values()}
     by_message = {node.parent for node in tree.values() if node.is_message}
     ends = (_message_above(tree, uuid) for uuid in tree if uuid not in continued)
@@ -243,34 +237,27 @@ def _upwards(tree: Mapping[str, Node], uuid: str) -> Iterator[Node]:
         node = tree.get(node.parent) if node.parent else None
 
 
-Notes = Mapping[int, Mapping[str, Any]]
-"""Such attachments by their records."""
-
-
-def as_cut(lines: Sequence[TurnLine], notes: Notes) -> list[TurnLine]:
-    """The lines of a conversation without what its notes say was cut."""
-    stripped = _stripped(lines, notes)
-    cut = dict(stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
-    return [
-        replace(line, blocks=tuple(shortened(_without_thinking(line.blocks) if n in stripped else line.blocks, cut)))
-        for n, line in enumerate(lines)
-    ]
-
-
-def _stripped(lines: Sequence[TurnLine], notes: Notes) -> set[int]:
+def as_cut(lines: Sequence[TurnLine], notes: Mapping[int, Mapping[str, Any]]) -> list[TurnLine]:
+    """Return the lines of a conversation without what its notes say was cut. `notes` are attachments by record."""
+    stripped: set[int] = set()
     """Positions of the lines whose thinking is no longer sent."""
-    found: set[int] = set()
     for position, line in enumerate(lines):
         note = notes.get(line.node.record, {})
         if note.get("type") == "thinking_stripped":
             since = note.get("from")
             first = _position(lines[:position], since) if note.get("scope") != "all" and isinstance(since, dict) else 0
-            found.update(range(first, position))
+            stripped.update(range(first, position))
+    cut = dict(stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
+    found = []
+    for position, line in enumerate(lines):
+        is_stripped = position in stripped
+        blocks = (block for block in line.blocks if not (is_stripped and block.kind is BlockKind.THINKING))
+        found.append(replace(line, blocks=tuple(shortened(blocks, cut))))
     return found
 
 
 def _position(lines: Sequence[TurnLine], since: Mapping[str, Any]) -> int:
-    """The line with that piece of thinking of a reply; the first of all, where there is none."""
+    """Return the position of the line with that piece of thinking of a reply; 0 if there is none."""
     skipped = since.get("thinkingIndex")
     skipped = skipped if isinstance(skipped, int) else 0
     for position, line in enumerate(lines):
@@ -281,12 +268,8 @@ def _position(lines: Sequence[TurnLine], since: Mapping[str, Any]) -> int:
     return 0
 
 
-def _without_thinking(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    return tuple(block for block in blocks if block.kind is not BlockKind.THINKING)
-
-
 def stand_ins(notes: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """Ids of calls, and what is sent instead of their results."""
+    """Yield ids of calls, and the texts that are sent instead of their results."""
     for note in notes:
         calls, text = (note.get("callIds"), note.get("standIn")) if isinstance(note, Mapping) else (None, None)
         if isinstance(calls, list) and isinstance(text, str):
@@ -294,14 +277,17 @@ def stand_ins(notes: Iterable[Any]) -> Iterator[tuple[str, str]]:
 
 
 def shortened(blocks: Iterable[Block], cut: Mapping[str, str]) -> Iterator[Block]:
-    """Blocks with one short text in place of each result that was cut. Errors stay, and so does what is no longer."""
+    """Yield blocks with one short text in place of each result that was `cut`. Errors and short results stay."""
     whole: dict[object, list[Block]] = {}
     for block in blocks:
         whole.setdefault(block.owner if block.answers in cut else id(block), []).append(block)
     for parts in whole.values():
         first = parts[0]
         text = cut.get(first.answers or "")
-        if text is None or first.is_error or not _is_longer(parts, text):
+        kinds = {part.kind for part in parts}
+        is_result = kinds <= {BlockKind.TOOL_RESULT, BlockKind.IMAGE}
+        length = sum(len(part.text) for part in parts) if is_result else 0
+        if text is None or first.is_error or not (is_result and (BlockKind.IMAGE in kinds or length > len(text))):
             yield from parts
             continue
         place = Place(first.place.record, (*first.owner, "content"))
@@ -319,28 +305,21 @@ def shortened(blocks: Iterable[Block], cut: Mapping[str, str]) -> Iterator[Block
 
 
 def is_stand_in(block: Block) -> bool:
-    """Whether it is sent in place of a result that was cut."""
+    """Return whether the block is sent in place of a result that was cut."""
     return block.kind is BlockKind.OPAQUE and bool(block.answers) and block.place.path == (*block.owner, "content")
 
 
-def _is_longer(parts: Sequence[Block], text: str) -> bool:
-    kinds = {part.kind for part in parts}
-    if not kinds <= {BlockKind.TOOL_RESULT, BlockKind.IMAGE}:
-        return False
-    return BlockKind.IMAGE in kinds or sum(len(part.text) for part in parts) > len(text)
-
-
 _BRIDGED: Final = 5.0
-"""Seconds: a record whose parent is missing continues the record before it, if that is no older than this."""
+"""Seconds. A record whose parent is missing continues the record before it if that is no older than this."""
 
 _TIME: Final = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)Z")
 
 
 def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[Node]:
-    """Nodes of the conversation in order.
+    """Return the nodes of the conversation in order.
 
-    A file that holds nothing but a sub-agent's lines is that sub-agent's conversation; otherwise the
-    conversation does not end in a sidechain.
+    A file of nothing but a sub-agent's lines is that sub-agent's conversation; otherwise the conversation does not end
+    in a sidechain.
     """
     written = _without_progress(nodes)
     main = [node for node in written if not node.is_sidechain] or written
@@ -348,8 +327,8 @@ def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[No
         return []
     tree, is_joined = {node.uuid: node for node in written}, False
     if any(node.is_boundary and node.preserved for node in tree.values()):
-        tree, is_joined = after_compaction(tree)
-    last = last_message(tree, main[-1], ending, is_joined=is_joined)
+        tree, is_joined = _after_compaction(tree)
+    last = _last_message(tree, main[-1], ending, is_joined=is_joined)
     if last is None:
         return []
     chain = _with_parallel_lines(_path(tree, last), tree)
@@ -359,7 +338,7 @@ def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[No
 
 
 def _without_progress(nodes: Iterable[Node]) -> list[Node]:
-    """Older clients linked progress into the tree; what hangs below it continues what is above it."""
+    """Remove progress, which older clients linked into the tree: what hangs below continues what is above it."""
     above: dict[str, str | None] = {}
     kept = []
     for node in nodes:
@@ -392,27 +371,23 @@ def _path(tree: Tree, last: Node) -> list[Node]:
 
 
 def _in_time(nodes: Iterable[Node]) -> list[tuple[float, int, Node]]:
-    """Nodes by the time they were written; of those of one moment the first of the file is the last here."""
+    """Return nodes sorted by time, as (seconds, -position, node); of one moment, the first of the file comes last."""
     timed = ((_seconds(node.time), -position, node) for position, node in enumerate(nodes))
     return sorted((second, position, node) for second, position, node in timed if second is not None)
 
 
 def _shortly_before(node: Node, in_time: list[tuple[float, int, Node]], seen: set[str]) -> Node | None:
-    """The record that was written last before one whose parent is missing."""
+    """Return the record that was written last before one whose parent is missing."""
     time = _seconds(node.time)
     if time is None:
         return None
-    for position in range(bisect_right(in_time, time, key=_moment) - 1, -1, -1):
+    for position in range(bisect_right(in_time, time, key=lambda timed: timed[0]) - 1, -1, -1):
         second, _, other = in_time[position]
         if time - second > _BRIDGED:
             return None
         if other.uuid not in seen and other.is_sidechain is node.is_sidechain:
             return other
     return None
-
-
-def _moment(timed: tuple[float, int, Node]) -> float:
-    return timed[0]
 
 
 def _seconds(time: str) -> float | None:
@@ -429,10 +404,10 @@ def _seconds(time: str) -> float | None:
 def _with_parallel_lines(path: list[Node], tree: Tree) -> list[Node]:
     """Add what branches off the path at the calls of a reply, in the order of the file.
 
-    Since version 2.1 a call's result hangs below that call, so the path runs through one of the parallel branches
-    only. Lines of one `message.id` belong together, and so do their results, and what hooks said at each of them.
+    Since version 2.1 a call's result hangs below that call, so the path runs through only one of the parallel branches.
+    Lines of one `message.id` belong together, and so do their results, and what hooks said at each of them.
     """
-    beside = Beside(path, tree)
+    beside = _Branches(path, tree)
     stretches = beside.stretches()
     if not stretches:
         return path
@@ -452,7 +427,7 @@ def _with_parallel_lines(path: list[Node], tree: Tree) -> list[Node]:
 
 
 def _hanging_below(last: Node, tree: Mapping[str, Node], taken: Collection[str]) -> list[Node]:
-    """What decorates the last message and is not `taken` already: attachments and notices, no messages."""
+    """Return the attachments and notices below the last message that are not `taken` already."""
     below: dict[str | None, list[Node]] = defaultdict(list)
     for node in tree.values():
         if not node.is_message:
@@ -465,8 +440,4 @@ def _hanging_below(last: Node, tree: Mapping[str, Node], taken: Collection[str])
         seen.update(child.uuid for child in new)
         queue += new
         found += new
-    return sorted(found, key=_time)
-
-
-def _time(node: Node) -> str:
-    return node.time
+    return sorted(found, key=lambda node: node.time)

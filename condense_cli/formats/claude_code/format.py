@@ -1,27 +1,32 @@
-"""Session files of Claude Code: one JSON record per line, linked to a tree by `parentUuid`.
+"""Session files of Claude Code, and what `claude -p --output-format stream-json` prints.
 
-The conversation is what the client would send: `chain` finds the lines, `turns` makes turns of them. Everything else in
-the file (sidechains, older branches, what lies before the last compact boundary, display-only keys) keeps its bytes.
+A session has one JSON record per line, linked to a tree by `parentUuid`. The conversation is what the client would
+send: `chain` finds the lines, `turns` makes turns of them. Everything else in the file (sidechains, older branches,
+what is before the last compact boundary, display-only keys) keeps its bytes.
+
+A stream has one event per line; those of the types `assistant` and `user` hold the messages, one block each. Those of a
+subagent name the call that started it. The prompt that began the run is not among them. No client reads a stream back,
+so it is only read.
 """
 
 from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.transcript import Block, Message, Place, Transcript
 from ...core.values import BlockKind, Family, Role
-from ..anthropic import BlockReader
-from ..engine.base import Evidence, Format, RecordEdits, SignsReader
+from ..anthropic import ROLES, BlockReader, merged
+from ..engine.base import Beside, Evidence, Format, Habit, RecordEdits, SignsReader, messages_understood
 from ..engine.client_text import is_injected, is_wrapped
 from ..engine.container import Document, as_lazy
 from ..engine.writing import not_reached
 from . import records as attachments
-from . import slim, writing
+from . import writing
 from .chain import NOTHING_NAMED, as_cut, live_chain, preserved
 from .records import BESIDE_TREE, NOTICE_WORDS, SUBTYPE, TREE, Node, uuids, without
 from .turns import SentConversation, TurnLine, conversation, first_request, note_signs, usages
@@ -31,7 +36,7 @@ _PROOF_KEYS = {
     "summary": {"summary", "leafUuid"},
     "queue-operation": {"operation", "sessionId"},
 }
-"""Records outside the tree that only Claude Code writes: sessions may consist of nothing else."""
+"""Keys of records outside the tree that only Claude Code writes, by type: sessions may consist of nothing else."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -50,9 +55,9 @@ def evidence(value: Any) -> Evidence:
 
 
 def is_of_iflow(value: dict[str, Any]) -> bool:
-    """Whether a record is iFlow CLI's, whose replies hang side by side on the record of the user that they answer.
+    """Return whether a record is iFlow CLI's, whose replies hang side by side on the user's record that they answer.
 
-    It has the same keys; ids of sessions are `session-UUID` there, and a plain UUID here.
+    It has the same keys, but ids of sessions are `session-UUID`, not a plain UUID.
     """
     return str(value.get("sessionId")).startswith("session-")
 
@@ -98,7 +103,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         records = [node.record for node in beside]
         blocks |= noted.as_sent(records, blocks)
         prompt, cuts = noted.prompt(records), noted.cuts
-    model = _last_model([facts[node.record] for node in chain if node.record in facts])
+    models = (facts[node.record]["model"] for node in reversed(chain) if node.record in facts)
+    model = next((model for model in models if isinstance(model, str) and model and not model.startswith("<")), None)
     lines = [
         TurnLine(node, blocks[node.record], facts.get(node.record, {}).get("model"))
         for node in (without(chain, taken_back) if taken_back else chain)
@@ -124,14 +130,14 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 
 def _begins_in_middle(chain: Sequence[Node], nodes: Sequence[Node]) -> bool:
-    """Whether the conversation continues a record that is not in the file. After a compaction it begins anew."""
+    """Return whether the conversation continues a record that is not in the file. A compaction begins it anew."""
     if not chain or chain[0].is_boundary or chain[0].parent is None:
         return False
     return all(node.uuid != chain[0].parent for node in nodes)
 
 
 def _warnings(nodes: list[Node], chain: list[Node], sent: SentConversation) -> tuple[str, ...]:
-    """Say so when what a person sees in the file is not part of the live conversation."""
+    """Warn of what a person sees in the file and what is not part of the live conversation."""
     if not chain:
         return ("The session holds no conversation.",)
     warnings = []
@@ -195,13 +201,15 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
             BlockKind.TEXT, place, ("content",), content=text, injected=not is_wrapped(text) or is_injected(text)
         )
     elif value["type"] in ("user", "assistant") and isinstance(message, dict):
-        if _is_only_shown(value, message):
-            return
+        is_notice = value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>"
+        if is_notice or value.get("isVirtual") is True:
+            return  # Shown to the user and never sent: the client's own notice of an error, or a stand-in.
         is_user = value["type"] == "user"
         is_summary = is_user and value.get("isCompactSummary") is True
         by_client = is_user and (value.get("isMeta") is True or is_summary)
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
-            if block.kind is BlockKind.TEXT and _is_notice(value):
+            origin = value.get("origin")
+            if block.kind is BlockKind.TEXT and isinstance(origin, dict) and origin.get("kind") == "task-notification":
                 block = replace(block, estimate=NOTICE_WORDS)
             if block.kind is BlockKind.TOOL_RESULT and _is_answer(value):
                 block = replace(block, is_answer=True)
@@ -209,58 +217,103 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
             yield replace(block, injected=True, summarizes=is_part) if by_client else block
 
 
-def _is_notice(value: dict[str, Any]) -> bool:
-    """Whether a message of the user tells that a task in the background has ended."""
-    origin = value.get("origin")
-    return isinstance(origin, dict) and origin.get("kind") == "task-notification"
-
-
 def _is_answer(value: dict[str, Any]) -> bool:
-    """Whether the result in a record holds what a person said: answers, a plan that they edited, or a refusal."""
+    """Return whether the result in a record holds what a person said: answers, an edited plan, or a refusal."""
     shown = value.get("toolUseResult")
     is_said = isinstance(shown, dict) and (isinstance(shown.get("answers"), dict) or shown.get("planWasEdited") is True)
     return is_said or value.get("toolDenialKind") == "user-rejected"
 
 
 def _is_printed(value: dict[str, Any]) -> bool:
-    """Whether a record tells what a command of the client printed: no other system record is sent."""
+    """Return whether a record tells what a command of the client printed: no other system record is sent."""
     is_said = value.get("type") == "system" and isinstance(value.get("content"), str)
     return is_said and value.get("subtype") == "local_command" and value.get("isDisplayOnly") is not True
 
 
-def _is_only_shown(value: dict[str, Any], message: dict[str, Any]) -> bool:
-    """Whether a message is shown to the user and never sent: the client's own notice of an error, or a stand-in."""
-    is_notice = value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>"
-    return is_notice or value.get("isVirtual") is True
-
-
-def _last_model(facts: list[dict[str, Any]]) -> str | None:
-    for fact in reversed(facts):
-        model = fact["model"]
-        if isinstance(model, str) and model and not model.startswith("<"):
-            return model
-    return None
-
-
 def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
-    slim.shorten(transcript, edits, style)
     if gone:
         writing.relink(transcript.source, edits, gone)
 
 
-FORMAT = Format(
+FORMAT: Final = Format(
     "claude-code",
     Family.ANTHROPIC,
     "Claude Code session file (~/.claude/projects/*/*.jsonl)",
     evidence,
     read,
     complete=complete,
-    again=writing.written_again,
+    going=writing.going,
     rules=writing.RULES,
-    sizes=slim.sizes,
-    compaction=writing.write,
+    beside=Beside(writing.cut, writing.shown, writing.sizes),
+    compaction=lambda rewrite: writing.Appended(rewrite).data(),
     summary_role=Role.USER,
-    answers_calls=True,
-    sends_lone_thinking=False,
-    display=slim.display_values,
+    habits=Habit.ANSWERS_CALLS | Habit.DROPS_LONE_THINKING,
+)
+
+
+_SAID: Final = ("assistant", "user")
+_OTHERS: Final = frozenset({"system", "stream_event", "result", "rate_limit_event", "control_request", "tool_progress"})
+
+
+def _stream_evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or "session_id" not in value or "parentUuid" in value:
+        return Evidence.NO
+    kind = value.get("type")
+    if kind in _SAID:
+        return Evidence.YES if isinstance(value.get("message"), dict) else Evidence.NO
+    if kind == "system" and value.get("subtype") == "init":
+        return Evidence.YES
+    return Evidence.MAYBE if isinstance(kind, str) and kind in _OTHERS else Evidence.NO
+
+
+def _read_stream(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = BlockReader()
+    turns = []
+    unknown = Tally[str]()
+    model = None
+    for record, value in enumerate(values):
+        if not isinstance(value, dict):
+            continue
+        if value.get("subtype") == "init" and isinstance(value.get("model"), str):
+            model = value["model"]
+        kind = value.get("type")
+        if lacking := _event_lacking(value):
+            unknown[f"event {kind} without {lacking}"] += 1
+        elif kind not in _SAID and str(kind) not in _OTHERS:
+            unknown[f"event {kind}"] += 1
+        if lacking or kind not in _SAID or value.get("parent_tool_use_id"):
+            continue
+        role = ROLES[kind]
+        content = reader.content(
+            value["message"].get("content"), record, ("message", "content"), is_user=role is Role.USER
+        )
+        blocks = list(as_lazy(content, document.source))
+        if blocks:
+            turns.append((role, blocks))
+    return Transcript(
+        "claude-stream-json",
+        Family.ANTHROPIC,
+        merged(turns),
+        document.source,
+        model=model,
+        unknown=tuple(unknown.items()),
+    )
+
+
+def _event_lacking(value: Any) -> str:
+    """Name what an event that may be a message lacks; empty for a whole one, and for one that is no message."""
+    has_message = isinstance(value, dict) and isinstance(value.get("message"), dict)
+    if isinstance(value, dict) and value.get("type") in _SAID:
+        return "" if has_message else "message"
+    return "a known type" if has_message else ""
+
+
+STREAM: Final = Format(
+    "claude-stream-json",
+    Family.ANTHROPIC,
+    "Output of claude -p --output-format stream-json, read-only",
+    _stream_evidence,
+    _read_stream,
+    rules=(messages_understood(_event_lacking),),
+    is_writable=False,
 )

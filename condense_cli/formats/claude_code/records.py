@@ -1,12 +1,12 @@
-"""Records of a Claude Code session: which reach the model and as what and their tree.
+"""Records of a Claude Code session: their tree, and the attachments that reach the model.
 
-Only messages, attachments and what a command of the client printed can be sent. Version 2.1.330 writes beside most
-attachments that it sends their very words (`rendered`): those count. In older files the attachments hold values alone,
-and the client adds words of its own when it sends them: the table names the values, and about how many tokens the words
+Only messages, attachments and what a command of the client printed can be sent. Beside most attachments that it sends,
+version 2.1.330 writes their very words (`rendered`): those count. In older files the attachments hold only values, and
+the client adds words of its own when it sends them: the table names the values, and about how many tokens the words
 are. The rules are those of version 2.1.330, as `tests/client` holds them against the client itself.
 
-It is counted and told, and no pass cuts it: the words are the client's own. Where it ends with a text of its own, lines
-of that which stand again elsewhere may become references.
+Attachments are counted and reported, and no pass cuts them: the words are the client's own. If one ends with a text of
+its own, lines of it that are repeated elsewhere may become references.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Block, JsonPath, Place
 from ...core.values import BlockKind
 from ..engine import client_text
+from ..engine.blocks import listed
 from ..engine.client_text import is_injected
 
 
 class Preserved(Struct, frozen=True):
-    """Messages that a boundary keeps: `anchor` is the record that they follow.
+    """Messages that a boundary keeps, behind the record `anchor`.
 
-    Either their `uuids` in order or, in older files, the first and the last of a piece of the chain.
+    Given by their `uuids` in order or, in older files, by the first and the last of a piece of the chain.
     """
 
     anchor: str | None
@@ -39,11 +40,11 @@ class Preserved(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """One record of the tree, reduced to what decides its place.
+    """A record of the tree, reduced to what decides its place.
 
-    `time` is an ISO time stamp, empty where the record has none. `reply_id` is the API message of an
-    assistant line; `calls` and `answers` are tool ids; `preserved` is what a compact boundary keeps.
-    What `decorates` goes along with a message: an attachment, a notice, or what the client says in the user's name.
+    `time` is an ISO time stamp, empty if the record has none. `reply_id` is the API message of an assistant line;
+    `calls` and `answers` are tool ids; `preserved` is what a compact boundary keeps. A node that `decorates` goes along
+    with a message: an attachment, a notice, or what the client says in the user's name.
     """
 
     record: int
@@ -62,14 +63,14 @@ class Node(Struct, frozen=True):
 
 
 Tree = dict[str, Node]
-"""Nodes by uuid. One that was written again stands where it was first, as it was written last."""
+"""Nodes by uuid. One that was written again is in its first place, as it was written last."""
 
 
 TREE: Final = frozenset({"user", "assistant", "attachment", "progress", "system"})
 """Types of the records that are linked to a tree."""
 
 REPLAY: Final = frozenset({"api-request", "api-request-shape", "api-request-blob", "api-request-resumed"})
-"""Requests, written down once more for whoever debugs them: the client does not read them when it resumes."""
+"""Copies of requests for debugging: the client does not read them when it resumes."""
 
 BESIDE_TREE: Final = REPLAY | {
     *("agent-color", "agent-name", "agent-setting", "ai-title", "artifact-autoreact-ledger"),
@@ -86,7 +87,7 @@ OVERHEAD: Final = frozenset({"prompt_snapshot", "deferred_tools_record"})
 """Attachments that hold the system prompt and definitions of tools: every request carries them beside its messages."""
 
 CUTTING: Final = frozenset({"tool_results_cut", "thinking_stripped"})
-"""Attachments that say what of the records before them is sent otherwise, or no longer (`cut`)."""
+"""Attachments that say which of the records before them are sent otherwise, or no longer."""
 
 NEVER: Final = frozenset(
     {
@@ -114,14 +115,13 @@ NEVER: Final = frozenset(
         *("whole_texts_withdrawn", "withheld_memory"),
     }
 )
-"""Attachments that the client shows or notes for itself."""
+"""Attachments that the client shows or notes for itself and never sends."""
 
 
 class Sent(Struct, frozen=True):
-    """What an attachment without its words tells the model: the texts under `keys`, dots leading into objects.
+    """What an attachment without its words tells the model: the texts under `keys`, with dots leading into objects.
 
-    `words` are the tokens of what the client says around them, about. It says that only where it has such a text, or
-    `always`.
+    `words` estimates the tokens of what the client says around them. It says that only if there is a text, or `always`.
     """
 
     keys: tuple[str, ...] = ()
@@ -223,11 +223,11 @@ SENT: Final = {
     "workflow_keyword_request": Sent(words=35, always=True),
     "workflow_size_guideline_change": Sent(words=60, always=True),
 }
-"""Attachments that become a text of the user's turn, or with newer models a message of the system's."""
+"""Attachments that become a text of the user's turn or, with newer models, a system message."""
 
 
 NOTICE_WORDS: Final = 103
-"""Tokens of what the client says around the notice of a task in the background: that no user wrote it."""
+"""Tokens of the client's words around the notice of a background task: that no user wrote it."""
 
 
 _HOOKS_HEARD: Final = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")
@@ -235,13 +235,13 @@ _HOOKS_HEARD: Final = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion"
 
 _WHOLE: Final[JsonPath] = ("attachment",)
 _OF_CLIENT: Final = ("task-notification", "orphaned-permission")
-"""Modes of what the client itself puts into the queue; a person's wait as `prompt` or `bash`."""
+"""Modes of what the client itself puts into the queue; a person's words wait as `prompt` or `bash`."""
 
 _TAGS: Final = lazy_pattern(r"\A<system-reminder>\n|\n</system-reminder>\Z")
 
 
 def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:
-    """The attachment of a record as the client sends it: one block, or none."""
+    """Yield the attachment of a record as the client sends it: one block, or none."""
     attachment = value.get("attachment")
     if not isinstance(attachment, dict):
         return
@@ -274,9 +274,9 @@ def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:
 
 
 def _rendered(rendered: Any) -> Iterator[str]:
-    """The words that newer clients write down as they send them: a list of contents, of one or several texts.
+    """Yield the words that newer clients write down as they send them: a list of contents of one or several texts.
 
-    When it resumes, the client makes them anew of the values.
+    When it resumes, the client makes them anew from the values.
     """
     for said in rendered if isinstance(rendered, list) else ():
         content = said.get("content") if isinstance(said, dict) else None
@@ -288,7 +288,7 @@ def _rendered(rendered: Any) -> Iterator[str]:
 
 
 def _is_typed(attachment: Mapping[str, Any]) -> bool:
-    """Whether it is what a person typed while the agent was at work."""
+    """Return whether a person typed it while the agent was at work."""
     origin = attachment.get("origin")
     by_person = not isinstance(origin, dict) or origin.get("kind") == "human"
     return attachment.get("type") == "queued_command" and attachment.get("commandMode") not in _OF_CLIENT and by_person
@@ -299,19 +299,18 @@ def _is_heard(attachment: Mapping[str, Any]) -> bool:
 
 
 _Told = Iterator[tuple[str | int, JsonPath]]
-"""Texts, each with its path in the record, which is empty where the text is not there as it is sent; and for each image
-the tokens that it is taken to cost."""
+"""Texts and their paths in the record, empty if the text is not there as it is sent; for images, their tokens."""
 
 
 def _told(attachment: Mapping[str, Any], row: Sent) -> _Told:
-    """Yield the values under the keys of a row."""
+    """Yield the texts under the keys of a row."""
     for key in row.keys:
         for value, path in _values(attachment, key.split("."), _WHOLE):
             yield from _texts(value, path)
 
 
 def _values(value: Any, keys: Sequence[str], path: JsonPath) -> Iterator[tuple[Any, JsonPath]]:
-    """The values that keys lead to, in each element of a list on their way."""
+    """Yield the values that keys lead to, in each element of a list on their way."""
     if isinstance(value, list):
         for number, item in enumerate(value):
             yield from _values(item, keys, (*path, number))
@@ -329,39 +328,31 @@ def _texts(value: Any, path: JsonPath) -> _Told:
             yield from _texts(item, (*path, number))
     elif isinstance(value, dict):
         if value.get("type") == "image":
-            yield client_text.image(_data(value)), ()
+            # The base64 is as the API has it, or in a file that was read.
+            source, file = value.get("source"), value.get("file")
+            data = source.get("data") if isinstance(source, dict) else None
+            if not isinstance(source, dict) and isinstance(file, dict):
+                data = file.get("base64")
+            yield client_text.image(data), ()
             return
         for key, item in value.items():
-            if key == "content" and isinstance(item, str) and "filePath" in value:
-                yield _numbered(item, value.get("startLine")), ()
+            if key == "content" and isinstance(item, str) and "filePath" in value:  # A file, as the client prints it.
+                first = value["startLine"] if isinstance(value.get("startLine"), int) else 1
+                yield "\n".join(f"{number}\t{line}" for number, line in enumerate(item.split("\n"), first)), ()
             elif key not in ("type", "base64", "data"):
                 yield from _texts(item, (*path, key))
 
 
-def _data(image: Mapping[str, Any]) -> Any:
-    """The base64 of an image: as the API has it, or in a file that was read."""
-    for holder, key in (("source", "data"), ("file", "base64")):
-        if isinstance(image.get(holder), dict):
-            return image[holder].get(key)
-    return None
-
-
-def _numbered(text: str, first: Any) -> str:
-    """A file as the client prints it."""
-    start = first if isinstance(first, int) else 1
-    return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), start))
-
-
 class Noted:
-    """What the attachments of a session note, besides the texts that they send.
+    """Collect what the attachments of a session note, besides the texts that they send.
 
-    `unknown` tells how many there are of each kind that is not in the table and comes without its words.
+    `unknown` counts, by kind, those that are not in the table and come without their words.
     """
 
     def __init__(self, unknown: Tally[str]) -> None:
         self.unknown = unknown
         self.cuts: dict[int, Mapping[str, Any]] = {}
-        """Attachments of the kinds in `cut`, by their records."""
+        """Attachments of the kinds in `CUTTING`, by their records."""
         self._overhead: dict[int, Mapping[str, Any]] = {}
         self._of_system: set[int] = set()
 
@@ -379,15 +370,15 @@ class Noted:
             self.unknown[f"attachment {kind}"] += 1
 
     def prompt(self, records: Iterable[int]) -> str:
-        """System prompt and tools as these records hold them last; nothing where no snapshot holds the tools too.
+        """Return system prompt and tools as these records hold them last; empty if no snapshot holds the tools too.
 
-        Each tool is the definition that is sent (`schema`). Definitions that the model asked for later are apart.
+        Each tool is the definition that is sent (`schema`). Definitions that the model asked for later are added.
         """
         system: list[Any] = []
         tools: dict[str, Any] = {}
         for attachment in self._of(records):
             if _is_whole(attachment):
-                system = [attachment.get("cliPrefix"), *_listed(attachment, "systemPrompt")]
+                system = [attachment.get("cliPrefix"), *listed(attachment, "systemPrompt")]
                 tools = _by_name(attachment, "tools")
             else:
                 tools |= _by_name(attachment, "entries")
@@ -395,11 +386,16 @@ class Noted:
         return "\n".join([*texts, *(json_text.dump_compact(tool) for tool in tools.values())]) if system else ""
 
     def as_sent(self, records: Iterable[int], blocks: Mapping[int, tuple[Block, ...]]) -> dict[int, tuple[Block, ...]]:
-        """Blocks without their tags where the client sends them as messages of the system, to newer models."""
+        """Return blocks without their tags if the client sends them as system messages, as it does to newer models."""
         snapshots = [attachment for attachment in self._of(records) if _is_whole(attachment)]
         if not (snapshots and snapshots[-1].get("systemTurns") is True):
             return {}
-        return {record: tuple(map(_without_tags, blocks[record])) for record in self._of_system}
+        found: dict[int, tuple[Block, ...]] = {}
+        for record in self._of_system:
+            place = Place(record, _WHOLE)
+            bare = (replace(block, content=_TAGS.sub("", block.text), place=place, lead=0) for block in blocks[record])
+            found[record] = tuple(bare)
+        return found
 
     def _of(self, records: Iterable[int]) -> Iterator[Mapping[str, Any]]:
         return (self._overhead[record] for record in records if record in self._overhead)
@@ -409,17 +405,8 @@ def _is_whole(attachment: Mapping[str, Any]) -> bool:
     return attachment.get("type") == "prompt_snapshot" and isinstance(attachment.get("tools"), list)
 
 
-def _without_tags(block: Block) -> Block:
-    return replace(block, content=_TAGS.sub("", block.text), place=Place(block.place.record, _WHOLE), lead=0)
-
-
-def _listed(attachment: Mapping[str, Any], key: str) -> list[Any]:
-    value = attachment.get(key)
-    return value if isinstance(value, list) else []
-
-
 def _by_name(attachment: Mapping[str, Any], key: str) -> dict[str, Any]:
-    tools = [tool for tool in _listed(attachment, key) if isinstance(tool, dict)]
+    tools = [tool for tool in listed(attachment, key) if isinstance(tool, dict)]
     return {str(tool.get("name")): tool.get("schema") or tool for tool in tools}
 
 
@@ -429,7 +416,7 @@ _KNOWN_BY: Final = 24
 
 
 def uuids(value: Mapping[str, Any]) -> set[str]:
-    """Beginnings of the uuids that a record of this subtype takes back."""
+    """Return the beginnings of the uuids that a record of this subtype takes back."""
     named = value.get("retractedMessageUuids") if value.get("type") == "system" else None
     return {uuid[:_KNOWN_BY] for uuid in named if isinstance(uuid, str)} if isinstance(named, list) else set()
 

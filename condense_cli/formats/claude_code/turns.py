@@ -1,13 +1,12 @@
-"""Read the lines of a Claude Code session as the turns that the client sends, with the usage that it records.
+"""Make turns of the lines of a Claude Code session, as the client sends them, with the usage that it records.
 
-Lines of one `message.id` are one assistant turn, neighbouring user lines are one user turn. Some lines
-are never sent: what has no counterpart (results without a call, calls that the user's next word found
-without a result) and what says nothing (blank texts, thinking that nothing follows or that another
-model wrote). They stay in the file. The client also puts the calls of a reply behind its texts; here
-they stand in the order of the file.
+Lines of one `message.id` are one assistant turn, neighbouring user lines are one user turn. Some lines are never sent:
+those without a counterpart (results without a call, calls that had no result when the user went on) and those that say
+nothing (blank texts, thinking that nothing follows or that another model wrote). They stay in the file. The client also
+puts the calls of a reply behind its texts; here they are in the order of the file.
 
-A compaction keeps lines whose usage was recorded with all that stood before them then: the client leaves them where
-they are, in front of the boundary; a summary of ours is followed by copies, which keep their times.
+A compaction keeps lines whose usage counted everything that was before them then: the client leaves them in front of
+the boundary; behind a summary of ours are copies, which keep their times.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from ..engine.base import INPUT_TOKENS, SignsReader, lives_hour, recorded
 from .records import Node
 
 _NO_CONTENT: Final = frozenset({"", "(no content)"})
-"""What the client writes where a model answered with nothing, besides blanks."""
+"""Texts that the client writes if a model answered with nothing."""
 
 
 class TurnLine(Struct, frozen=True):
-    """One record with the blocks it holds; `model` wrote them."""
+    """A record with its blocks, which `model` wrote."""
 
     node: Node
     blocks: tuple[Block, ...]
@@ -37,7 +36,7 @@ class TurnLine(Struct, frozen=True):
 
 
 class SentTurn(Struct, frozen=True):
-    """One message as the client sends it: its blocks in order and the records they stand in."""
+    """A message as the client sends it: its blocks in order, and their records."""
 
     role: Role
     blocks: tuple[Block, ...]
@@ -45,7 +44,7 @@ class SentTurn(Struct, frozen=True):
 
 
 class SentConversation(Struct, frozen=True):
-    """The turns, and how many calls and results are left out because they have no counterpart."""
+    """The turns, and the number of calls and results that are left out because they have no counterpart."""
 
     turns: tuple[SentTurn, ...]
     open_calls: int
@@ -53,7 +52,7 @@ class SentConversation(Struct, frozen=True):
 
 
 def conversation(lines: Sequence[TurnLine], model: str | None = None) -> SentConversation:
-    """The conversation as the client sends it to a model, or to one that nothing is known of."""
+    """Return the conversation as the client sends it to `model`, or to an unknown one."""
     sent = _without_open_calls(lines)
     turns = _grouped(_saying_something(_understood(sent, model)))
     paired = _neighbours_joined(_without_strays(turns))
@@ -62,9 +61,9 @@ def conversation(lines: Sequence[TurnLine], model: str | None = None) -> SentCon
 
 
 def _without_open_calls(lines: Sequence[TurnLine]) -> list[TurnLine]:
-    """Without calls that were never answered, but for those of the turn that the session ends with.
+    """Remove calls that were never answered, except in the turn that the session ends with.
 
-    Those the client answers itself, and tells the model that the session ended before their result came.
+    The client answers those itself: it tells the model that the session ended before their result came.
     """
     answered = {call for line in lines for call in line.node.answers}
     words = (n for n, line in enumerate(lines) if line.node.kind == "user" and not line.node.answers)
@@ -77,7 +76,7 @@ def _without_open_calls(lines: Sequence[TurnLine]) -> list[TurnLine]:
 
 
 def _understood(lines: Iterable[TurnLine], model: str | None) -> Iterator[TurnLine]:
-    """Without the thinking of other models, which only the model that wrote it can read."""
+    """Remove the thinking of other models, which only the model that wrote it can read."""
     for line in lines:
         if line.node.kind == "assistant" and model and line.model != model:
             yield replace(line, blocks=tuple(block for block in line.blocks if block.kind is not BlockKind.THINKING))
@@ -86,30 +85,27 @@ def _understood(lines: Iterable[TurnLine], model: str | None) -> Iterator[TurnLi
 
 
 def _saying_something(lines: Iterable[TurnLine]) -> list[TurnLine]:
-    """Without blank texts of the assistant, and without replies that hold nothing but thinking."""
+    """Remove blank texts of the assistant, and replies of nothing but thinking."""
     kept = []
     telling: set[str | None] = set()
     for line in lines:
         blocks = line.blocks
         if line.node.kind == "assistant":
-            blocks = tuple(block for block in blocks if not _is_blank(block))
+            texts = [block.text.strip() if block.kind is BlockKind.TEXT else None for block in blocks]
+            blocks = tuple(block for block, text in zip(blocks, texts, strict=True) if text not in _NO_CONTENT)
             if any(block.kind is not BlockKind.THINKING for block in blocks):
                 telling.add(_reply(line.node))
         kept.append(replace(line, blocks=blocks))
     return [line for line in kept if line.blocks and (line.node.kind != "assistant" or _reply(line.node) in telling)]
 
 
-def _is_blank(block: Block) -> bool:
-    return block.kind is BlockKind.TEXT and block.text.strip() in _NO_CONTENT
-
-
 def _reply(node: Node) -> str:
-    """What lines of one assistant message share; a line without a message id is a message of its own."""
+    """Return the id that lines of one assistant message share; a line without a message id is one of its own."""
     return node.reply_id or node.uuid
 
 
 def _grouped(lines: Iterable[TurnLine]) -> list[SentTurn]:
-    """Lines put together as the client does it. A reply goes on where only results came between its lines."""
+    """Group lines as the client does. A reply goes on if only results came between its lines."""
     turns: list[tuple[Role, list[TurnLine]]] = []
     turn_of_reply: dict[str, int] = {}
     closed_before = 0
@@ -132,7 +128,7 @@ def _grouped(lines: Iterable[TurnLine]) -> list[SentTurn]:
 
 
 def _ends_a_reply(lines: Sequence[TurnLine]) -> bool:
-    """Whether these lines of the user end the reply before them. What a hook said at a call does not."""
+    """Return whether these lines of the user end the reply before them. What a hook said at a call does not."""
     is_said = any(line.node.kind != "attachment" for line in lines)
     return is_said and not any(line.node.answers for line in lines)
 
@@ -145,9 +141,9 @@ def _turn(role: Role, lines: Sequence[TurnLine]) -> SentTurn:
 
 
 def _without_strays(turns: Iterable[SentTurn]) -> list[SentTurn]:
-    """Without results that answer no call of the turn before, or one that is answered already.
+    """Remove results that answer no call of the turn before, or one that is answered already.
 
-    A result has the tool of that call: in the file another call of its id may stand before it, or its own behind it.
+    A result gets the tool of that call: in the file another call of its id may be before it, or its own behind it.
     """
     kept = []
     calls: dict[str | None, str | None] = {}
@@ -161,7 +157,7 @@ def _without_strays(turns: Iterable[SentTurn]) -> list[SentTurn]:
             if block.answers in calls:
                 first.setdefault(str(block.answers), (block.place.record, block.owner))
         blocks = tuple(
-            _of_tool(block, calls[block.answers]) if block.answers else block
+            replace(block, tool=calls[block.answers]) if block.answers and block.tool != calls[block.answers] else block
             for block in turn.blocks
             if not block.answers or first.get(block.answers) == (block.place.record, block.owner)
         )
@@ -171,31 +167,24 @@ def _without_strays(turns: Iterable[SentTurn]) -> list[SentTurn]:
     return kept
 
 
-def _of_tool(result: Block, tool: str | None) -> Block:
-    return result if result.tool == tool else replace(result, tool=tool)
-
-
 def _neighbours_joined(turns: Iterable[SentTurn]) -> tuple[SentTurn, ...]:
-    """Turns of one role that stand side by side are one: so the API takes them.
+    """Join neighbours of one role, as the API does, except behind calls.
 
-    Behind calls the client tells the model first that their results are missing.
+    There the client first tells the model that their results are missing.
     """
     joined: list[SentTurn] = []
     for turn in turns:
         is_alike = bool(joined) and joined[-1].role is turn.role
-        if is_alike and not (_has_calls(joined[-1]) or _is_summary(turn.blocks, joined[-1].blocks)):
+        calls = is_alike and any(block.kind is BlockKind.TOOL_CALL for block in joined[-1].blocks)
+        if is_alike and not (calls or _is_summary(turn.blocks, joined[-1].blocks)):
             last = joined.pop()
             turn = SentTurn(turn.role, last.blocks + turn.blocks, last.records + turn.records)
         joined.append(turn)
     return tuple(joined)
 
 
-def _has_calls(turn: SentTurn) -> bool:
-    return any(block.kind is BlockKind.TOOL_CALL for block in turn.blocks)
-
-
 def _is_summary(*neighbours: tuple[Block, ...]) -> bool:
-    """Whether one of two neighbours is a summary, which stays a turn of its own here."""
+    """Return whether one of two neighbours is a summary, which stays a turn of its own here."""
     return any(block.summarizes for blocks in neighbours for block in blocks)
 
 
@@ -213,7 +202,7 @@ Told = Mapping[int, Mapping[str, Any]]
 
 
 def usages(turns: Sequence[SentTurn], chain: Sequence[Node], told: Told) -> Iterator[Usage]:
-    """One for each request that a turn answers. Of several lines of an answer the last one knows how long it got."""
+    """Yield the usage of each request that a turn answers. The last line of an answer knows how long it got."""
     boundary = next((node for node in reversed(chain) if node.is_boundary), None)
     nodes = {node.record: node for node in chain}
     for position, turn in enumerate(turns):
@@ -242,7 +231,7 @@ def _usage(position: int, told: Mapping[str, Any] | None, *, is_older: bool = Fa
 
 
 def note_signs(signs: SignsReader, value: Mapping[str, Any], told: Mapping[str, Any] | None) -> None:
-    """What a record shows of the window. Sub-agents may have another one than the conversation."""
+    """Note what a record shows of the window. Sub-agents may have another one than the conversation."""
     if value.get("isSidechain") is True:
         return
     metadata = value.get("compactMetadata")
@@ -257,9 +246,9 @@ def note_signs(signs: SignsReader, value: Mapping[str, Any], told: Mapping[str, 
 
 
 def first_request(nodes: Iterable[Node], blocks: Mapping[int, tuple[Block, ...]], told: Told) -> FirstRequest | None:
-    """The first request among nodes whose usage was recorded: what leads to its answer, and the tokens of it.
+    """Return the first request whose usage was recorded: the messages that lead to its answer, and its tokens.
 
-    None where the file does not hold all that leads there.
+    None if the file does not hold all of these messages.
     """
     above: dict[str | None, Node] = {}
     for node in nodes:

@@ -1,1 +1,1 @@
-"""What formats share: containers, turns, text of the client, and writing a file back with its own bytes."""
+"""Shared by all formats: containers, blocks, text of the client, and writing a file back with its own bytes."""

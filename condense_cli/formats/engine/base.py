@@ -1,11 +1,11 @@
-"""Define a format: a way to recognise, read and write one kind of file, and the usage that it records."""
+"""Define a format: how to recognise, read and write one kind of file. Read the usage that files record."""
 
 from __future__ import annotations
 
 import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import IntEnum
+from enum import Flag, IntEnum, auto
 from typing import Any, Final
 
 from msgspec import Struct
@@ -13,35 +13,34 @@ from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.json_text import Style, decode, splice
-from ...core.transcript import Block, JsonPath, Place, Source, Transcript
-from ...core.values import BlockKind, Family, Role, Usage, WindowSigns, at_hand
+from ...core.transcript import JsonPath, Place, Source, Transcript
+from ...core.values import Family, Role, Usage, WindowSigns, at_hand
 from ...errors import UnknownFormatError
 from .container import Document, json_kind
 
 
 @at_hand
 class Evidence(IntEnum):
-    """What one record says about the format of its file."""
+    """Verdict of one record on the format of its file."""
 
     NO = 0
-    """No file of the format holds such a record."""
+    """No file of the format holds this record."""
     MAYBE = 1
     LIKELY = 2
-    """Other formats may hold it too; where no record proves one of them, the file is of this one."""
+    """Other formats may hold it too. It decides if no record proves a format."""
     YES = 3
-    """Only files of the format hold such a record."""
+    """Only files of the format hold this record."""
 
 
 RecordEdits = dict[int, dict[JsonPath, str | None]]
-"""Per record: values to exchange for a JSON literal, or to remove (None)."""
-
+"""JSON literals that replace values, or None to remove one, keyed by record and by path inside it."""
 
 INPUT_TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""Keys of a recorded usage (Anthropic) that add up to what was sent."""
+"""Keys of Anthropic's `usage` that add up to the tokens sent."""
 
 
 class Values:
-    """Values in a file by their places. The last record is remembered, since one may hold many messages."""
+    """Look up values of a file by record and path. Remembers the last record, which may hold many messages."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -58,22 +57,27 @@ class Values:
 
 
 def records_of(source: Source, *, backwards: bool = False) -> Iterator[tuple[int, Any]]:
-    """Number and value of every record that is JSON."""
+    """Yield the number and value of each record that is JSON."""
     numbers = range(len(source.spans))
     for record in reversed(numbers) if backwards else numbers:
         if record not in source.unparsed:
             yield record, json_text.parse(source.raw(record))
 
 
-Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
-
-
-def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: Style) -> None:
-    pass
+def objects_with(source: Source, *words: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the records that are objects and contain one of the words as a string."""
+    needles = [f'"{word}"'.encode() for word in words]
+    for record in range(len(source.spans)):
+        raw = source.raw(record)
+        if record in source.unparsed or not any(needle in raw for needle in needles):
+            continue
+        value = json_text.parse(raw)
+        if isinstance(value, dict):
+            yield record, value
 
 
 class Rewrite(Struct, frozen=True):
-    """What has to change in a file so that it holds a transcript: values of records, and records that go."""
+    """Changes that turn the file into one that holds `transcript`: edits of records, and records to delete."""
 
     transcript: Transcript
     edits: RecordEdits
@@ -81,11 +85,11 @@ class Rewrite(Struct, frozen=True):
     style: Style
 
     def record(self, number: int, extra: Mapping[JsonPath, str | None] | None = None) -> str:
-        """Text of a record with its edits, and with others that go before them."""
+        """Return the text of a record with its edits. `extra` edits take precedence."""
         return splice(decode(self.transcript.source.raw(number)), self._all(number, extra))
 
     def data(self, number: int, extra: Mapping[JsonPath, str | None]) -> bytes:
-        """Bytes of a record, as `record` gives its text."""
+        """Return the bytes of a record with its edits, as `record` does for the text."""
         raw = self.transcript.source.raw(number)
         return json_text.exchange(raw, self._all(number, extra)) or json_text.encode(self.record(number, extra))
 
@@ -95,38 +99,8 @@ class Rewrite(Struct, frozen=True):
         return {**self.edits.get(number, {}), **(extra or {})}
 
 
-Compaction = Callable[[Rewrite], bytes]
-"""The whole file with a summary in place of earlier messages, as a client writes it, so that it resumes behind it."""
-
-
-InPlace = Callable[[bytes, bytes], bytes]
-"""Gives the bytes that replace a file, from its old bytes and its new ones. Raises OutputError where nothing may."""
-
-
-def as_written(old: bytes, new: bytes) -> bytes:
-    return new
-
-
-NewMessage = Callable[[Role, str, str], dict[str, str]]
-
-
-def role_and_content(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    return {"role": f'"{role.value}"', "content": literal}
-
-
-def none_fixed(transcript: Transcript) -> frozenset[int]:
-    return frozenset()
-
-
-def none_again(source: Source, gone: frozenset[int]) -> frozenset[int]:
-    return frozenset()
-
-
 class FileFault(Struct, frozen=True):
-    """Something wrong with the file at one record, which no API sees but a client stumbles over.
-
-    A fault that is a `note` is worth knowing and harms nothing.
-    """
+    """A fault of the file at one record that the client stumbles over and no API sees. A `note` is harmless."""
 
     rule: str
     record: int
@@ -134,10 +108,34 @@ class FileFault(Struct, frozen=True):
     is_note: bool = False
 
 
-class DisplayValue(Struct, frozen=True):
-    """A value that a client shows and no model sees, and that need not be in the file: a text, or a list without one.
+class FileRule(Struct, frozen=True):
+    """A rule of the client for its file. Every run checks those that are no `note`; `condense validate` checks all."""
 
-    `kind` is what it is, for reports.
+    find: Callable[[Transcript], Iterator[FileFault]]
+    is_note: bool = False
+
+    def __call__(self, transcript: Transcript) -> Iterator[FileFault]:
+        return self.find(transcript)
+
+
+def messages_understood(lacking: Callable[[Any], str]) -> FileRule:
+    """Return the rule that every record that may be a message is read.
+
+    `lacking` names what such a record lacks; empty if it lacks nothing.
+    """
+
+    def unread(transcript: Transcript) -> Iterator[FileFault]:
+        for record, value in records_of(transcript.source) if transcript.unknown else ():
+            if lacks := lacking(value):
+                yield FileFault("messages_understood", record, f"what may be a message is not read without {lacks}")
+
+    return FileRule(unread)
+
+
+class DisplayValue(Struct, frozen=True):
+    """A value that the client shows and the model never sees: a text, or a list if `text` is None.
+
+    `--slim` writes a marker or an empty list in its place. `kind` names it in reports.
     """
 
     place: Place
@@ -146,32 +144,118 @@ class DisplayValue(Struct, frozen=True):
     is_image: bool = False
 
 
-DisplayValues = Callable[[Transcript], Iterator[DisplayValue]]
-FileRule = Callable[[Transcript], Iterator[FileFault]]
-Sizes = Callable[[Transcript], dict[str, int]]
+ShownValues = Callable[[Transcript], Iterator[DisplayValue]]
+Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
+"""Add the edits that follow from those of the blocks and from the records to delete."""
 
 
-def messages_understood(lacking: Callable[[Any], str]) -> FileRule:
-    """The rule that every record that may be a message is read; `lacking` names what one that is not lacks."""
-
-    def unread(transcript: Transcript) -> Iterator[FileFault]:
-        for record, value in records_of(transcript.source) if transcript.unknown else ():
-            if lacks := lacking(value):
-                yield FileFault("messages_understood", record, f"what may be a message is not read without {lacks}")
-
-    return unread
+def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: Style) -> None:
+    pass
 
 
-def sizes_unknown(transcript: Transcript) -> dict[str, int]:
-    return {}
+class Beside(Struct, frozen=True):
+    """Values that are in the file and not in the conversation. `beside.copies` makes one for most formats.
+
+    `cut` adds edits for copies of content that was cut. `shown` yields, record by record, the values that `--slim`
+    leaves out; it gets the messages without references. `sizes` counts the bytes of the file by their use.
+    """
+
+    cut: Complete = nothing_follows
+    shown: ShownValues | None = None
+    sizes: Callable[[Transcript], dict[str, int]] = lambda transcript: {}
+
+
+def role_and_content(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    return {"role": f'"{role.value}"', "content": literal}
+
+
+def only_emptied(transcript: Transcript, gone: frozenset[int]) -> frozenset[int]:
+    return gone
+
+
+def no_record(transcript: Transcript, gone: frozenset[int]) -> frozenset[int]:
+    """Delete no record: the file is a log, in which an earlier line would count again."""
+    return frozenset()
+
+
+def as_written(old: bytes, new: bytes) -> bytes:
+    return new
 
 
 def claims_nothing(document: Document) -> bool:
     return False
 
 
+@at_hand
+class Habit(Flag):
+    """A habit of the client that its files do not record."""
+
+    NONE = 0
+    ANSWERS_CALLS = auto()
+    """Tells the model of a call without a result, and leaves the call out once the user goes on."""
+    DROPS_LONE_THINKING = auto()
+    """Sends no turn that has nothing but thinking left."""
+    REPEATS_RESULTS = auto()
+    """Writes each result in several places, which may spell it in different ways."""
+
+
+class Format(Struct, frozen=True):
+    """A row of the table of formats.
+
+    Recognise:
+    `evidence` judges one record. `claims` judges the whole file, before any evidence is asked. `fits` is only for
+    formats that may be chosen without proof, if every record may be theirs: of equally likely ones, the one that fits
+    what surrounds the records is taken.
+
+    Read:
+    `read` gets the values of the records from the first one on. `rules` are what the client demands of its file
+    beyond the rules of the API. `beside` describes what the file holds besides the conversation.
+
+    Write, unless `is_writable` is false:
+    `complete` adds the edits that follow from others, such as links between records. `going` gets the records that
+    lost every block and returns those to delete. A summary is a record like the others: `new_message` returns its
+    members (keys and JSON literals) from its role, its text as a JSON literal, and the text of the record that it
+    replaces. `summary_role` is the role in which the client sends a summary; None if roles have to alternate.
+    `compaction` writes the whole file instead, as the client does, so that it resumes behind the summary.
+    `in_place` returns the bytes that replace the old file; it raises OutputError if nothing may.
+    """
+
+    name: str
+    family: Family
+    description: str
+    evidence: Callable[[Any], Evidence]
+    read: Callable[[Document, Iterator[Any]], Transcript]
+    claims: Callable[[Document], bool] = claims_nothing
+    fits: Callable[[Document], bool] | None = None
+    rules: tuple[FileRule, ...] = ()
+    beside: Beside = Beside()
+    is_writable: bool = True
+    complete: Complete = nothing_follows
+    going: Callable[[Transcript, frozenset[int]], frozenset[int]] = only_emptied
+    new_message: Callable[[Role, str, str], dict[str, str]] = role_and_content
+    summary_role: Role | None = None
+    compaction: Callable[[Rewrite], bytes] | None = None
+    in_place: Callable[[bytes, bytes], bytes] = as_written
+    habits: Habit = Habit.NONE
+
+    @property
+    def is_log(self) -> bool:
+        """Whether lines are only added: a compaction writes everything that loses messages."""
+        return self.going is no_record
+
+    @property
+    def is_default(self) -> bool:
+        """Return whether the format may be chosen without proof."""
+        return self.fits is not None
+
+    @property
+    def shown(self) -> ShownValues | None:
+        """Function that yields the values that `--slim` leaves out, if there is one. Lines of a log all stay."""
+        return None if self.is_log else self.beside.shown
+
+
 def only_value(document: Document, key: str) -> Any:
-    """The value of a file's only record, if the record has that key; None also where it is not JSON."""
+    """Return the value of the file's only record if it is an object with `key`; otherwise None."""
     source = document.source
     if len(source.spans) != 1 or source.unparsed or f'"{key}"'.encode() not in source.raw(0):
         return None
@@ -182,71 +266,13 @@ def only_value(document: Document, key: str) -> Any:
     return value if isinstance(value, dict) and key in value else None
 
 
-class Format(Struct, frozen=True):
-    """One row of the table of formats.
-
-    `evidence` looks at one record; `claims` at what surrounds the records, and is asked before all evidence. A format
-    that `is_default` may be chosen without any proof, when every record may be its own; of several that are equally
-    likely, one that `fits` what surrounds the records. `read` gets the values from the start. `complete` adds to the
-    edits what follows in this format from them and from the records that go altogether. `fixed` names records
-    that stay even when all their blocks went; `again` names those that say once more what records say that go, and that
-    go with them. `rules` are what a client demands of the file besides the rules of the
-    API; every run checks them. `notes` are rules whose breach harms nothing. `sizes` tells what the bytes of the file
-    are for, in a format where many of them never reach the model. `display` yields, record by record,
-    what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
-    can be read and reported on; a changed transcript of it cannot be written. Of one that `is_log` no line ever goes:
-    its `compaction` writes all that loses messages. One that `repeats_results` has each in several places, which may
-    spell it in different ways. Without a `compaction` of
-    its own a summary is a message like the others: `new_message` gives the members (keys and JSON literals) of the
-    record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
-    place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
-    neighbours decide. A client that `answers_calls` tells the model itself of a call that has no result; once a word of
-    the user follows, it leaves that call out. One that `sends_lone_thinking` sends turns of nothing but thinking
-    whatever the other turns are. A client that has an index of the bytes of its files wants them otherwise `in_place`
-    than elsewhere.
-    """
-
-    name: str
-    family: Family
-    description: str
-    evidence: Callable[[Any], Evidence]
-    read: Callable[[Document, Iterator[Any]], Transcript]
-    is_default: bool = False
-    claims: Callable[[Document], bool] = claims_nothing
-    complete: Complete = nothing_follows
-    fixed: Callable[[Transcript], frozenset[int]] = none_fixed
-    again: Callable[[Source, frozenset[int]], frozenset[int]] = none_again
-    rules: tuple[FileRule, ...] = ()
-    notes: tuple[FileRule, ...] = ()
-    sizes: Sizes = sizes_unknown
-    display: DisplayValues | None = None
-    is_writable: bool = True
-    compaction: Compaction | None = None
-    is_log: bool = False
-    repeats_results: bool = False
-    new_message: NewMessage = role_and_content
-    summary_role: Role | None = None
-    answers_calls: bool = False
-    sends_lone_thinking: bool = True
-    fits: Callable[[Document], bool] = claims_nothing
-    in_place: InPlace = as_written
-
-
 def part_kinds(content: list[Any]) -> set[str]:
-    """Types of the parts of a message's content; a type that is no string is the type of nothing known."""
+    """Return the types of the parts of a message, as strings."""
     return {str(part.get("type")) for part in content if isinstance(part, dict)}
 
 
-def unknown_block(part: Any, record: int, path: JsonPath, owner: JsonPath | None = None, **common: Any) -> Block:
-    """A part that is not understood: carried along as it is, and told by `formats.understood`."""
-    place, kind = Place(record, path), part.get("type") if isinstance(part, dict) else None
-    common = {"api_type": kind} | common if isinstance(kind, str) else common
-    content = json_text.dump_compact(part)
-    return Block(BlockKind.OPAQUE, place, path if owner is None else owner, content=content, is_unknown=True, **common)
-
-
 def message_role(record: int, value: Any, roles: Mapping[str, Role]) -> Role:
-    """The role that a message names. Raises UnknownFormatError where it names none of these."""
+    """Return the role that a message names. Raises UnknownFormatError if it is none of `roles`."""
     role = roles.get(str(value.get("role"))) if isinstance(value, dict) else None
     if role is None:
         raise not_a_message(record, value, f"its role is none of {', '.join(roles)}")
@@ -262,22 +288,22 @@ def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
 
 
 def derived_uuid(*parts: str) -> str:
-    """A UUID (version 5) that names these texts; they may hold lone surrogates."""
+    """Derive a UUID (version 5) from texts, which may hold lone surrogates."""
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     return str(uuid.uuid5(uuid.NAMESPACE_OID, digest))
 
 
 _MOST: Final = 100_000_000
-"""Tokens beyond which a number is none that an API counted."""
+"""Largest number of tokens that an API can have counted."""
 
 
 def is_count(value: Any) -> bool:
-    """Whether it can be a number of tokens that somebody counted; 0 and true are none."""
+    """Return whether an API can have counted this many tokens; 0 and true do not count."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST
 
 
 def lives_hour(usage: Mapping[str, Any]) -> bool | None:
-    """Whether most of what a request wrote to Anthropic's cache lives for an hour; None where it does not say.
+    """Return whether most of the cache that a request wrote lives for an hour; None if `usage` does not say.
 
     https://platform.claude.com/docs/en/build-with-claude/prompt-caching (1-hour cache duration)
     """
@@ -298,7 +324,7 @@ def recorded(
     model: Any = None,
     lives_hour: bool | None = None,
 ) -> Iterator[Usage]:
-    """The usage of the request that a message answers, from the parts of what was sent; nothing where none is told."""
+    """Yield the usage of the request that `message` answers, if the parts of `sent` add up to a count of tokens."""
     numbers = [number for number in sent if isinstance(number, int) and not isinstance(number, bool)]
     if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= _MOST:
         return
@@ -308,7 +334,7 @@ def recorded(
 
 
 class SignsReader:
-    """What a file shows of context windows, by model, in the order of the file. What no API counted says nothing."""
+    """Collect what a file shows of context windows, by model, in file order. Ignores impossible counts."""
 
     def __init__(self) -> None:
         self._found: dict[str | None, WindowSigns] = {}
@@ -321,7 +347,7 @@ class SignsReader:
         return tuple(self._found.values())
 
     def used(self, model: Any, sent: int, answered: int = 0) -> None:
-        """A request of so many tokens was answered by that model."""
+        """Note a request of `sent` tokens that `model` answered with `answered`."""
         self._model = model if isinstance(model, str) and model else None
         self.last = sent + answered
         signs = self._signs
@@ -329,12 +355,12 @@ class SignsReader:
             self._found[self._model] = replace(signs, used=sent)
 
     def compacted(self, tokens: Any) -> None:
-        """The client compacted by itself when so many were in use."""
+        """Note that the client compacted by itself at this many tokens."""
         if is_count(tokens):
             self._found[self._model] = replace(self._signs, compacted_at=tokens)
 
     def named(self, model: str | None, tokens: Any) -> None:
-        """The client says how large the window is."""
+        """Note the window that the client names for `model`."""
         self._model = model
         if is_count(tokens):
             self._found[model] = replace(self._signs, named=tokens)

@@ -1,17 +1,17 @@
 """Tell the client's own text from the user's and our summaries from imitations; estimate what cannot be counted.
 
-Only a client's own tag around all of a block tells that, or words of its own from the first to the last; how a text
-merely begins tells nothing, for a user may quote that. An element ends with the first end tag: a later one may be
-quoted by the user. In some elements a client puts what a person typed: those are the user's. What a single format knows
-better (`isMeta`, a compaction's list) its reader says. In doubt a text is the user's.
+A text is the client's only if a tag of the client surrounds all of it, or if it is the client's words from the first to
+the last: a user may quote how such a text begins. An element ends with the first end tag, since the user may quote a
+later one. In some elements a client puts what a person typed: those are the user's. What only one format knows
+(`isMeta`, a compaction's list), its reader says. In doubt a text is the user's.
 
 In most formats a summary is a message like any other, and only its first line, the mark, says what it is. A mark counts
-where we would have written it: in a message of the user or the assistant with nothing else in it, never in standing
-instructions, and behind the request that it names, which nothing ever changes. So neither the first request nor what
-somebody pastes from another session counts, and of two with one mark the second is a copy. Version 0.1.0 named no
-request: a mark of its kind counts behind a request where only a summary of ours is likely (`_is_likely`).
+only where we would have written it: alone in a message of the user or the assistant, never in standing instructions,
+and behind the request that it names, which nothing ever changes. So neither the first request nor what somebody pastes
+from another session counts, and of two with one mark the second is a copy. Version 0.1.0 named no request: a mark of
+its kind counts behind a request if only a summary of ours is likely there (`_is_likely`).
 
-In a file that is written, text of others that would count all the same has an escape, which reading takes away.
+In a file that is written, other text that would count all the same gets an escape, which reading takes away.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _TAGS: Final = (
     "skill",
     "task-notification",
 )
-"""Elements that clients put before what the user says, or in a message of their own."""
+"""Elements that clients put before the user's words, or in a message of their own."""
 _TYPED: Final = {"command-args": "", "bash-input": "", "user_shell_command": "command"}
-"""Elements in which clients put what a person typed, or with another one for that in them: behind a command and in a
-shell of Claude Code, in a shell of Codex."""
+"""Elements of what a person typed, with the element inside that holds it: behind a command and in a shell of Claude
+Code, in a shell of Codex."""
 _SENT: Final = ("The user sent a new message while you were working:\n", "The user sent the following message:\n")
-"""In a reminder, before what a person typed while the model worked: Claude Code, OpenCode."""
+"""Lines of a reminder before what a person typed while the model worked: Claude Code, opencode."""
 _ADDRESS: Final = ("IMPORTANT: ", "Please address ")
-"""How the client's own last paragraph there begins."""
+"""Beginnings of the client's own last paragraph there."""
 _WHOLE: Final = lazy_pattern(
     r"# AGENTS\.md instructions[^\n]*\n\s*<INSTRUCTIONS>(?:(?!</INSTRUCTIONS>).)*</INSTRUCTIONS>\s*"
     r"|\[ERROR\] You did not use a tool in your previous response!(?:(?!\(This is an auto).)*"
@@ -67,29 +67,29 @@ _WHOLE: Final = lazy_pattern(
     r"messages or otherwise consider them in your response unless the user explicitly asks you to\.\s*",
     re.DOTALL,
 )
-"""Texts that a client wrote to their end: Codex, Roo Code and Cline, Claude Code."""
+"""Texts that a client wrote from the first word to the last: Codex, Roo Code and Cline, Claude Code."""
 _COMMAND: Final = ("<command-name>", "<command-message>")
 _INTERRUPTED: Final = lazy_pattern(r"\s*\[Request interrupted by user(?: for tool use)?\]")
 _OPENED: Final = lazy_pattern(rf"\s*<({'|'.join((*_TAGS, *_TYPED))})>")
 
 
 def is_injected(text: str) -> bool:
-    """Whether the client wrote all of a text."""
+    """Return whether the client wrote all of a text."""
     return not words_of_user(text) and bool(text.strip())
 
 
 def is_wrapped(text: str) -> bool:
-    """Whether a text is elements of a client and nothing else, whoever typed what is in them."""
+    """Return whether a text is nothing but elements of a client, whoever typed what is in them."""
     return bool(text.strip()) and not words_beside(text)
 
 
 def is_command(text: str) -> bool:
-    """Whether a text is a command of the client that the user gave, as `/init`, with what they typed behind it."""
+    """Return whether a text is a command of the client that the user gave, such as `/init`, with its arguments."""
     return text.lstrip().startswith(_COMMAND) and is_wrapped(text)
 
 
 def words_of_user(text: str) -> str:
-    """Return what the user typed of a text, in elements for that and behind them; empty where the client wrote all."""
+    """Return what the user typed of a text, inside and behind elements; empty if the client wrote all of it."""
     typed, rest = _read(text)
     return "\n".join([*typed, rest] if rest else typed)
 
@@ -100,7 +100,7 @@ def words_beside(text: str) -> str:
 
 
 def _read(text: str) -> tuple[list[str], str]:
-    """Return what was typed in the elements that a text begins with, and what is behind them."""
+    """Return what was typed in the elements that a text begins with, and the text behind them."""
     typed: list[str] = []
     start = 0
     while opened := _OPENED.match(text, start) or _INTERRUPTED.match(text, start):
@@ -112,22 +112,19 @@ def _read(text: str) -> tuple[list[str], str]:
                 start = opened.start()
                 break
             inside = text[start:end]
-            if words := _inside(_TYPED[tag], inside).strip() if tag in _TYPED else _sent_in(inside):
+            words = _sent_in(inside)
+            if tag in _TYPED:
+                inner = _TYPED[tag]
+                words = inside.partition(f"<{inner}>")[2].partition(f"</{inner}>")[0] if inner else inside
+            if words := words.strip():
                 typed.append(words)
             start = end + len(tag) + 3
     rest = text[start:].lstrip()
     return typed, "" if _WHOLE.fullmatch(rest) else rest
 
 
-def _inside(tag: str, text: str) -> str:
-    """Return what is in the first element of a tag; all of the text where no tag is given."""
-    if not tag:
-        return text
-    return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
-
-
 def _sent_in(reminder: str) -> str:
-    """Return what a person typed while the model worked; empty where the reminder brings no such message."""
+    """Return what a person typed while the model worked; empty if the reminder brings no such message."""
     words = reminder.strip()
     if not words.startswith(_SENT):
         return ""
@@ -138,11 +135,11 @@ def _sent_in(reminder: str) -> str:
 _ROLES: Final = (Role.USER, Role.ASSISTANT)
 _END_OF_LEDGER: Final = "\n</ledger>"
 NO_REQUEST: Final = short_hash("")
-"""What a mark names where there is no request in front of it."""
+"""Hash in a mark that has no request in front of it."""
 
 
 def recognised(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Messages as they were read, with the summaries among them that are ours, and escapes taken away."""
+    """Mark the summaries among messages that are ours, and take escapes away."""
     marks = _Marks()
     found = []
     for message, following in zip_longest(messages, messages[1:]):
@@ -160,7 +157,7 @@ def recognised(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def with_escapes(messages: Sequence[Message]) -> Iterator[Message]:
-    """Messages as they have to be written, so that text of others is not read as a summary of ours."""
+    """Add escapes to messages that would be read as summaries of ours."""
     marks = _Marks()
     for message, following in zip_longest(messages, messages[1:]):
         counts = not message.is_summary and marks.counts(message, following)
@@ -172,7 +169,7 @@ def with_escapes(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def request_before(messages: Iterable[Message]) -> str:
-    """The hash of the first request among some messages, as marks behind them name it."""
+    """Return the hash of the first request among messages, as marks behind them name it."""
     marks = _Marks()
     for message in messages:
         marks.pass_by(message)
@@ -182,7 +179,7 @@ def request_before(messages: Iterable[Message]) -> str:
 
 
 class _Marks:
-    """What was seen of a conversation, message by message: the first request, marks, whether the last was a summary."""
+    """Pass through a conversation and note the first request, marks, and whether the last message was a summary."""
 
     def __init__(self) -> None:
         self.request = NO_REQUEST
@@ -191,7 +188,7 @@ class _Marks:
         self._summary: Role | None = None
 
     def pass_by(self, message: Message) -> None:
-        """Take note of a message that stands in front of what is asked for next."""
+        """Note a message in front of the one that is asked about next."""
         self._is_behind_request = False
         if self.request == NO_REQUEST and message.role is Role.USER:
             for block in message.blocks:
@@ -205,7 +202,7 @@ class _Marks:
             self._seen |= {mark.hash for block in message.blocks if (mark := parse_summary(block.text))}
 
     def counts(self, message: Message, following: Message | None) -> bool:
-        """Whether the message is a summary of ours, or leads on from one, by its words, but for escapes, and place."""
+        """Return whether the message is a summary of ours, or leads on from one, by its place and its bare words."""
         if message.role not in _ROLES or len(message.blocks) != 1:
             return False
         block = message.blocks[0]
@@ -222,9 +219,9 @@ class _Marks:
         return self.request != NO_REQUEST and self._is_likely(block, message.role, following)
 
     def _is_likely(self, block: Block, role: Role, following: Message | None) -> bool:
-        """Whether a text with a mark that names no request is a summary of ours all the same.
+        """Return whether a text with a mark that names no request is a summary of ours all the same.
 
-        Nobody answers a request, or goes on behind one, with such a line, and nobody ends what he types with a ledger.
+        Nobody answers a request, or goes on behind one, with this line, and nobody ends a message with a ledger.
         """
         leads_on = following is not None and [block.content for block in following.blocks] == [GO_ON]
         is_closed = block.text.rstrip().endswith(_END_OF_LEDGER)
@@ -232,14 +229,14 @@ class _Marks:
 
 
 def _is_request(block: Block) -> bool:
-    """Whether the user gave it, in words or as a command of the client."""
+    """Return whether the user gave the text, in words or as a command of the client."""
     text = block.text
     is_said = not (block.injected or is_wrapped(text)) or is_command(text)
     return bool(text.strip()) and not block.summarizes and is_said
 
 
 PIXELS_PER_TOKEN: Final = 750
-"""Anthropic's rule for images: width x height / 750, after scaling down to about 1.15 megapixels."""
+"""Anthropic's rule for images: width x height / 750, scaled down to about 1.15 megapixels first."""
 
 LARGEST_IMAGE: Final = 1_600
 UNKNOWN_IMAGE: Final = 1_200
@@ -247,8 +244,8 @@ DOCUMENT_PAGE: Final = 2_000
 """A PDF page costs 1,500 to 3,000 tokens (Anthropic's PDF guide)."""
 
 TOOL_DEFINITION: Final = 700
-"""What the API puts in the place of a reference to a tool. Recorded steps with one took 370 to 1,700, half of them
-less than 730."""
+"""Tokens that the API puts in the place of a reference to a tool. Recorded steps with one took 370 to 1,700, half of
+them less than 730."""
 
 _PAGE: Final = lazy_pattern(rb"/Type\s*/Page(?!\w)")
 """A page object, and none of `/Pages`, which hold them."""
@@ -257,7 +254,7 @@ _HEADER_CHARS: Final = 65_536 * 4
 
 
 def pixels(data: Any) -> tuple[int, int] | None:
-    """Width and height of a base64 image, from its header."""
+    """Return width and height of a base64 image, from its header; None if it has none that is known."""
     if not isinstance(data, str):
         return None
     import imagesize
@@ -271,19 +268,19 @@ def pixels(data: Any) -> tuple[int, int] | None:
 
 
 def image(data: Any) -> int:
-    """Tokens of a base64 image."""
+    """Estimate the tokens of a base64 image."""
     return of_pixels(pixels(data))
 
 
 def of_pixels(size: tuple[int, int] | None) -> int:
-    """Tokens of an image by its width and height."""
+    """Estimate the tokens of an image by its width and height."""
     if size is None:
         return UNKNOWN_IMAGE
     return max(1, min(LARGEST_IMAGE, round(size[0] * size[1] / PIXELS_PER_TOKEN)))
 
 
 def document(data: Any) -> int:
-    """Tokens of a base64 PDF, from the number of its page objects."""
+    """Estimate the tokens of a base64 PDF, from the number of its page objects."""
     if not isinstance(data, str):
         return DOCUMENT_PAGE
     try:
@@ -294,11 +291,11 @@ def document(data: Any) -> int:
 
 
 SIGNATURE: Final = 50
-"""Of what a signature would be in tokens, what is around the thinking in it: so long are those of a few words."""
+"""Tokens of a signature that are not thinking: those of a few words are this long."""
 
 
 def encrypted_thinking(signature: Any, shown: str = "") -> int:
-    """Tokens of the thinking that is only there as base64: three bytes in four characters, four bytes a token.
+    """Estimate the tokens of thinking that is there as base64: three bytes in four characters, four bytes a token.
 
     The text that is `shown` beside it is part of it, or a summary of it, and is counted by itself. Measured against
     recorded usage by benchmarks/token_factors.py: the model is billed for the whole.

@@ -16,15 +16,14 @@ from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Block, JsonPath, Source
 from ...core.values import LONG, Container, LazyText, compact
 from ...errors import NotJsonError, UnknownFormatError
-from ..foreign_texts import known_text
 
 BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
 LARGEST_UNPACKED: Final = 4 << 30
-"""Bytes of a file that may come out of a compressed one: a small one can hold more than any memory."""
+"""Bytes. Most that may come out of a compressed file: a small one can hold more than any memory."""
 
 _MORE: Final = "Extra data"
-"""What is wrong with a value that something follows."""
+"""Message of a JSONDecodeError for a value that something follows."""
 
 _NOT_BLANK: Final = lazy_pattern(rb"\S")
 
@@ -32,9 +31,8 @@ _NOT_BLANK: Final = lazy_pattern(rb"\S")
 class Document(Struct, frozen=True):
     """A file taken apart: its bytes and spans, each record's value in order, and what surrounds them.
 
-    `name` is used in errors. `values` can be iterated once; they are parsed as they are taken, so that a
-    reader which keeps only what it needs never holds the whole file as objects.
-    `envelope` are the other keys of an object that holds `messages`.
+    `name` is used in errors. `values` can be iterated once; they are parsed as they are taken, so that a reader never
+    has to hold the whole file as objects. `envelope` are the other keys of an object that holds `messages`.
     """
 
     name: str
@@ -46,8 +44,8 @@ class Document(Struct, frozen=True):
 def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
     """Take a file apart. `name` is used in errors.
 
-    Raises NotJsonError with line and column; with `lenient`, lines that are not JSON become records
-    without a value (None) that are written back as they were.
+    Raises NotJsonError with line and column. With `lenient`, lines that are not JSON become records without a value
+    (None) that are written back as they were.
     """
     start = len(BOM) if data.startswith(BOM) else 0
     while start < len(data) and data[start] in _WHITESPACE:
@@ -81,7 +79,7 @@ def is_json(raw: bytes) -> bool:
 
 
 def _is_followed(data: bytes, start: int, error: Exception) -> bool:
-    """Whether nothing is wrong with the value at byte `start` but that another one follows."""
+    """Return whether the value at byte `start` is whole and another one follows it."""
     if not isinstance(error, JSONDecodeError) or error.msg != _MORE:
         return False
     following = data[start + len(json_text.encode(error.doc)) :]
@@ -93,7 +91,7 @@ def _is_followed(data: bytes, start: int, error: Exception) -> bool:
 
 
 def _second_line(data: bytes, first_line_end: int) -> bytes:
-    """The line behind the first; empty where it cannot be a record."""
+    """Return the line behind the first; empty if it cannot be a record."""
     start = first_line_end + 1
     end = data.find(b"\n", start)
     line = (data[start:end] if end >= 0 else data[start:]).strip()
@@ -101,15 +99,15 @@ def _second_line(data: bytes, first_line_end: int) -> bytes:
 
 
 def with_records_under(document: Document, key: str, record: int = 0) -> Document:
-    """A document anew, with the elements of the list under a key of one of its records as its records."""
+    """Return the document of the list under a key of one of its records."""
     start, end = document.source.spans[record]
     return _open_value(document.source.data, start, document.name, key, end)
 
 
 def with_records_at(document: Document, record: int, path: JsonPath, beside: Iterable[JsonPath] = ()) -> Document:
-    """A document anew, with the elements of the list at a path of one of its records as its records.
+    """Return the document of the list at a path of one of its records.
 
-    Behind them stand the values at the paths `beside`, which have to be there; `values` leaves them out.
+    The values at the paths `beside`, which have to be there, become records behind it; `values` leaves them out.
     """
     source = document.source
     start, end = source.spans[record]
@@ -121,14 +119,14 @@ def with_records_at(document: Document, record: int, path: JsonPath, beside: Ite
 
 
 def with_beside(document: Document, paths: Iterable[JsonPath]) -> Document:
-    """A document of one object with the values at some paths of it as records behind its own."""
+    """Return the document of one object with the values at these paths as records behind its own."""
     data = document.source.data
     start = data.find(b"{")
     return with_beside_of(document, (start, len(data)), paths)
 
 
 def with_beside_of(document: Document, root: tuple[int, int], paths: Iterable[JsonPath]) -> Document:
-    """A document with values of the object between two offsets of its bytes as records behind its own."""
+    """Return a document with values of the object between two offsets of its bytes as records behind its own."""
     source, start = document.source, root[0]
     found = json_text.locate(source.data[slice(*root)].decode("latin-1"), paths)
     spans = tuple((start + first, start + last) for first, last in found.values())
@@ -137,9 +135,7 @@ def with_beside_of(document: Document, root: tuple[int, int], paths: Iterable[Js
 
 
 def _open_value(data: bytes, start: int, name: str, records_key: str = "messages", end: int | None = None) -> Document:
-    """The file, or the part of it up to `end`, as one JSON value: an array, an object with messages, or else a
-    single record.
-    """
+    """Open the file up to `end` as one JSON value: an array, an object with messages, or else a single record."""
     # In Latin-1 every byte is one character: the structure is the same, and its positions are those of the bytes.
     text = data[start:end].decode("latin-1")
     try:
@@ -162,7 +158,7 @@ def _parsed(data: bytes, start: int, span: json_text.Span) -> Any:
 def _structure(
     text: str, records_key: str
 ) -> tuple[list[json_text.Span] | None, list[tuple[json_text.Span, json_text.Span]], int]:
-    """Where the records stand, if there is a list of them; where each other key and its value; where the value ends."""
+    """Return the spans of the records (None if there is no list), of each other key and value, and the end."""
     elements: list[json_text.Span] | None = None
     others: list[tuple[json_text.Span, json_text.Span]] = []
     if text[0] == "[":
@@ -194,7 +190,7 @@ def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
 
 
 def _values(name: str, source: Source) -> Iterator[Any]:
-    """The values of the records, each parsed when it is asked for; None for one that is not JSON."""
+    """Yield the values of the records, each parsed when it is asked for; None for one that is not JSON."""
     for record, (start, _) in enumerate(source.spans[: source.listed]):
         if record in source.unparsed:
             yield None
@@ -208,7 +204,7 @@ def _values(name: str, source: Source) -> Iterator[Any]:
 
 
 def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Lines that are not blank, without the white space around them. Only \\n ends a line: U+2028 does not."""
+    """Yield lines that are not blank, without the white space around them. U+2028 does not end a line."""
     while start < len(data):
         end = data.find(b"\n", start)
         stop = len(data) if end < 0 else end
@@ -220,17 +216,23 @@ def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
-def first_of(document: Document, file: str) -> str:
-    """Advice how to take the first of several records out, to a file of that name."""
-    # Not jq where it can be helped: it rounds large numbers.
-    how = "sed -n 1p" if document.source.container is Container.LINES else "jq '.[0]'"
-    return f"Extract one: {how} FILE > {file}"
+def only_record(document: Document, values: Iterable[Any], several: str, file: str) -> Any:
+    """Return the value of the only record, None if there is none.
+
+    Raises UnknownFormatError if the file holds `several`; it advises to extract one to `file`.
+    """
+    records = list(values)
+    if len(records) > 1:
+        # Not jq where it can be helped: it rounds large numbers.
+        how = "sed -n 1p" if document.source.container is Container.LINES else "jq '.[0]'"
+        raise UnknownFormatError(f"It holds several {several}, one per record.", f"Extract one: {how} FILE > {file}")
+    return records[0] if records else None
 
 
 def _not_json(
     name: str, data: bytes, start: int, error: Exception, *, is_line: bool = False, is_last: bool = False
 ) -> NotJsonError:
-    """The error for a line, or else a document, that starts at byte `start`."""
+    """Return the error for a line, or for a document, that starts at byte `start`."""
     line = data.count(b"\n", 0, start) + 1
     if not isinstance(error, JSONDecodeError):
         reason = "is nested too deeply" if isinstance(error, RecursionError) else "holds a number that is too long"
@@ -243,8 +245,9 @@ def _not_json(
         return NotJsonError(message, "Put each value on its own line: jq -c . FILE > lines.jsonl")
     beginning = data[start : start + 200].lstrip()
     name_another = "Name a transcript: a .json or .jsonl file."
-    if not data[:start].strip() and (known := known_text(beginning)):
-        return NotJsonError(f"{name} is {known[0]}.", known[1])
+    for pattern, kind, advice in _KNOWN_TEXTS if not data[:start].strip() else ():
+        if pattern.match(beginning):
+            return NotJsonError(f"{name} is {kind}.", advice)
     if line == 1 and b"\0" in beginning:
         return NotJsonError(f"{name}: not JSON but binary data.", name_another)
     if line == 1 and beginning[:1] not in (b"{", b"["):
@@ -260,8 +263,28 @@ def _not_json(
     return NotJsonError(message, "--lenient keeps lines that are not JSON as they are.")
 
 
+_KNOWN_TEXTS: Final = (
+    (
+        lazy_pattern(rb"\s*# aider chat started at "),
+        "an aider chat history (Markdown for people)",
+        "It does not show what was sent to the model.",
+    ),
+    (
+        lazy_pattern(rb"\s*<!-- Generated by SpecStory"),
+        "a SpecStory history (Markdown for people)",
+        "Name the client's own session file; condense sessions lists those it knows.",
+    ),
+    (
+        lazy_pattern(rb"SQLite format 3\0"),
+        "an SQLite database",
+        "Export a session from its client, as opencode export ID > session.json does.",
+    ),
+)
+"""Beginnings of files that are known and are no JSON, what they are, and what to do instead."""
+
+
 def describe(values: list[Any], source: Source) -> str:
-    """What was seen in a file, for the error that says it is not known."""
+    """Describe a file for the error that says it is not known."""
     is_single = source.container is Container.LINES and len(source.spans) == 1
     if not values:
         return "an empty JSON array" if source.container is Container.ARRAY else "a JSON object without messages"
@@ -278,7 +301,7 @@ def describe(values: list[Any], source: Source) -> str:
 
 
 def json_kind(value: Any) -> str:
-    """What a value is in the words of JSON."""
+    """Name the kind of a value in JSON's words."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, int | float):
@@ -295,7 +318,7 @@ _Found = dict[JsonPath, Any]
 
 
 def as_lazy(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
-    """Blocks of one record, which read the same and take less memory: see `LazyText`.
+    """Yield the blocks of one record in a form that takes less memory: see `LazyText`.
 
     A reader that passes its blocks through this, record by record, never holds the texts of a whole file.
     """
@@ -308,7 +331,7 @@ def as_lazy(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
 
 
 def _spelled(block: Block, source: Source, found: _Found) -> LazyText | None:
-    """The text as it stands at the block's place; None where that is not all of it or no strict JSON."""
+    """Return the text as the file spells it at the block's place; None if that is not all of it or no strict JSON."""
     if block.span:
         return None
     try:
@@ -320,7 +343,7 @@ def _spelled(block: Block, source: Source, found: _Found) -> LazyText | None:
 
 
 def _literal(record: memoryview, path: JsonPath, found: _Found) -> Any:
-    """The value at a path of a record, not decoded. `found` are values of the same record that were passed before."""
+    """Return the undecoded value at a path of a record. `found` caches values of the same record."""
     if not path:
         return record
     *parent, key = path

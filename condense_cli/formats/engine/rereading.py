@@ -1,7 +1,7 @@
 """Check that what is written reads back as what was meant, and find where it does not.
 
-JSON can spell a character in several ways, and a file may mix them: `é` beside `\\u00e9`, `\\/`, `\\u0020`. What is put
-back is spelled as the file spells its strings otherwise.
+JSON can spell a character in several ways, and a file may mix them: `é` beside `\\u00e9`, `\\/`, `\\u0020`. New text is
+spelled as most of the file is.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -17,17 +17,17 @@ from ...core import json_text
 from ...core.json_text import Style
 from ...core.lazy_pattern import lazy_pattern
 from ...core.markers import ELLIPSIS
-from ...core.transcript import IN_STRING, TEXT_CALL, Block, JsonPath, Place, Source, Transcript
+from ...core.transcript import IN_STRING, TEXT_CALL, Block, Place, Source, Transcript
 from ...core.values import BlockKind, Role
 from .. import parse
 from .base import Values
 
 _Content = tuple[Block, Role, BlockKind, str | None, str | int | None, bool, int]
-"""A block, and what is compared besides its text."""
+"""A block, and the fields that are compared besides its text."""
 
 
 class Difference(Struct, frozen=True):
-    """A block that would read as something else: the index of its message, its record, and what is wrong with it."""
+    """A block that would read as something else: the index of its message, its record, and the fault."""
 
     message: int
     record: int
@@ -35,12 +35,12 @@ class Difference(Struct, frozen=True):
 
 
 def reads_back(data: bytes, meant: Transcript) -> bool:
-    """Whether the bytes say the same. Block by block: the texts of two transcripts take more memory than both files."""
+    """Return whether the bytes say the same. Compares block by block, to hold few texts at a time."""
     return next(_unequal(_read(data, meant), meant), None) is None
 
 
 def differences(data: bytes, meant: Transcript) -> tuple[Difference, Difference] | None:
-    """The first and the last block that the bytes do not say; None where they say the same."""
+    """Return the first and the last block that the bytes do not say; None if they say the same."""
     written = _read(data, meant)
     first = next(_unequal(written, meant), None)
     if first is None:
@@ -66,7 +66,7 @@ def _is_same(one: _Content | None, other: _Content | None) -> bool:
 
 
 def _contents(transcript: Transcript, *, numbered: bool = True) -> Iterator[_Content]:
-    """The blocks in order. Ids that a reader makes up are numbers, which move when calls before them went."""
+    """Yield the blocks in order. Ids that a reader makes up are numbered anew: they move if calls before them go."""
     made_up: dict[str, int] = {}
     for message, block in transcript.blocks():
         call: str | int | None = block.call_id
@@ -92,7 +92,7 @@ def _difference(written: _Content | None, meant: _Content | None, transcript: Tr
 
 
 def _named(content: _Content | None) -> str:
-    """What a block is, in words."""
+    """Name the kind of a block in words."""
     if content is None:
         return "nothing"
     block, role, *_ = content
@@ -110,14 +110,14 @@ _ODD_ESCAPED: Final = (
     lazy_pattern(rb"\\u(?!00(?:0[0-7bef]|1[0-9a-f]|7f|[89a-f][0-9a-f])|(?!00)[0-9a-f]{4})"),
     lazy_pattern(rb"\x7f"),
 )
-"""What is written otherwise, where a file escapes nothing that it need not, or all that is not ASCII; an escaped
-backslash in front of it aside. Halves of a pair count, although each alone is spelled so."""
+"""Spellings that we would not write, in a file that escapes only what it must, or everything that is not ASCII. They do
+not count behind an escaped backslash. Halves of a pair count, although each alone is spelled so."""
 
 
 class ComingBack:
-    """Tells of blocks of a file whether their texts come back as they are spelled; looked at once for each place.
+    """Tell whether the texts of blocks come back as the file spells them; looks at each place once.
 
-    With `only_even` none do where the file mixes spellings: what is looked at is not the only place of a text.
+    With `only_even`, none do in a file that mixes spellings: a text may have other places than the one looked at.
     """
 
     def __init__(self, source: Source, *, only_even: bool = False) -> None:
@@ -136,11 +136,11 @@ class ComingBack:
         return self._known[place]
 
     def shows_spelling(self, block: Block) -> bool:
-        """Whether the text shows how the file spells what is not ASCII, where the file holds such characters.
+        """Return whether the text shows how the file spells characters that are not ASCII, if it has any.
 
-        The ellipsis of a marker does not do: once a pass has cut other texts, they would show it, and a second run
+        The ellipsis of a marker does not count: once a pass has cut other texts, they would show it, and a second run
         would refer where the first did not. It is part of no listing, so what a text refers to has it as well. A new
-        summary does: it is written in the file's own style.
+        summary counts: it is written in the file's own style.
         """
         if not self._has_more_than_ascii or block.text.replace(ELLIPSIS, "").isascii():
             return False
@@ -156,20 +156,21 @@ class ComingBack:
 
     @cached_property
     def _is_even(self) -> bool:
-        """Whether no string of the file is spelled otherwise than the file spells strings."""
+        """Whether the file spells all strings alike."""
         return not _has_odd(self._source.data, self._style)
 
     def _comes_back(self, place: Place) -> bool:
-        outer, inner = place.path, None
-        if IN_STRING in outer:
-            outer, inner = outer[: outer.index(IN_STRING)], self._values(place.record, outer[: outer.index(IN_STRING)])
-        if inner is not None and not _inside_comes_back(inner):
-            return False
-        return self._is_even or self._is_spelled_alike(place.record, outer)
-
-    def _is_spelled_alike(self, record: int, path: JsonPath) -> bool:
-        value = self._values(record, path)
-        text = json_text.decode(self._source.raw(record))
+        path = place.path
+        if IN_STRING in path:
+            path = path[: path.index(IN_STRING)]
+            # Of JSON in a string the rest may not tell how it spells what is not ASCII.
+            inner = json_text.encode(str(self._values(place.record, path)))
+            if _has_odd(inner, Style(escapes_non_ascii=False, is_utf8=True)):
+                return False
+        if self._is_even:
+            return True
+        value = self._values(place.record, path)
+        text = json_text.decode(self._source.raw(place.record))
         ((start, end),) = json_text.locate(text, [path]).values()
         if isinstance(value, str):
             return text[start:end] == self._style.literal(value)
@@ -177,7 +178,7 @@ class ComingBack:
 
 
 def _has_odd(data: bytes, style: Style) -> bool:
-    """Whether JSON spells any string otherwise than the style does."""
+    """Return whether JSON spells any string otherwise than the style does."""
     for pattern in _ODD_ESCAPED if style.escapes_non_ascii else _ODD_RAW:
         for match in pattern.finditer(data):
             start = match.start()
@@ -189,9 +190,3 @@ def _has_odd(data: bytes, style: Style) -> bool:
 
 
 _BACKSLASH: Final = ord("\\")
-
-
-def _inside_comes_back(text: Any) -> bool:
-    """The same for JSON in a string, of which the rest may not tell how it spells what is not ASCII."""
-    data = json_text.encode(str(text))
-    return not _has_odd(data, Style(escapes_non_ascii=False, is_utf8=True))

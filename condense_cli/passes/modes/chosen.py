@@ -14,6 +14,7 @@ from ...config.models import SummarizationConfig
 from ...core.transcript import Message
 from ...core.values import BlockKind
 from ...formats import format_named
+from ...formats.engine.base import Habit
 from ..receipts import REQUEST, Kept
 from ..selection import Selected
 from ..sheet import Sheet
@@ -62,7 +63,7 @@ def choose(sheet: Sheet, config: SummarizationConfig, selected: Selected) -> Cho
             chosen.add(position)
         else:
             stay[position] = reason
-    answers_calls = format_named(sheet.format).answers_calls
+    answers_calls = Habit.ANSWERS_CALLS in format_named(sheet.format).habits
     while parts := _with_halves(messages, chosen) or (_behind_open_call(messages, chosen) if answers_calls else set()):
         chosen -= parts
         stay |= dict.fromkeys(parts, Kept.EXCHANGE)

@@ -293,7 +293,10 @@ def inspect(
         largest_messages=_largest_messages(transcript, count, factor, calls, total, top),
         largest_blocks=_largest_blocks(transcript, count, factor, calls, total, top),
         repeats=_repeats(transcript, count, factor, calls, total, top),
-        bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
+        bytes={
+            "total": len(transcript.source.data),
+            **formats.format_named(transcript.format).beside.sizes(transcript),
+        },
         unknown_kinds=dict(transcript.unknown),
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
         warnings=[

@@ -201,7 +201,7 @@ def _summarized(transcript: Transcript, wanted: str) -> list[Hit]:
 
 def _shown(transcript: Transcript, wanted: str) -> list[Hit]:
     """Texts that only a client shows, and that a slimmed file has a marker for."""
-    display = format_named(transcript.format).display
+    display = format_named(transcript.format).shown
     if display is None:
         return []
     messages = decode(transcript.messages).messages

@@ -44,7 +44,7 @@ def check(transcript: Transcript, *, source: str) -> Validation:
     violations = validity.validate(transcript)
     of_api = list(zip(violations, _records_of(transcript, violations), strict=True))
     its_format = formats.format_named(transcript.format)
-    of_file = [fault for rule in (*its_format.rules, *its_format.notes) for fault in rule(transcript)]
+    of_file = [fault for rule in its_format.rules for fault in rule(transcript)]
     message_of = {block.place.record: message.index for message, block in transcript.blocks()}
     lines = line_numbers(
         transcript.source, [record for _, record in of_api if record is not None] + [fault.record for fault in of_file]

@@ -33,7 +33,8 @@ def _already_invalid(condensation: Condensation) -> list[str]:
     if violations:
         found.append(f"The input already violates a rule of its API: {violations[0].said}{_more(violations)}")
     before = condensation.before
-    faults = [fault for rule in format_named(before.format).rules for fault in rule(before) if not fault.is_note]
+    rules = (rule for rule in format_named(before.format).rules if not rule.is_note)
+    faults = [fault for rule in rules for fault in rule(before) if not fault.is_note]
     if faults:
         first = faults[0]
         place = f"in line {before.source.line_of(first.record)}"

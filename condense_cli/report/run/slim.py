@@ -25,7 +25,7 @@ def growth(after: Transcript, size: int) -> list[str]:
     form = format_named(after.format)
     if size <= before or form.compaction is None:
         return []
-    hint = "; --slim removes what only the client displays" if form.display and not after.slimmed else ""
+    hint = "; --slim removes what only the client displays" if form.shown and not after.slimmed else ""
     said = f"The file grows from {before:,} to {size:,} bytes, because the client keeps what a summary replaces"
     return [f"{said}{hint}."]
 

@@ -1,4 +1,4 @@
-"""Trajectories in Harbor's interchange format, and sessions of Google's ADK: what their oddities mean."""
+"""Trajectories in Harbor's interchange format and sessions of Google's ADK: their oddities."""
 
 from __future__ import annotations
 

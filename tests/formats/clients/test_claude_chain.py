@@ -1,4 +1,4 @@
-"""Which records of a Claude Code session are its conversation, rule by rule."""
+"""Find the conversation in the records of a Claude Code session, rule by rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from condense_cli.report.lists.validation import check
 
 
 def turns(transcript: Transcript) -> list[list[str]]:
-    """What each turn says. A summary stays a message of its own here; the client joins it with its neighbours."""
+    """Return the texts of each turn. A summary stays a message of its own; the client joins it with its neighbours."""
     found: list[list[str]] = []
     for position, message in enumerate(transcript.messages):
         said_here = [block.call_id or block.text for block in message.blocks]
@@ -154,7 +154,7 @@ def test_a_long_loop_of_tools_is_read() -> None:
     assert len(session(*records).messages) == len(records)
 
 
-# Links decide, not the order of lines: a result that stands before its call has that call's tool, not an earlier one's.
+# Links decide, not the order of lines: a result before its call has that call's tool, not an earlier one's.
 @pytest.mark.parametrize("earlier", [[], [reply(9, None, "m9", call("a", "Write"), isSidechain=True)]])
 def test_a_result_that_stands_before_its_call_has_its_tool(earlier: list[dict[str, Any]]) -> None:
     lines = [GO, *earlier, answer(3, 2, "a"), reply(2, 1, "m1", call("a", "Read")), reply(4, 3, "m2", text("done"))]

@@ -18,12 +18,12 @@ from condense_cli.report.lists.validation import check
 
 
 def texts(transcript: Transcript) -> list[list[str]]:
-    """Per turn what its blocks are about."""
+    """Return the texts of each turn."""
     return [[block.call_id or block.text for block in message.blocks] for message in transcript.messages]
 
 
 def parallel_calls(shape: str) -> list[dict[str, Any]]:
-    """Two calls of one message and their results, linked as the client's versions link them."""
+    """Build two calls of one message and their results, linked as versions of the client link them."""
     parents = {
         "straight": {"call B": "A", "result A": "B", "result B": "RA"},
         "branching": {"call B": "A", "result A": "A", "result B": "B"},
@@ -165,7 +165,7 @@ def test_a_session_without_messages() -> None:
 
 
 def thoughtful(model: str) -> list[dict[str, Any]]:
-    """Reads, each after a line of thinking; a summary and a child name lines of thinking."""
+    """Build reads, each after a line of thinking; a summary and a child name lines of thinking."""
     records = [claude_line("user", "u", None, "go")]
     parent = "u"
     for n in range(4):
@@ -212,7 +212,7 @@ def test_a_run_adds_no_link_that_leads_nowhere(parent: str) -> None:
     assert {fault.said for fault in check(after, source="").faults} == known
 
 
-# Links of another type than text name nothing, wherever they stand.
+# Links of another type than text name nothing, wherever they are.
 @pytest.mark.parametrize("odd", [{"a": 1}, ["t1"], 7])
 def test_links_that_are_no_texts_stay(odd: Any) -> None:
     kept = {"anchorUuid": odd, "uuids": [odd, "t1"], "headUuid": odd, "tailUuid": odd}
@@ -226,7 +226,7 @@ def test_links_that_are_no_texts_stay(odd: Any) -> None:
 
 
 def test_thinking_whose_line_was_written_again_is_no_hindrance() -> None:
-    """It stands behind all others of the file, and first in the conversation."""
+    """It is the last line of the file and the first of the conversation."""
     records = thoughtful("claude-opus-5-5")
     found = laws.check_all(session(*records, records[1]), configuration(one_pass()))
     assert found.changes

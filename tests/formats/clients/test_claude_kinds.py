@@ -1,4 +1,4 @@
-"""What is counted of a Claude Code session: records that are sent, those that never are, and the recorded prompt."""
+"""Count a Claude Code session: records that are sent, those that never are, and the recorded prompt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROMPT = ["You are brief. " * 2000, "You are kind. " * 2000]
 
 
 def with_snapshots(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The session as version 2.1.330 writes it: the prompt before the first reply, with its tools behind the last."""
+    """Add snapshots as version 2.1.330 does: the prompt before the first reply, with its tools behind the last."""
     (first, *rest), last = records, records[-1]
     before = snapshot(900, 1, systemPrompt=PROMPT)
     rest = [{**rest[0], "parentUuid": before["uuid"]}, *rest[1:]]
@@ -43,7 +43,7 @@ BARE = session(*LOOKING_AROUND)
 
 
 def only_block(*keys: Any, **more: Any) -> Block | None:
-    """The block that an attachment becomes, if it is sent."""
+    """Return the block that an attachment becomes, if it is sent."""
     transcript = session(GO, attached(2, 1, *keys, **more), reply(3, 2, "m1", words("one")))
     return next((block for block in transcript.messages[0].blocks if block.owner == ("attachment",)), None)
 
@@ -164,7 +164,7 @@ def test_tools_that_were_asked_for_belong_to_the_overhead() -> None:
     assert asked.envelope.endswith('\n{"name":"spin","input_schema":{}}')
 
 
-# Behind the reply whose usage is known stands a prompt that its request held already.
+# Behind the reply whose usage is known is a prompt that its request held already.
 def test_a_recorded_prompt_is_not_added_to_the_recorded_usage() -> None:
     usage = {"input_tokens": 50_000, "output_tokens": 1}
     told = [*LOOKING_AROUND[:-1], LOOKING_AROUND[-1] | {"message": LOOKING_AROUND[-1]["message"] | {"usage": usage}}]
@@ -245,7 +245,7 @@ def test_copies_of_requests_are_no_messages_and_go_with_slim() -> None:
     assert not api.condense(api.loads(api.dump(slim)), configuration(), slim=True).transcript.is_changed
 
 
-# An image that only a copy of a request holds stands in no message: the copy for display stays.
+# An image that only a copy of a request holds is in no message: the copy for display stays.
 def test_a_copy_of_a_request_is_no_message_that_holds_an_image() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL * 3}}
     blob = {"type": "api-request-blob", "hash": "2", "message": {"role": "user", "content": [image]}}
@@ -255,7 +255,7 @@ def test_a_copy_of_a_request_is_no_message_that_holds_an_image() -> None:
 
 
 def test_the_bytes_of_prompts_and_requests_are_told_apart() -> None:
-    sizes = format_named("claude-code").sizes(WHOLE)
+    sizes = format_named("claude-code").beside.sizes(WHOLE)
     lines = WHOLE.source.data.splitlines()
     assert sizes["prompt"] == sum(len(line) for line in lines if b"prompt_snapshot" in line)
     assert sizes["request_copies"] == sum(len(line) for line in lines if b'"api-request' in line)

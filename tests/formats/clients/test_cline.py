@@ -1,4 +1,4 @@
-"""Sessions of the Cline SDK: what tools say is in lists of entries, or in an object inside a string."""
+"""Sessions of the Cline SDK: results are lists of entries, or an object inside a string."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_tools_are_known() -> None:
     assert tools.paths(call) == ["src/app.py"]
 
 
-# A summary takes the id and the time of the first message that it stands for; nothing is hidden as in Roo Code.
+# A summary takes the id and the time of the first message that it replaces; nothing is hidden as in Roo Code.
 def test_a_summary_takes_the_place_of_messages() -> None:
     batch = {
         "id": "all",

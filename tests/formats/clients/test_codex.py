@@ -1,4 +1,4 @@
-"""Rollouts of Codex CLI as they are read: what the client would send, what a file tells of it, and faults."""
+"""Read rollouts of Codex CLI: what the client would send, what a file tells of it, and faults."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from condense_cli.toolcalls.tools import (
 # --- What is sent -----------------------------------------------------------------------------------------------------
 
 
-# What follows one another from the assistant is a turn, and so are the outputs that follow; others stand alone.
+# Neighbours from the assistant are a turn, and so are the outputs that follow; others are turns of their own.
 def test_items_are_grouped_into_turns() -> None:
     context = message("user", "# AGENTS.md instructions for /repo", ENVIRONMENT)
     answer = [reasoning(), message("assistant", "I look."), function("a", cmd="ls"), custom("b", PATCH)]
@@ -103,7 +103,7 @@ def test_turns_taken_back_are_no_longer_sent() -> None:
     assert left(2) == left(9) == [ENVIRONMENT]
 
 
-# A later head drops what stands before it in files of pages alone: older files of forked sessions repeat heads.
+# A later head drops what is before it only in files of pages: older files of forked sessions repeat heads.
 @pytest.mark.parametrize(("mode", "sent"), [("paginated", ["Done."]), ("legacy", ["Please fix it.", "Done."])])
 def test_a_second_head_drops_what_stands_before_it_in_files_of_pages(mode: str, sent: list[str]) -> None:
     head = record("session_meta", id="s", history_mode=mode)
@@ -121,7 +121,7 @@ def test_what_is_not_sent_is_left_alone() -> None:
     assert [note.rule for note in check(transcript, source="x").notes] == ["results_have_calls"]
 
 
-# Items of newer models that carry tools stand with the standing instructions.
+# Items of newer models that carry tools are part of the standing instructions.
 def test_an_item_of_the_developer_is_the_developers() -> None:
     tools = record("response_item", type="additional_tools", role="developer", tools=[{"name": "t"}])
     asked = record("response_item", **message("user", "Go."))
@@ -136,7 +136,7 @@ def test_a_command_that_printed_nothing_has_no_result() -> None:
     assert (block.kind, block.text, block.answers) == (BlockKind.OPAQUE, HEADER, "a")
 
 
-# Words may stand between two results of one turn: a cut there would separate the second from its call.
+# Words may be between two results of one turn: a cut there would separate the second from its call.
 def test_no_cut_separates_late_results_from_their_calls() -> None:
     calls = [function("a"), function("b")]
     records = items(REQUEST, *calls, output("a"), message("assistant", "Wait."), output("b"), DONE)
@@ -174,7 +174,7 @@ def test_the_exit_code_decides_whether_a_call_failed(code: str, failed: bool) ->
     assert only(transcript, BlockKind.TOOL_RESULT).is_error is failed
 
 
-# Replacing nothing gives the same patch, whatever stands in it.
+# Replacing nothing gives the same patch, whatever is in it.
 @pytest.mark.parametrize(
     "text",
     [
@@ -332,7 +332,7 @@ def test_sizes_add_up() -> None:
     compacted = record("compacted", message="", replacement_history=[REQUEST, reasoning()])
     records = [*items(message("user", "old " + LONG)), compacted, *items(function("a"), output("a")), shown]
     transcript = rollout(*records)
-    sizes = format_named("codex").sizes(transcript)
+    sizes = format_named("codex").beside.sizes(transcript)
     assert sum(sizes.values()) == len(transcript.source.data)
     assert sizes["display_copies"] == len(json.dumps(shown))
     assert sizes["not_live"] == len(json.dumps(records[0]))

@@ -1,4 +1,4 @@
-"""Rollouts of Codex CLI as they are condensed: what is cut inside of what the client wrote, and what stays."""
+"""Condense rollouts of Codex CLI: cuts inside the client's own text, and what stays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import ExitStatus, OutputError
-from condense_cli.formats.codex.writing import in_old_places
+from condense_cli.formats.codex_writing import in_old_places
 from condense_cli.toolcalls.tools import arguments_of, patched_paths
 
 KEPT = 2
@@ -145,7 +145,7 @@ def test_an_image_is_left_out() -> None:
     assert part["text"].startswith("[… image")
 
 
-# Where reasoning was all that stood between two turns of results, they are one turn then, as they are read again.
+# If only reasoning was between two turns of results, they are one turn after it goes, as when they are read again.
 def test_turns_that_meet_are_one() -> None:
     calls = [function("a"), function("b")]
     records = items(REQUEST, *calls, output("a"), reasoning(), output("b"), DONE, message("user", "More."), DONE)
@@ -198,13 +198,13 @@ def test_a_summary_behind_a_line_that_is_cut_off() -> None:
 
 
 def numbered(*records: dict[str, Any]) -> bytes:
-    """A rollout whose records have ordinals, which the client keeps an index of."""
+    """Build a rollout whose records have ordinals, of which the client keeps an index."""
     lines = [{**each, "ordinal": number} for number, each in enumerate((HEAD, *records))]
     return "".join(json.dumps(each) + "\n" for each in lines).encode()
 
 
 def places(data: bytes) -> dict[int, int]:
-    """Where each record begins, by its ordinal."""
+    """Return the byte at which each record begins, by its ordinal."""
     starts = accumulate(map(len, data.splitlines(keepends=True)), initial=0)
     return {json.loads(line)["ordinal"]: start for line, start in zip(data.splitlines(), starts, strict=False)}
 

@@ -1,4 +1,4 @@
-"""What a Codex rollout holds for display alone."""
+"""Content of a Codex rollout that is only displayed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from condense_cli.core.markers import short_hash
 from condense_cli.core.transcript import Slimmed, Transcript
 from condense_cli.core.values import Family
-from condense_cli.formats.codex import slim as codex_slim
+from condense_cli.formats import codex_writing, openai_chat
+from condense_cli.formats.engine.base import Beside
+from condense_cli.formats.engine.beside import slimmed
 from condense_cli.formats.engine.container import open_document
-from condense_cli.formats.engine.writing import slimmed, write
-from condense_cli.formats.openai import chat
+from condense_cli.formats.engine.writing import write
 
 LONG = "\n".join(f"line {n} of the output" for n in range(30))
 MARKER = f"[… 30 lines #{short_hash(LONG)}]"
@@ -24,9 +25,9 @@ HEADED = f"Chunk ID: f4792a\nWall time: 0.1 seconds\nProcess exited with code 0\
 
 
 def slim(data: bytes) -> tuple[bytes, tuple[Slimmed, ...]]:
-    """The file as it is written, and what was left out of it."""
+    """Return the written file and the values that were left out of it."""
     transcript = Transcript("codex", Family.OPENAI_CHAT, (), open_document(data, "rollout", lenient=True).source)
-    form = replace(chat.FORMAT, display=codex_slim.display_values)
+    form = replace(openai_chat.FORMAT, beside=Beside(shown=codex_writing.shown))
     transcript = replace(transcript, slimmed=tuple(slimmed(transcript, (), form)))
     return write(transcript, form), transcript.slimmed
 
@@ -40,7 +41,7 @@ def output(text: Any, **extra: Any) -> dict[str, Any]:
 
 
 def after(*records: dict[str, Any]) -> list[dict[str, Any]]:
-    """Payloads of the slimmed file."""
+    """Return the payloads of the slimmed file."""
     data = "".join(json.dumps(one) + "\n" for one in records).encode()
     written, found = slim(data)
     assert len(data) - len(written) == sum(one.saved for one in found)

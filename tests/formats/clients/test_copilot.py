@@ -1,4 +1,4 @@
-"""Sessions of Copilot CLI: the conversation as the client builds it, and what else changes in its file."""
+"""Sessions of Copilot CLI: the conversation as the client builds it, and what changes in the file with it."""
 
 from __future__ import annotations
 

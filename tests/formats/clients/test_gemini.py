@@ -60,7 +60,7 @@ def written(transcript: Transcript, *passes: Json) -> list[Json]:
     return messages
 
 
-# Calls stand beside the content, or in it; what came of them stands beside it.
+# Calls are beside the content, or in it; their results are beside it.
 def test_a_chat_is_read() -> None:
     transcript = chat(*session())
     assert "".join(message.role.value[0] for message in transcript.messages) == "uatatau"
@@ -155,7 +155,7 @@ def test_all_messages_may_be_set_at_once() -> None:
 
 
 def parallel_session() -> list[Json]:
-    """Two calls at once."""
+    """Build a session with two calls at once."""
     other = {"functionResponse": {"id": "e", "name": "read_file", "response": {"output": LONG.upper()}}}
     return [
         message(0, "user", "Go on."),
@@ -198,7 +198,7 @@ def test_a_log_changes_in_place() -> None:
     assert all("item 30 is" not in line for line in after)
 
 
-# Messages that go are in no line that counts, and all lines before it stay; most may stand in one line.
+# Messages that go are in no line that counts, and all lines before it stay; most may be in one line.
 @pytest.mark.parametrize("resumed_at", [3, 6])
 def test_a_log_loses_messages(resumed_at: int) -> None:
     batch = {

@@ -71,7 +71,7 @@ def compaction(**members: Any) -> Json:
     return {"type": "context.apply_compaction", "summary": "Work.", "compactedCount": 4, "time": 9, **members}
 
 
-# Older logs keep what follows the compacted messages, newer ones requests alone; the summary stands before or behind.
+# Older logs keep what follows the compacted messages, newer ones only requests; the summary is before or behind.
 def test_compactions() -> None:
     requests = [said(f"Request {number}.") for number in range(4)]
     older = log(*exchange(), said("Next."), compaction())

@@ -1,4 +1,4 @@
-"""Messages of LangChain in their three forms, with calls that are there twice."""
+"""Messages of LangChain in their three forms, with calls that are repeated."""
 
 from __future__ import annotations
 

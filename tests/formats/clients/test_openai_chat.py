@@ -1,4 +1,4 @@
-"""Chat completions: parts and calls of many kinds, and what tells their format where no call does."""
+"""Chat completions: parts and calls of many kinds, and the evidence of the format without calls."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_tools_beside_the_messages_prove_nothing() -> None:
 
 
 def test_a_result_without_content_may_go_into_a_summary() -> None:
-    """Where a recorded request holds its messages a second time, the copies of what goes are looked for."""
+    """If a recorded request holds its messages a second time, copies of removed content are searched."""
     work = [CHAT[1]]
     for number in range(6):
         calls = [{"id": f"call_{number}", "type": "function", "function": {"name": "run", "arguments": "{}"}}]

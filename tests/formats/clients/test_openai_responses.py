@@ -1,4 +1,4 @@
-"""Items of the Responses API: what tells them, how each kind is read, what goes with reasoning, what is refused."""
+"""Items of the Responses API: evidence, each kind of item, what goes with reasoning, refusals."""
 
 from __future__ import annotations
 

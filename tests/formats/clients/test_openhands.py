@@ -1,4 +1,4 @@
-"""Runs of OpenHands and event logs of its SDK: which events are messages, what links them, what repeats them."""
+"""Runs of OpenHands and event logs of its SDK: events that are messages, their links and their copies."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_links_stay_and_copies_go() -> None:
     }
 
 
-# Of a summary there is an event with the id of the first that it stands for, and no cause leads nowhere.
+# A summary is an event with the id of the first that it replaces, and every cause leads to an event.
 @pytest.mark.parametrize("format", ["openhands", "openhands-sdk"])
 def test_a_summary_is_an_event(format: str) -> None:
     data = agent_logs.WRITABLE[format](WORK)
@@ -131,7 +131,7 @@ def test_calls_of_one_answer_are_one_message() -> None:
     ids=["listed", "from and to"],
 )
 def test_what_a_condenser_forgot_is_not_sent(forgotten: dict[str, Any]) -> None:
-    """The summary stands where the first of it stood."""
+    """The summary is in the place of the first message that it replaces."""
     value = run()
     condensed = {"action": "condensation", "args": {**forgotten, "summary": "I read a.py."}}
     value["history"].insert(7, {"id": 99, "source": "agent", "message": ""} | condensed)

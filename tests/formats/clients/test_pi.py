@@ -160,7 +160,7 @@ def reasoning(encrypted: str) -> str:
     return json.dumps({"id": "rs_1", "type": "reasoning", "encrypted_content": encrypted, "summary": []})
 
 
-# What a summary stands for is left as a branch; what stays is linked to the summary.
+# What a summary replaces is left as a branch; what stays is linked to the summary.
 def test_a_summary_is_a_branch_that_was_left() -> None:
     after = written(loaded(session()), BATCH)
     lines = {line["id"]: line for line in after}

@@ -1,4 +1,4 @@
-"""Sessions of Qwen Code: which records are sent, and what is not taken for Claude Code's."""
+"""Sessions of Qwen Code: records that are sent, and how they differ from Claude Code's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_branches_that_were_left_are_not_sent() -> None:
     assert texts(loaded(records()))[0] == "Fix the bug."
 
 
-# The history of a compression stands in place of what came before it, and stays in the file.
+# The history of a compression replaces what came before it, and stays in the file.
 def test_compressions() -> None:
     lines = records()
     history = [{"role": "user", "parts": [{"text": "What was done."}]}, {"role": "model", "parts": [{"text": "Good."}]}]

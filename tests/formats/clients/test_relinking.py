@@ -11,7 +11,7 @@ from build import session
 
 from condense_cli.core import json_text
 from condense_cli.core.transcript import JsonPath
-from condense_cli.formats.claude_code.writing import LINKS, relink, written_again
+from condense_cli.formats.claude_code.writing import LINKS, going, relink
 
 Record = dict[str, Any]
 
@@ -25,7 +25,7 @@ CHAIN = (line("a", None), line("b", "a"), line("c", "b"), line("d", "c"), line("
 
 
 def edits(records: tuple[Record, ...], *gone: str) -> dict[str, dict[JsonPath, str | None]]:
-    """What changes in each record that stays, by its uuid or else its number."""
+    """Return the changes of each record that stays, by its uuid or else its number."""
     source = session(*records).source
     names = [record.get("uuid", number) for number, record in enumerate(records)]
     found: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
@@ -162,7 +162,7 @@ def test_only_records_of_the_system_keep_anything() -> None:
 
 def test_records_that_were_written_again_share_a_uuid_with_one_that_goes() -> None:
     nameless = {"type": "summary", "summary": "a title", "leafUuid": "e"}
-    source = session(*CHAIN, line("b", "a"), nameless, {**nameless, "leafUuid": "a"}).source
-    assert written_again(source, frozenset({1})) == {1, 5}
-    assert written_again(source, frozenset({6})) == frozenset()
-    assert written_again(source, frozenset()) == frozenset()
+    transcript = session(*CHAIN, line("b", "a"), nameless, {**nameless, "leafUuid": "a"})
+    assert going(transcript, frozenset({1})) == {1, 5}
+    assert going(transcript, frozenset({6})) == {6}
+    assert going(transcript, frozenset()) == frozenset()

@@ -62,7 +62,7 @@ def test_calls_and_results_in_text_are_tool_blocks() -> None:
     assert environment.injected
 
 
-# Behind a result without a body stands something else, and still does when lines of it went.
+# Behind a result without a body is something else, also after lines of it went.
 @pytest.mark.parametrize("end", ["", "\n\n"])
 @pytest.mark.parametrize("preset", ["balanced", "max"])
 def test_a_result_without_a_body(end: str, preset: str) -> None:
@@ -115,7 +115,7 @@ def test_hidden_messages_are_not_the_conversation(parent: str, identifier: str) 
 
 
 def test_neighbours_of_one_role_are_one_turn() -> None:
-    """As the API takes them, and as they are counted; a request that was sent again stands behind the first."""
+    """As the API joins and counts them; a request that was sent again is behind the first."""
     again = [user([text("go on")]), user([text("please")]), assistant([text(LONG)]), assistant([text("More.")])]
     transcript = roo(*session(), *again, *again)
     assert [message.role.value for message in transcript.messages] == ["user", "assistant"] * 5
@@ -160,7 +160,7 @@ def test_several_files_in_one_call() -> None:
     assert replaced == spelled_call.replace(">b<", ">c<")
 
 
-# What looks like a tag in code is text, also where it stands in thousands of lines.
+# What looks like a tag in code is text, even in thousands of lines.
 def test_tags_that_are_never_closed_are_text() -> None:
     diff = "let all: Vec<T> = from(<read_file>);\n" * 20_000
     spelled_call = f"<apply_diff>\n<path>a.rs</path>\n<diff>\n{diff}\n</diff>\n</apply_diff>"

@@ -1,4 +1,4 @@
-"""Session traces of the Hugging Face Hub: what is one, and what a changed one keeps."""
+"""Session traces of the Hugging Face Hub: evidence of the format, and what a changed one keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SWE-agent trajectories as they are read: actions, observations, demonstrations, and whole files."""
+"""Read SWE-agent trajectories: actions, observations, demonstrations, and whole files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_actions_in_tags_are_calls() -> None:
     assert transcript.messages[3].blocks[0].answers == call.call_id
 
 
-# What came of an action that stands nowhere in the text is a result all the same, of a call that nobody sees.
+# The observation of an action that is not in the text is a result all the same, of a call that nobody sees.
 def test_observations_of_unseen_actions_are_results() -> None:
     transcript = traj(SYSTEM, TASK, assistant("I look.") | {"action": "cat a.py\n"}, user("x"), user("Go on!"))
     assert shape(transcript)[2:] == [[("text", None, None)], [("tool_result", "cat", None)], [("text", None, None)]]
@@ -77,7 +77,7 @@ def test_without_an_action_the_user_speaks() -> None:
 
 
 def request(transcript: Transcript) -> int:
-    """The message that is protected as the first request."""
+    """Return the message that is protected as the first request."""
     protected = protect(configuration(one_pass()), transcript.messages, Counter()).messages
     return next(index for index, why in protected.items() if why is Kept.FIRST_REQUEST)
 

@@ -1,4 +1,4 @@
-"""SWE-agent trajectories as they are written: the log of steps loses what the history loses."""
+"""Write SWE-agent trajectories: the log of steps loses what the history loses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from condense_cli.formats import parse
 
 
 def logged(*history: dict[str, Any]) -> bytes:
-    """A file whose steps repeat the history as the agent logs it."""
+    """Build a file whose steps repeat the history as the agent logs it."""
     steps: list[dict[str, Any]] = []
     for message in history:
         if "action" in message:
@@ -30,7 +30,7 @@ def logged(*history: dict[str, Any]) -> bytes:
 
 
 def condensed(data: bytes, **types: Any) -> dict[str, Any]:
-    """The file without what the operations leave out, by content type, of all messages but the last."""
+    """Apply operations, by content type, to all messages but the last, and return the file."""
     pass_ = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 1})
     pass_["individual_config"] = {"defaults": types}
     result = api.condense(parse(data), configuration(pass_, keep_first=0))
@@ -111,7 +111,7 @@ def test_references_leave_the_log_alone() -> None:
     assert json.loads(api.dump(result))["trajectory"] == json.loads(data)["trajectory"]
 
 
-# --slim leaves out the copies of what stands in the history.
+# --slim leaves out the copies of what is in the history.
 def test_slim_leaves_out_the_log() -> None:
     data = logged(*WORK)
     slim = api.dump(api.condense(parse(data), configuration(), slim=True))

@@ -1,1 +1,0 @@
-"""Rollouts of Codex CLI."""

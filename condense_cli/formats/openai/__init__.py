@@ -1,1 +1,0 @@
-"""Messages and items of OpenAI's APIs, and logs of their calls."""
