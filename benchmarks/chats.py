@@ -26,11 +26,11 @@ from planted_texts import SETS, Planted
 from recorded import MORE
 
 from condense_cli import api
+from condense_cli.api.evaluating import KNOWN_WAYS, configured
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.core.values import Role
-from condense_cli.measuring.evaluating import KNOWN_WAYS, configured
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.recall import Questions, TextReader
 

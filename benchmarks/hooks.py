@@ -22,7 +22,7 @@ from typing import Any, Final
 from processes import seconds_of_children
 from recorded import SAMPLES
 
-from condense_cli.installing.commands import program
+from condense_cli.clients.settings import program
 
 SESSION: Final = "0b7e63aa-0000-4000-8000-000000000001"
 

@@ -33,7 +33,6 @@ from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
 from condense_cli.llm.summarizer import Summaries
 from condense_cli.lossless.decode import decode
-from condense_cli.many.inputs import files_in
 from condense_cli.money import prices
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
@@ -41,6 +40,7 @@ from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.quality.cases import cases_of
 from condense_cli.report.lists.providers import Figures, MeasuredProvider
+from condense_cli.rows.many_files import files_in
 from presets import SESSIONS
 
 DATA: Final = PROJECT / "condense_cli" / "report" / "lists" / "measured_providers.json"

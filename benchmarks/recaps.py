@@ -22,23 +22,22 @@ from typing import Final, NamedTuple
 import left_out
 from recorded import MORE, readable
 
+from condense_cli.api.evaluating import configured
 from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import Factor, factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Place, Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.formats.compacted import compactions, stretches
-from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
-from condense_cli.ledger.written import render
-from condense_cli.many.inputs import files_in
-from condense_cli.measuring.evaluating import configured
+from condense_cli.ledger.recap import build_recap
+from condense_cli.ledger.text import fit, render
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.quality.recall import Recall, Score
 from condense_cli.quality.recorded import CLIENT, Judged, judge
 from condense_cli.quality.witnesses import Condensed
-from condense_cli.recaps.recap import recap
+from condense_cli.rows.many_files import files_in
 
 SIZES: Final = (2_000, 4_000, 8_000)
 MAX: Final = configured("max", load_preset("max"))
@@ -49,7 +48,7 @@ def told(text: str) -> list[Message]:
 
 
 def recap_to(case: Case, target: int) -> Sequence[Message]:
-    return told(recap(case.before.messages, target, case.count).text)
+    return told(build_recap(case.before.messages, target, case.count).text)
 
 
 def ledger_to(case: Case, target: int) -> Sequence[Message]:

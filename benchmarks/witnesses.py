@@ -25,15 +25,15 @@ from measure_tables import SIZES, tables
 from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
+from condense_cli.api.evaluating import configured
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
-from condense_cli.many.inputs import files_in
-from condense_cli.measuring.evaluating import configured
 from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
 from condense_cli.quality.curves import settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
 from condense_cli.quality.witnesses import MEASURES, WITNESSES
+from condense_cli.rows.many_files import files_in
 from condense_cli.storage.processes import in_order, usable_processors
 
 OLDER, NEWER, OTHERS = "Claude Code, older sessions", "Claude Code, newer sessions", "Codex and other clients"

@@ -21,34 +21,33 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, overrides_from, restore
+    from .api.comparing import compare
+    from .api.estimating import estimate
+    from .api.evaluating import evaluate, judge_recorded
     from .config.models import Configuration
     from .core.transcript import Transcript
     from .core.version import __version__
     from .formats.convert import Conversion
+    from .ledger.recap import recap
     from .live.conversation import Live
     from .live.managing import CondensationManager, Managed
-    from .measuring.comparing import compare
-    from .measuring.estimating import estimate
-    from .measuring.evaluating import evaluate
-    from .measuring.judging import judge_recorded
     from .passes.condensation import Condensation
-    from .recaps.told import recap
     from .report.difference.diff import Diff
     from .rows.condenser import Condenser
 
 _HOMES = {
     "__version__": ".core.version",
-    "compare": ".measuring.comparing",
-    "estimate": ".measuring.estimating",
-    "evaluate": ".measuring.evaluating",
-    "judge_recorded": ".measuring.judging",
+    "compare": ".api.comparing",
+    "estimate": ".api.estimating",
+    "evaluate": ".api.evaluating",
+    "judge_recorded": ".api.evaluating",
     "CondensationManager": ".live.managing",
     "Managed": ".live.managing",
     "Condenser": ".rows.condenser",
     "Conversion": ".formats.convert",
     "Diff": ".report.difference.facts",
     "Live": ".live.conversation",
-    "recap": ".recaps.told",
+    "recap": ".ledger.recap",
 }
 
 

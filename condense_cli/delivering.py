@@ -83,7 +83,7 @@ class Destination(Struct, frozen=True):
         if self.where in (Where.IN_PLACE, Where.NEW_SESSION) and is_compressed(self.source):
             raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
         if self.where is Where.NEW_SESSION:
-            from .formats.engine.session_ids import session_files
+            from .clients.new_session import session_files
 
             session_files(transcript.format)
 
@@ -116,8 +116,8 @@ class Destination(Struct, frozen=True):
         return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes){replaced}",))
 
     def _replace(self, data: bytes, before: Transcript) -> Delivery:
+        from .clients.claude_code import running
         from .storage.backups import replace_in_place
-        from .storage.open_files import running_client
 
         assert self.seen is not None
         read = before.source.data
@@ -137,14 +137,14 @@ class Destination(Struct, frozen=True):
             f"Condensed in place: {name} ({len(written):,} bytes{kept})",
             f"The original is kept as {visible(backup.name)}; condense undo restores it.",
         )
-        client = running_client(Path(self.source))
+        client = running(Path(self.source))
         warnings = (
             (f"{client} has this session open and keeps using the old content until you resume it.",) if client else ()
         )
         return Delivery(self.source, backup=str(backup), said=said, warnings=warnings)
 
     def _write_session(self, data: bytes, format_name: str) -> Delivery:
-        from .storage.new_session import write_new_session
+        from .clients.new_session import write_new_session
 
         session = write_new_session(Path(self.source), format_name, data)
         there = "New session" if session.is_new else "This session already exists"

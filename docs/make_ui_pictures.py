@@ -18,8 +18,7 @@ from condense_cli.config.presets import PACKAGED
 from condense_cli.providers.registry import Registry
 from condense_cli.report.lists.sessions import SessionList
 from condense_cli.ui.app import CondenseApp
-from condense_cli.ui.choice import UserChoice
-from condense_cli.ui.configurations import Configurations
+from condense_cli.ui.choice import Configurations, UserChoice
 from condense_cli.ui.opened import Desk, OpenSession
 
 FOLDER = Path(__file__).resolve().parent

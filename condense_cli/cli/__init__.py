@@ -11,7 +11,7 @@ ANYWHERE = ("--no-color", "--debug")
 def main() -> None:
     """Entry point of the command."""
     if sys.argv[1:2] == ["hook"]:
-        from ..hooks.main import run  # Clients wait for it: nothing of the command line is loaded.
+        from ..clients.hooks import run  # Clients wait for it: nothing of the command line is loaded.
 
         run(sys.argv[2:])
         return

@@ -93,10 +93,11 @@ def profile_names() -> list[str]:
 
 def session_ids() -> Iterator[tuple[str, str]]:
     """List the ids of sessions, the newest first, each with its client."""
-    from ..sessions import finding, machine
+    from ..clients.finding import find
+    from ..clients.table import session_places
 
     yield "latest", "this project's newest"
-    for file in finding.find(machine.session_places()).files:
+    for file in find(session_places()).files:
         yield file.id, file.client
 
 

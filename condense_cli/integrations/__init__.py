@@ -1,4 +1,4 @@
-"""Live in the agent loops of others. Each file is for one of them, and imports it: see docs/frameworks.md."""
+"""Live in agent loops of other frameworks, one file each, which imports its framework (docs/frameworks.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def needs(package: str, extra: str) -> Iterator[None]:
-    """Imports that need a package of someone else. Raises ImportError with what installs it."""
+    """Import a package that may be missing. Raises ImportError that says how to install it."""
     try:
         yield
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Inspect AI: a compaction strategy whose frozen part stays from one compaction to the next (the extra `inspect`).
+"""Inspect AI: a compaction strategy whose frozen part stays from one compaction to the next (extra `inspect`).
 
-Inspect hands a strategy its own earlier output with what came since, and not the originals. What is frozen says so in
-the metadata of its messages, so one strategy serves many samples at once, and a resumed one.
+Inspect hands a strategy its own earlier output with what came since, not the originals. Frozen messages are marked in
+their metadata, so one strategy serves many samples at once, also resumed ones.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .. import api
 from ..config.models import Configuration
 from ..core.factor import binds_thinking
 from ..live.conversation import KEEP_RECENT
-from ..live.freezing import Frozen, Means, freeze, usual_configuration
+from ..live.freezing import FreezeSettings, freeze, usual_configuration
 from ..passes.summaries import Summarizer
 from . import needs
-from .carrying import FORMAT, Block, Carried, Part, Told, call, carried, other, result, text, thinking
+from .conversations import FORMAT, Block, Part, RoleBlocks, call, convert_messages, other, result, text, thinking
 
 with needs("Inspect AI", "inspect"):
     from anyio.to_thread import run_sync
@@ -40,18 +40,18 @@ with needs("Inspect AI", "inspect"):
 
 _MARK: Final = "condense"
 _CALLS: Final = 1_000
-"""From this part on a message's calls are counted, before it the blocks of its content."""
+"""Parts from this number on are calls; smaller ones are blocks of the content."""
 _ENOUGH: Final = 0.9
 _ROOMS: Final = (0.6, 0.3)
-"""Parts of the limit: above the first number the whole is brought to the next ones, in turn."""
+"""Parts of the limit to bring the whole to, in turn, if it stays above _ENOUGH."""
 _WINDOW: Final = 128_000
-"""What Inspect takes for a window that is not known."""
+"""Inspect's default for an unknown window."""
 
 
 class CondenseCompaction(CompactionStrategy):
-    """`react(..., compaction=CondenseCompaction(threshold=100_000))`; the other options are as for `condense_cli.Live`.
+    """`react(..., compaction=CondenseCompaction(threshold=100_000))`; other options are as for `condense_cli.Live`.
 
-    Where condensing does not get below the threshold, Inspect's own trimming does, as the sample would end otherwise.
+    If condensing stays above the threshold, Inspect's own trimming follows, because the sample would end otherwise.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class CondenseCompaction(CompactionStrategy):
         super().__init__(type="edit", threshold=threshold, memory=memory)
         if configuration is None and preset is None:
             configuration = usual_configuration()
-        self._means = Means(api.configuration_from(configuration, preset), max(1, keep_recent), summarizer)
+        self._means = FreezeSettings(api.configuration_from(configuration, preset), max(1, keep_recent), summarizer)
 
     async def compact(
         self, model: Model, messages: list[ChatMessage], tools: list[ToolInfo]
@@ -92,23 +92,20 @@ class CondenseCompaction(CompactionStrategy):
         return int(self.threshold * (get_model_input_tokens(model) or _WINDOW))
 
 
-def _condensed(messages: list[ChatMessage], means: Means, model: str, target: int | None) -> list[ChatMessage] | None:
-    """The messages with what came since the last compaction condensed, or with all of them brought to a target."""
+def _condensed(
+    messages: list[ChatMessage], means: FreezeSettings, model: str, target: int | None
+) -> list[ChatMessage] | None:
+    """Condense the messages since the last compaction, or all of them down to a target."""
     dialect = _Messages()
-    given = carried(messages, dialect)
+    given = convert_messages(messages, dialect)
     since = 0 if target else next((at for at in range(len(messages), 0, -1) if _is_frozen(messages[at - 1])), 0)
     start = given.before(since)
     working = given.sent if not binds_thinking(model) else [*given.sent[:start], *_thoughtless(given.sent[start:])]
     found = freeze(working, start, means, format_name=FORMAT, model=model, target=target)
-    return None if isinstance(found, str) else _put_together(given, working, start, found, dialect)
-
-
-def _put_together(
-    given: Carried[ChatMessage], working: list[Block], start: int, found: Frozen, dialect: _Messages
-) -> list[ChatMessage]:
+    if isinstance(found, str):
+        return None
     frozen = given.back(dialect, [*working[:start], *found.output])
-    rest = given.back(dialect, working[found.end :])
-    return [*map(_as_frozen, frozen), *rest]
+    return [*map(_as_frozen, frozen), *given.back(dialect, working[found.end :])]
 
 
 def _thoughtless(sent: list[Block]) -> list[Block]:
@@ -127,9 +124,9 @@ def _as_frozen(message: ChatMessage) -> ChatMessage:
 
 
 class _Messages:
-    """Inspect's messages."""
+    """Dialect of Inspect."""
 
-    def told(self, message: ChatMessage) -> Told:
+    def told(self, message: ChatMessage) -> RoleBlocks:
         content = [message.content] if isinstance(message.content, str) else message.content
         if isinstance(message, ChatMessageTool):
             inner = message.content if isinstance(message.content, str) else [*map(_told, content)]
@@ -181,7 +178,7 @@ def _said(content: Any, block: Block | None) -> Any:
 
 
 def _result(content: Any, now: str | list[Block]) -> Any:
-    """The content of a result, a string where it was one."""
+    """Return the content of a result, as a string if it was one."""
     parts = [text(now)] if isinstance(now, str) else now
     if isinstance(content, str):
         return "".join(part["text"] for part in parts)

@@ -1,4 +1,4 @@
-"""LangChain: a middleware for agents, and an edit for its own ContextEditingMiddleware (the extra `langchain`)."""
+"""LangChain: a middleware for agents, and an edit for its ContextEditingMiddleware (extra `langchain`)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,38 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import Any, Final
 
-from ..live.breakpoints import marks_in
-from ..live.requests import CACHE_MARK
+from ..live.requests import CACHE_MARK, marks_in
 from . import needs
-from .carrying import FORMAT, Block, Part, Told, call, fitted, other, result, text, texts_of, thinking
-from .conversations import FittedConversations, OnDecision
+from .conversations import (
+    FORMAT,
+    Block,
+    FittedConversations,
+    OnDecision,
+    Part,
+    RoleBlocks,
+    call,
+    fit_messages,
+    other,
+    result,
+    text,
+    texts_of,
+    thinking,
+)
 
 with needs("LangChain", "langchain"):
     from langchain.agents.middleware import AgentMiddleware, ModelRequest
     from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 _CALLS: Final = 1_000
-"""From this part on a message's calls are counted, before it the blocks of its content."""
+"""Parts from this number on are calls; smaller ones are blocks of the content."""
 _UNSEEN: Final = 3
-"""Marks that a middleware behind this one may set: in the system prompt, in the tools and at the end."""
+"""Marks that a later middleware may set: in the system prompt, in the tools and at the end."""
 
 
 class CondenseMiddleware(AgentMiddleware):
-    """Condenses what an agent sends, and leaves its state as it is. `options` are those of `condense_cli.Live`.
+    """Condense what an agent sends, and leave its state as it is. `options` are those of `condense_cli.Live`.
 
-    It belongs at the end of the list of middleware, behind what changes the messages or sets cache marks.
+    Put it last in the list of middleware, after those that change messages or set cache marks.
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
@@ -52,7 +64,7 @@ class CondenseMiddleware(AgentMiddleware):
 
 
 class CondenseEdit:
-    """The same as an edit: `ContextEditingMiddleware(edits=[CondenseEdit()])`.
+    """The middleware as an edit: `ContextEditingMiddleware(edits=[CondenseEdit()])`.
 
     An edit does not see the model: name it (`model="claude-opus-4-6"`). It sets no cache marks.
     """
@@ -69,7 +81,7 @@ def _fitted(conversations: FittedConversations, messages: Sequence[Any], **reque
     key = next((each.id for each in messages if isinstance(each, HumanMessage)), None)
     usage = last.usage_metadata if last is not None else None
     dialect = _Messages(request.get("marks") is not None)
-    return fitted(conversations, key, messages, dialect, usage=usage, **request)
+    return fit_messages(conversations, key, messages, dialect, usage=usage, **request)
 
 
 def _name(model: Any) -> str | None:
@@ -81,22 +93,23 @@ def _is_anthropic(model: Any) -> bool:
 
 
 def _marks(request: ModelRequest) -> int:
-    """The marks beside the messages, those that may still come where there are none."""
+    """Count the marks beside the messages; without any, those that may still be set."""
     system = request.system_message.content if request.system_message else None
     tools = [getattr(tool, "extras", None) or tool for tool in request.tools]
     return marks_in(system) + marks_in(tools) + (CACHE_MARK in request.model_settings) or _UNSEEN
 
 
 class _Messages:
-    """LangChain's messages. A call may be there twice, in `tool_calls` and in Anthropic's content: told is the first.
+    """Dialect of LangChain. A call may be there twice, in `tool_calls` and in Anthropic's content; the first
+    counts.
 
-    Where a text may get a cache mark, it is written `as_blocks`.
+    With `as_blocks`, a text is written as a block that can have a cache mark.
     """
 
     def __init__(self, as_blocks: bool) -> None:
         self._as_blocks = as_blocks
 
-    def told(self, message: AnyMessage) -> Told:
+    def told(self, message: AnyMessage) -> RoleBlocks:
         if isinstance(message, ToolMessage):
             found = message.content if isinstance(message.content, str) else [*map(_told, message.content)]
             return {"user": {0: result(message.tool_call_id, found, is_error=message.status == "error")}}
@@ -142,7 +155,7 @@ class _Messages:
         return HumanMessage(text)
 
     def _result(self, content: Any, block: Block) -> Any:
-        """The content of a result, a string where it was one; a cache mark stays on its last block."""
+        """Return the content of a result, as a string if it was one; a cache mark goes to its last block."""
         if isinstance(content, str):
             found = "".join(texts_of(block))
             said: list[Any] = [text(found)] if found and self._as_blocks else []
@@ -158,19 +171,19 @@ class _Messages:
 
 
 def _told(content: Any) -> Block:
-    """One block of a message's content: LangChain writes Anthropic's as they are."""
+    """Convert a block of content; LangChain writes Anthropic's blocks as they are."""
     if isinstance(content, str):
         return text(content)
     if content.get("type") in ("text", "thinking", "redacted_thinking", "image"):
         known = ("type", "text", "thinking", "signature", "data", "source", CACHE_MARK)
         return {key: content[key] for key in known if key in content}
-    if content.get("type") == "reasoning":  # Of OpenAI: it goes with the call that follows it.
+    if content.get("type") == "reasoning":  # OpenAI's reasoning goes with the call that follows it.
         return thinking(str(content.get("reasoning") or content.get("summary") or ""), content.get("id"))
     return other(content)
 
 
 def _said(content: Any, block: Block) -> Any:
-    """The block of content as it says now: texts change, and cache marks come and go."""
+    """Update a block of content: its text, and its cache mark."""
     if isinstance(content, str):
         return block["text"]
     said = {key: value for key, value in content.items() if key != CACHE_MARK}
@@ -179,14 +192,14 @@ def _said(content: Any, block: Block) -> Any:
 
 
 def _is_copy(content: Any, ids: Set[str | None]) -> bool:
-    """Whether a block of content is a call that `tool_calls` holds too."""
+    """Check if a block of content repeats a call of `tool_calls`."""
     if not isinstance(content, dict) or content.get("type") not in ("tool_use", "tool_call", "function_call"):
         return False
     return content.get("id") in ids or content.get("call_id") in ids
 
 
 def _copied(content: Any, arguments: Mapping[str | None, Any]) -> Any:
-    """A block of content; the copy of a call with these arguments, by the call's id."""
+    """Update the copy of a call with its arguments, keyed by the call's id."""
     if not _is_copy(content, arguments.keys()):
         return content
     found = arguments[content["id"] if content.get("id") in arguments else content["call_id"]]

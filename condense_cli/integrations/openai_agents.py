@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: a filter of what a run sends, and the hooks that tell it of usage (the extra `openai-agents`)."""
+"""OpenAI Agents SDK: a filter of what a run sends, and hooks that report usage to it (extra `openai-agents`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from . import needs
-from .carrying import beginning
-from .conversations import FittedConversations, OnDecision
+from .conversations import FittedConversations, OnDecision, digest_of_beginning
 
 with needs("the OpenAI Agents SDK", "openai-agents"):
     from agents import ModelResponse, RunContextWrapper, RunHooks
@@ -16,10 +15,9 @@ with needs("the OpenAI Agents SDK", "openai-agents"):
 
 
 class CondenseFilter(RunHooks[Any]):
-    """Condenses what a run sends; it raises nothing. `options` are those of `condense_cli.Live`.
+    """Condense what a run sends; raises nothing. `options` are those of `condense_cli.Live`.
 
-    `RunConfig(call_model_input_filter=it)` is where it works; as `hooks=it` of the run it learns the usage as well,
-    which a filter is not told.
+    Set it as `RunConfig(call_model_input_filter=it)`, and as `hooks=it` of the run, where it learns the usage.
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
@@ -29,7 +27,7 @@ class CondenseFilter(RunHooks[Any]):
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data
         try:
-            key = beginning(given.input)
+            key = digest_of_beginning(given.input)
             self._last.set(key)
             fitted = await asyncio.to_thread(
                 self._conversations.fit,
@@ -51,5 +49,5 @@ class CondenseFilter(RunHooks[Any]):
 
 
 def _name(model: Any) -> str | None:
-    """The name of an agent's model, which may be a string, an object or the SDK's own choice."""
+    """Return the name of an agent's model, which may be a string, an object or the SDK's own choice."""
     return model if isinstance(model, str) else getattr(model, "model", None)

@@ -10,8 +10,21 @@ from typing import Any, Final
 
 from ..live.requests import CACHE_MARK
 from . import needs
-from .carrying import FORMAT, Block, Part, Told, call, fitted, other, result, text, texts_of, thinking
-from .conversations import FittedConversations, OnDecision
+from .conversations import (
+    FORMAT,
+    Block,
+    FittedConversations,
+    OnDecision,
+    Part,
+    RoleBlocks,
+    call,
+    fit_messages,
+    other,
+    result,
+    text,
+    texts_of,
+    thinking,
+)
 
 with needs("Pydantic AI", "pydantic-ai"):
     from pydantic_ai import RunContext
@@ -42,7 +55,7 @@ class Condense(AbstractCapability[Any]):
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
-        return None  # A configuration may be a value of ours.
+        return None  # A configuration may be one of our structs.
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -53,7 +66,7 @@ class Condense(AbstractCapability[Any]):
         last = next((each for each in reversed(request.messages) if isinstance(each, ModelResponse)), None)
         parameters = request.model_request_parameters
         instructions = getattr(parameters, "instruction_parts", None) or ()
-        return fitted(
+        return fit_messages(
             self._conversations,
             ctx.conversation_id or ctx.run_id,
             request.messages,
@@ -71,9 +84,9 @@ def _marks(settings: Any) -> int:
 
 
 class _Messages:
-    """Pydantic AI's messages: a request of several parts may be of the system and of the user."""
+    """Dialect of Pydantic AI: a request of several parts may come from the system and the user."""
 
-    def told(self, message: ModelMessage) -> Told:
+    def told(self, message: ModelMessage) -> RoleBlocks:
         if isinstance(message, ModelResponse):
             said = {number: _said(part) for number, part in enumerate(message.parts) if not _is_empty(part)}
             return {"assistant": said or {0: other(message.parts)}}
@@ -124,7 +137,7 @@ def _asked(part: Any) -> Block:
 
 
 def _changed(part: Any, block: Block) -> Any:
-    """The part as its block says now; one that has a cache mark alone stays."""
+    """Update a part from its block; a cache mark alone is no change."""
     if isinstance(part, ToolCallPart):
         arguments = block["input"]
         return replace(part, args=json.dumps(arguments) if isinstance(part.args, str) else arguments)

@@ -1,4 +1,4 @@
-"""Loops over the SDKs of Anthropic and OpenAI: a function that sends requests, with what it sends fitted."""
+"""Wrap the SDK functions of Anthropic and OpenAI that send requests, and fit what they send."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _CONVERSATION: Final = "the only one"
 
 
 class Condensing:
-    """`messages.create`, `chat.completions.create` or `responses.create`, of one conversation, sync or async.
+    """`messages.create`, `chat.completions.create` or `responses.create` for one conversation, sync or async.
 
-    `create = Condensing(client.messages.create)` is called as the SDK's own, with the whole history each time. The
-    options are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end: set
-    `usage` then.
+    Call `create = Condensing(client.messages.create)` like the SDK's function, with the whole history each time.
+    The options are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end:
+    set `usage` then.
     """
 
     def __init__(self, create: Callable[..., Any], *, on_decision: OnDecision | None = None, **options: Any) -> None:

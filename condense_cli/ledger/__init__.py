@@ -1,1 +1,1 @@
-"""What was done in a stretch of conversation, taken from its tool calls mechanically."""
+"""Ledgers: what was done in a stretch of conversation, from its tool calls; and the recap written from them."""

@@ -1,11 +1,11 @@
-"""What a summary must still hold of what it stands for, as a list made without a model, and how much of it is there.
+"""List without a model what a summary must still hold of its source, and measure how much it holds.
 
-Of a text these are its facts, those that come most often first. Of messages they are, before the facts, what the ledger
-names: files changed last, the last errors, open todos, what the user asked for last. Of a text with hardly a fact, as
-plain prose is, they are its words.
+For a text the list is its facts, most frequent first. For messages the ledger's entries come before the facts: files
+changed last, the last errors, open todos, the user's last requests. For a text with hardly any facts, such as plain
+prose, the list is its words.
 
-A good short summary names few facts of many, and another might choose others. So any of the list counts, and the share
-that is asked for is one of as many facts as a short summary has room for.
+A good short summary names few facts of many, and another one might choose others. So any item counts, and the required
+share is of no more facts than a short summary has room for.
 """
 
 from __future__ import annotations
@@ -23,38 +23,36 @@ from ..core.transcript import Message
 from ..core.values import BlockKind
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from ..toolcalls.tools import arguments_of, string_values
-from .bounded import DONE
 from .entries import Ledger
+from .text import DONE
 
 T = TypeVar("T")
 
 MOST: Final = 20
 _TOKENS_OF_A_FACT: Final = 10
-"""A share is one of so many items at most, and of one for so many tokens that the summary may have."""
+"""A share is of at most MOST items, and of one per this many tokens that the summary may have."""
 
 _FEWEST: Final = 5
-"""Texts with fewer facts are asked for their words as well."""
+"""Texts with fewer facts are also asked for their words."""
 
 _FILES, _ERRORS, _TODOS, _REQUESTS = 10, 3, 10, 5
-"""The newest of each kind of entry that are on the list."""
+"""Newest entries of each kind on the list."""
 
 _LONGEST: Final = 200
-"""Characters of an item as it is asked for."""
+"""Characters of an item."""
 
 _STEM: Final = 6
 _NAME: Final = lazy_pattern(r"\w+(?:[.-]\w+)*")
 _WORD: Final = lazy_pattern("[A-Za-z\u00c0-\u052f]{5,}")
-"""Words of languages that put blanks between them: Latin, Greek and Cyrillic letters. Others are not asked for."""
+"""Words of languages that separate them by blanks: Latin, Greek and Cyrillic letters."""
 
 _ROUNDING: Final = 1e-9
 _HAS_LETTER: Final = lazy_pattern("[A-Za-z]")
 
 
 class CheckItem(Struct, frozen=True):
-    """One thing that a summary is asked for; it holds it if at least half of the `signs` are in it.
-
-    `entry` is the name of the ledger's entry that says it: a path, a command, a todo, a request.
-    """
+    """An item that a summary holds if it contains at least half of the `signs`. `entry` names the ledger's entry
+    that says it: a path, a command, a todo, a request."""
 
     text: str
     signs: frozenset[str]
@@ -62,21 +60,21 @@ class CheckItem(Struct, frozen=True):
 
 
 class Checklist(Struct, frozen=True):
-    """The items, the most important first, the `share` that is asked for, and what it is `at_most` a share of."""
+    """Items, most important first, the required `share`, and the number it is a share of (`at_most`)."""
 
     items: tuple[CheckItem, ...]
     share: float
     at_most: int = MOST
 
     def missing(self, text: str) -> list[CheckItem]:
-        """What a text does not hold."""
+        """List the items that a text does not hold."""
         signs = signs_in(text)
         return [item for item in self.items if not _holds(signs, item)]
 
     def holds_enough(self, text: str, ledger: str = "") -> bool:
-        """Whether a summary says enough: where a ledger follows it, of what that does not say.
+        """Check if a summary says enough; items that the ledger behind it says do not count.
 
-        One that says nothing at all of the list is not enough beside any ledger.
+        A summary that says nothing of the list is never enough.
         """
         missing = self.missing(text)
         if len(missing) == len(self.items) and missing:
@@ -87,7 +85,7 @@ class Checklist(Struct, frozen=True):
 
 
 def of_text(text: str, share: float, max_tokens: int) -> Checklist | None:
-    """What a summary of one text, in so many tokens, must hold; None where there is nothing to ask for."""
+    """List what a summary of one text, in `tokens` tokens, must hold; None if there is nothing to ask for."""
     if not share:
         return None
     facts = [fact for fact, _ in Counter(_facts(text)).most_common()]
@@ -97,10 +95,11 @@ def of_text(text: str, share: float, max_tokens: int) -> Checklist | None:
 def of_messages(
     messages: Sequence[Message], ledger: Ledger, share: float, max_tokens: int, previous: str = ""
 ) -> Checklist | None:
-    """The same for one summary of messages, with what was done in them, and of an earlier summary.
+    """List what one summary of messages must hold, with what was done in them, and of an earlier summary.
 
-    Facts count by how many texts of user and assistant, and calls, name them, then by how many results do. Among equals
-    the first comes first: the same messages always give the same list, by which answers are found in the cache.
+    Facts count by how many texts of user and assistant, and calls, name them, then by how many results do. Among
+    equals the first comes first: the same messages always give the same list, by which answers are found in the
+    cache.
     """
     if not share:
         return None
@@ -121,7 +120,7 @@ def of_messages(
 
 
 def signs_in(text: str) -> set[str]:
-    """The facts of a text without their folders, its names, and the beginnings of its words."""
+    """Return the facts of a text without folders, its names, and the beginnings of its words."""
     signs = {_base(fact) for fact in facts_of(text)}
     for name in _NAME.findall(text):
         signs.update((name, *name.split(".")))
@@ -149,7 +148,7 @@ def _checklist(
 
 
 def _entries(ledger: Ledger) -> Iterator[CheckItem]:
-    """What the ledger holds of the list, the newest first."""
+    """Yield items for the ledger's entries, newest first."""
     for file in _newest(ledger.changed, _FILES):
         yield CheckItem(_shown(file.path), frozenset({_base(file.path)}), file.path)
     failed = [each for each in ledger.commands if each.outcome not in (OK, ENDED, DENIED) and each.error]
@@ -173,21 +172,21 @@ def _item(text: str, entry: str) -> Iterator[CheckItem]:
 
 
 def _shown(text: str) -> str:
-    """The beginning of a text in one line, without what a terminal would take for an order."""
+    """Return the beginning of a text in one line, without control characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text[:_LONGEST]).split())
 
 
 def _facts(text: str) -> Iterator[str]:
-    """Facts with a letter: single numbers are too many, and found in any text."""
+    """Yield facts with a letter: bare numbers are too many, and occur in any text."""
     return (fact for fact in facts_of(text) if _HAS_LETTER.search(fact))
 
 
 def _base(path: str) -> str:
-    """A fact without what stands before its last part: summaries name files without their folders."""
+    """Return the last part of a fact: summaries name files without their folders."""
     whole = path.rstrip("/\\") or path
     return whole[max(whole.rfind("/"), whole.rfind("\\")) + 1 :]
 
 
 def _stems(text: str) -> Iterator[str]:
-    """Beginnings of words, which most of their forms share."""
+    """Yield beginnings of words, which most of their forms share."""
     return (word[:_STEM].casefold() for word in _WORD.findall(text))

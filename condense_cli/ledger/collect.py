@@ -1,6 +1,6 @@
-"""Collect the ledger of a stretch of conversation, from its calls, command lines and their results.
+"""Collect the ledger of a stretch of conversation from its calls, command lines and results.
 
-Only plain names count. Words with variables or wildcards, and programs nobody knows here, are left alone.
+Only plain names count. Words with variables or wildcards, and unknown programs, are left alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .entries import (
 
 _HEREDOC: Final = lazy_pattern(r"(?<!<)<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 _LONGEST: Final = 4_000
-"""A command line of more characters, here documents aside, is a program: nobody can tell what it does to files."""
+"""Longest command line, here-documents aside. Longer ones are programs whose effect on files cannot be told."""
 
 _SEPARATORS: Final = frozenset({"&&", "||", ";", "|", "&", "|&", ";;", "(", ")"})
 _PLAIN: Final = lazy_pattern(r"[^\s$`*?{}\[\]<>|&;()'\"!=,:@]+")
@@ -44,7 +44,7 @@ _ASSIGNMENT: Final = lazy_pattern(r"[A-Za-z_]\w*=.*")
 _PREFIXES: Final = frozenset({"sudo", "command", "time", "nohup", "then", "do", "else"})
 _PRINTERS: Final = frozenset({"cat", "head", "tail", "nl", "less", "more", "bat", "Get-Content"})
 _SCRIPTS: Final = ("-e", "-f", "--expression", "--file")
-"""Options of sed that hold, or name, what to do; without one the first word does."""
+"""Options of sed that hold or name the script; otherwise it is the first word."""
 
 _WITH_VALUE: Final = {
     "head": frozenset({"-n", "-c"}),
@@ -59,7 +59,7 @@ Kind = Literal["read", "written", "edited", "deleted", "moved"]
 
 
 class Effect(Struct, frozen=True):
-    """What happens to a file; `target` is where it goes when it is moved."""
+    """An effect on a file; `target` is its new path if it is moved."""
 
     kind: Kind
     path: str
@@ -67,7 +67,7 @@ class Effect(Struct, frozen=True):
 
 
 def file_effects(command: str) -> Iterator[Effect]:
-    """Effects of a command line in order; paths are joined to the folder that an earlier `cd` in it goes to."""
+    """Yield the effects of a command line in order; paths are joined to the folder of an earlier `cd` in it."""
     code = "\n".join(_without_here_documents(command))
     if len(code) > _LONGEST:
         return
@@ -138,7 +138,7 @@ def _effects(segment: list[str]) -> Iterator[Effect]:
 
 
 def _operands(program: str, arguments: Sequence[str]) -> list[str]:
-    """The words that are neither options nor values of options, as the empty one after `sed -i` on a Mac is."""
+    """Return the words that are neither options nor their values, such as the empty one after `sed -i` on a Mac."""
     with_value = _WITH_VALUE.get(program, ())
     before = ("", *arguments)
     return [
@@ -149,7 +149,7 @@ def _operands(program: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _redirections(segment: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words that are no redirection, and the files that output goes to."""
+    """Split off redirections; return the other words, and the files that output goes to."""
     words: list[str] = []
     targets: list[str] = []
     rest = iter(segment)
@@ -183,7 +183,7 @@ _TASK_NUMBER: Final = lazy_pattern(r"#(\w+)", re.ASCII)
 
 
 def collect(messages: Sequence[Message]) -> Ledger:
-    """What was done in these messages. A call whose result is not among them counts as done."""
+    """Collect what was done in messages. A call without its result among them counts as done."""
     results = results_of(messages)
     entries: list[Ledger] = []
     for message in messages:
@@ -202,14 +202,14 @@ def collect(messages: Sequence[Message]) -> Ledger:
 
 
 def merge_all(ledgers: Sequence[Ledger]) -> Ledger:
-    """One ledger for stretches in order, merged in pairs, so that long ones are not copied for each entry."""
+    """Merge ledgers of consecutive stretches in pairs, so that long ones are not copied for each entry."""
     while len(ledgers) > 1:
         ledgers = [reduce(merge, ledgers[start : start + 2]) for start in range(0, len(ledgers), 2)]
     return ledgers[0] if ledgers else Ledger()
 
 
 def _request(text: str) -> str:
-    """What the user wrote; of a long text without the middle of what is pasted in it."""
+    """Return what the user wrote, long pasted parts without their middle."""
     head, tail = LONGEST_REQUEST
     if len(text) <= head + tail:
         return text
@@ -296,7 +296,8 @@ def _file(entry: FileEntry) -> Ledger:
 
 
 def worked_on(call: Block, results: Results) -> list[str]:
-    """What the call works on; the open file of SWE-agent where it names none, or less than its whole path."""
+    """Return the file that the call works on; the open file of SWE-agent if it names none, or only part of its
+    path."""
     paths = tools.paths(call)
     if len(paths) < 2:
         found = tools.open_file(results.text)
@@ -309,7 +310,7 @@ def _todos(call: Block, results: Results) -> Iterator[Ledger]:
     name = tools.name_of(call)
     if name in tools.TODO_LISTS:
         path = tools.path_of(call)
-        # A list that went was replaced by a later call.
+        # A later call replaced that list.
         if not results.is_refused and not (path and tools.gap_of(tools.value_of(call, path))):
             yield Ledger(todos=tuple(_todo_list(tools.arguments_of(call) or {})), is_whole_list=True)
     elif name in tools.TASK_TOOLS and not results.is_refused:

@@ -1,7 +1,7 @@
-"""A ledger: files read and changed, commands run and how they ended, requests of the user, the latest list of todos.
+"""A ledger: files read and changed, commands and their outcomes, the user's requests, the latest list of todos.
 
-Ledgers of neighbouring stretches merge: `collect(a + b) == merge(collect(a), collect(b))`, and merging is associative,
-so that a summary continues the ledger of the one before it.
+Ledgers of consecutive stretches merge: `collect(a + b) == merge(collect(a), collect(b))`. Merging is associative, so a
+summary continues the ledger of the one before it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..core.markers import Gap, short_hash
 from ..toolcalls.outcomes import ENDED
 
 State = Literal["", "failed", "denied", "deleted", "moved"]
-"""How the last change of a file ended where the counts do not tell it."""
+"""Outcome of the last change of a file, if the counts do not tell."""
 
 LONGEST_REQUEST: Final = (2_000, 1_000)
-"""So many characters stay of the beginning and the end of what the user pasted, or wrote where there is little room."""
+"""Characters kept of the beginning and end of pasted text, or of any request if there is little room."""
 
 
 def middle_left_out(text: str, head: int, tail: int) -> str:
-    """A long text without its middle: a marker counts what is missing and names the whole."""
+    """Shorten a long text in the middle; a marker counts what is missing and names the whole."""
     if len(text) <= head + tail + 60:
         return text
     gap = Gap(short_hash(text), 0, len(text) - head - tail)
@@ -31,7 +31,7 @@ def middle_left_out(text: str, head: int, tail: int) -> str:
 
 
 class FileEntry(Struct, frozen=True):
-    """What was done to a file; each number counts calls. `moved_to` is where it went when it was `moved`."""
+    """Calls that worked on a file, counted by kind. `moved_to` is its new path if it was `moved`."""
 
     path: str
     read: int = 0
@@ -47,7 +47,7 @@ class FileEntry(Struct, frozen=True):
         return bool(self.created or self.written or self.edited or self.failed or self.state)
 
     def then(self, later: FileEntry) -> FileEntry:
-        """Both entries of one path as one."""
+        """Merge with a later entry of the same path."""
         newest = later if later.is_changed else self
         return FileEntry(
             self.path,
@@ -62,9 +62,9 @@ class FileEntry(Struct, frozen=True):
 
 
 class CommandEntry(Struct, frozen=True):
-    """A command line: how often it ran, how often it failed, how it ended last, and what the last error said.
+    """A command line: number of runs and of failures, last outcome, and last error.
 
-    One that was denied counts as a run that did not fail; its error is what the user said.
+    A denied command counts as a run that did not fail; its error is what the user said.
     """
 
     text: str
@@ -78,14 +78,14 @@ class CommandEntry(Struct, frozen=True):
 
 
 class UserRequest(Struct, frozen=True):
-    """What the user wrote, and how often."""
+    """A text that the user wrote, and how often."""
 
     text: str
     times: int = 1
 
 
 class Todo(Struct, frozen=True):
-    """One task: `id` where the client numbers them; `status` in the client's word, empty where it is not known yet."""
+    """A task. `id` is the client's number, if any; `status` is the client's word, empty if unknown."""
 
     text: str
     status: str = ""
@@ -96,7 +96,7 @@ class Todo(Struct, frozen=True):
 
 
 class LeftOutEntries(Struct, frozen=True):
-    """How many entries a ledger lost because it had to become smaller, and what no entry stands for."""
+    """Numbers of entries that were dropped, and of content that has no entry."""
 
     requests: int = 0
     changed: int = 0
@@ -114,10 +114,10 @@ class LeftOutEntries(Struct, frozen=True):
 
 
 class Ledger(Struct, frozen=True):
-    """The entries of a stretch, each name once.
+    """Entries of a stretch, each name once.
 
-    Requests stand where they came first; changed files, files that were only read, and commands in the order in which
-    each was last touched. `is_whole_list`: the todos are a whole list, which replaces an earlier one.
+    Requests are in the order of their first mention; changed files, files only read, and commands in that of their
+    last use. `is_whole_list`: the todos are a whole list, which replaces an earlier one.
     """
 
     requests: tuple[UserRequest, ...] = ()
@@ -133,7 +133,7 @@ class Ledger(Struct, frozen=True):
 
 
 def merge(earlier: Ledger, later: Ledger) -> Ledger:
-    """One ledger for two stretches, the second of which follows the first."""
+    """Merge the ledgers of two consecutive stretches."""
     changed, read = _merge_files(earlier, later)
     return Ledger(
         _merge_requests(earlier.requests, later.requests),
@@ -161,7 +161,7 @@ def _merge_files(earlier: Ledger, later: Ledger) -> tuple[tuple[FileEntry, ...],
         before = changed.pop(entry.path, None) or read.pop(entry.path, None)
         changed[entry.path] = before.then(entry) if before else entry
     for entry in later.read:
-        # Among the changed files the order is that of the last change.
+        # Changed files are ordered by their last change.
         if entry.path in changed:
             changed[entry.path] = changed[entry.path].then(entry)
         else:
@@ -179,7 +179,7 @@ def _merge_commands(earlier: Iterable[CommandEntry], later: Iterable[CommandEntr
 
 
 def _merge_todos(earlier: Iterable[Todo], later: Iterable[Todo]) -> tuple[Todo, ...]:
-    """Tasks that the client numbers change one by one; those without a number come with their whole list."""
+    """Merge todos: numbered ones change one by one, others come as a whole list."""
     kept = list(earlier)
     position = {todo.id: number for number, todo in enumerate(kept) if todo.id}
     for todo in later:

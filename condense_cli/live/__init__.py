@@ -1,1 +1,1 @@
-"""The conversation that goes on: what to send out before each request, so that the provider's cache survives."""
+"""Keep a running conversation small: choose what to send before each request, so that the provider's cache survives."""

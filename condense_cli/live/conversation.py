@@ -1,4 +1,4 @@
-"""Live: before each request of a conversation, the messages to send out."""
+"""Live: return the messages to send before each request of a conversation."""
 
 from __future__ import annotations
 
@@ -30,29 +30,39 @@ from ..core.version import __version__
 from ..core.wording import nearest
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
-from .breakpoints import BESIDE, last_marked, marks_in, with_breakpoints
-from .deciding import Asked, Decider, Waiting
-from .decisions import CacheGuess, Decision, DecisionKind, Fitted
-from .freezing import MESSAGE_FORMATS, Means, usual_configuration
-from .money import window_of
+from .deciding import CacheGuess, Decider, Decision, DecisionKind, DecisionRequest, Fitted, Waiting, window_of
+from .freezing import MESSAGE_FORMATS, FreezeSettings, recompute, usual_configuration
 from .policies import SMALL, Moment, Policy, policy_named
-from .requests import KnownMessage, Request, digest_beside, digest_of
-from .segments import Segments, end_of, live_part, matching, raws_for, sent_for
+from .requests import (
+    BESIDE,
+    KnownMessage,
+    Request,
+    Segments,
+    digest_beside,
+    digest_of,
+    end_of,
+    last_marked,
+    live_part,
+    marks_in,
+    matching,
+    raws_for,
+    sent_for,
+    tokens_of,
+    with_breakpoints,
+)
 from .state import STATE_ERRORS, LastRequest, Memory, State, StateFile
-from .steps import again
-from .usage import tokens_of
 
 CACHE_LIFE: Final = 300.0
-"""Seconds after which a provider's cache forgets what nobody asked for."""
+"""Seconds until a provider's cache drops unused entries."""
 
 KEEP_RECENT: Final = 2
-"""Messages at the end that a decision leaves as they are: all of them are written to the cache anew."""
+"""Newest messages that a decision leaves as they are. All of them are written to the cache anew."""
 
 KEEP_READS: Final = 60
 """Messages within which a file that was read is likely to be edited."""
 
 _LONG_LIFE: Final = 3_600.0
-"""From here on entries are those that are dearer to write."""
+"""Seconds from which cache entries cost more to write."""
 
 _NO_COUNT: Final = "usage holds no token counts; they were estimated"
 
@@ -61,15 +71,17 @@ _STATE: Final = having("lists remember requests sent", "Give a path, or a conden
 
 
 class _Sent(Struct, frozen=True):
-    """The request before this one."""
+    """The previous request."""
 
     known: list[KnownMessage]
     last: LastRequest
 
 
 class _Before(Struct, frozen=True):
-    """How many of the first messages a request shares with the one before, which is None where none is known. The
-    number is a guess then. `goes_on`: it holds all of that one, which went through this process."""
+    """Number of first messages shared with the request before. Without a known one (`last` is None) it is a guess.
+
+    `goes_on`: the request contains all of the one before, which went through this process.
+    """
 
     shared: int
     last: LastRequest | None = None
@@ -77,25 +89,26 @@ class _Before(Struct, frozen=True):
 
 
 class Live:
-    """One conversation that goes on. Several may share a `state`.
+    """One running conversation. Several may share a `state`.
 
-    `configuration` or `preset` is as for `condense_cli.condense`; without either it is `balanced` with a `min_worth` of
-    0.7, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
-    default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
-    a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
-    has to survive a restart, a `StateFile`, or None for memory. `keep_recent` messages at the end stay whole, and
-    little goes of files at work: what was read in the last `keep_reads` messages and not edited since, and what was
-    written (60; none with a `configuration` or `preset` of yours). `cache_life` are the seconds after which the
-    provider's cache is cold; with 3,600 writing to it is dearer. A `turn` is entered while a decision is worked out, so
-    that many conversations take turns. With `raw` frozen messages are `msgspec.Raw`, for callers that send JSON.
+    `configuration` or `preset` is as for `condense_cli.condense`. The default is `balanced` with a `min_worth` of
+    0.7, because a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
+    default: if it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
+    a value of `condense_cli.live.policies`. Each also decides before the window is full. `state` is a path for what
+    has to survive a restart, a `StateFile`, or None for memory. The newest `keep_recent` messages stay whole.
+    Little is cut of files at work: what was written, and what was read in the last `keep_reads` messages and not
+    edited since (default 60; 0 with a `configuration` or `preset` of yours). `cache_life` is the number of seconds
+    after which the provider's cache is cold; from 3,600 on writing costs more. `turn` is entered while a decision
+    is computed, so that many conversations take turns. With `raw`, frozen messages are `msgspec.Raw`, for callers
+    that send JSON.
 
-    `timeout` are the seconds that a request waits for a decision; one that takes longer is worked on beside the
-    conversation, and taken with a later request. With `ahead`, 0.8 say, that begins at this part of each threshold, so
-    that none has to wait. `cold_timeout` goes before `timeout` where nothing is cached, so that rewriting is free:
-    after a pause, or with a conversation that is new here. Only a request that would not fit the window waits for as
-    long as it takes.
+    `timeout` is the number of seconds that a request waits for a decision. A slower one goes on in the background
+    and applies to a later request. With `ahead`, 0.8 say, it begins at this part of each threshold, so that no
+    request waits. `cold_timeout` replaces `timeout` when nothing is cached and rewriting is free: after a pause, or
+    for a conversation that is new here. Only a request that would not fit the window waits until the decision is
+    there.
 
-    Raises ConfigurationError and UsageError for what cannot be; `fit` raises nothing for any list.
+    Raises ConfigurationError and UsageError for invalid arguments; `fit` raises nothing for any list.
     """
 
     @with_arguments(
@@ -148,7 +161,7 @@ class Live:
             hint = f"Did you mean {near}?" if near else f"Choose {', '.join(MESSAGE_FORMATS)}."
             raise UsageError(f"format cannot be {format!r}.", hint)
         configuration = api.configuration_from(configuration, preset)
-        self._means = Means(configuration, max(1, keep_recent), summarizer, keep_reads or 0)
+        self._means = FreezeSettings(configuration, max(1, keep_recent), summarizer, keep_reads or 0)
         self._model = model
         self._state = StateFile(state) if isinstance(state, str | Path) else state or Memory()
         self._window = context_window
@@ -188,12 +201,12 @@ class Live:
         tools: Any = None,
         decide: bool = True,
     ) -> Fitted:
-        """What to send out in place of the whole history.
+        """Return what to send in place of the whole history.
 
-        `usage` is what the API reported for the request before, `now` the time in seconds, `model` the one of this
-        request. `system` and `tools` are sent beside the messages; they are only looked at: a cache is cold when they
-        changed, and the cache marks in them count. Unless it may `decide`, what was decided before is sent, where that
-        fits the window. `messages` may be a `Request` of them already. Raises UsageError where they are no list.
+        `usage` is what the API reported for the request before, `now` the time in seconds, `model` that of this
+        request. `system` and `tools` are sent beside the messages and only looked at: the cache is cold once
+        they change, and their cache marks count. Without `decide`, the last decision is applied if that fits
+        the window. `messages` may be a `Request` already. Raises UsageError if they are no list.
         """
         given = messages if isinstance(messages, Request) else _listed(messages)
         try:
@@ -214,8 +227,8 @@ class Live:
         reported = 0 if usage is None else _reported(usage)
         known_before = self._before(request)
         moment = self._moment(request, segments, reported or 0, now, model, beside, known_before)
-        asked = Asked(request, segments, moment, model, now, self._beside)
-        # What is too large to send has to be decided about, whatever else was said or went wrong.
+        asked = DecisionRequest(request, segments, moment, model, now, self._beside)
+        # A request that is too large needs a decision, also without `decide` and after an error.
         if (decide and decision.kind is DecisionKind.NONE) or (asked.is_too_large and not decision.is_change):
             try:
                 segments, decision = self._decider.decided(asked)
@@ -233,7 +246,7 @@ class Live:
             sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
         tokens = moment.used
         if decision.is_change and decision.tokens_after:
-            tokens = decision.left_of(tokens) if self._beside else decision.tokens_after
+            tokens = decision.tokens_left(tokens) if self._beside else decision.tokens_after
             self._beside = tokens - decision.tokens_after
         if reported is None:
             decision = replace(decision, reason="; ".join(filter(None, (decision.reason, _NO_COUNT))))
@@ -244,23 +257,24 @@ class Live:
     def passed(
         self, request: Request, *, model: str | None = None, system: Any = None, tools: Any = None
     ) -> CacheGuess:
-        """Note a request that is sent as it came, and what the cache may hold of it. Raises nothing."""
+        """Note a request that is sent unchanged, and guess what the cache holds of it. Raises nothing."""
         now, model, beside = time.time(), model or self._model, digest_beside(system, tools)
         before = self._before(request)
-        self._decider.meant_for(model)
+        self._decider.set_model(model)
         guess = CacheGuess(self._is_cold(before, now, model, beside), self._fresh(request, before), before.goes_on)
         self._note(request, now, model, beside)
         return guess
 
     def _found(self, request: Request) -> tuple[Segments, int | None, Decision]:
-        """The segments that apply; from where on thinking was made over others; and whether that is a decision."""
+        """Find the segments that apply, the message from which thinking refers to other segments, and any
+        difference."""
         try:
             known = matching(request, self._state.lists(self._fingerprint))
         except STATE_ERRORS as error:
             self._go_on_in_memory(error)
             return (), None, Decision(DecisionKind.FAILED, self._warning)
         try:
-            segments, difference = again(request, known, self._means)
+            segments, difference = recompute(request, known, self._means)
         except Exception as error:
             return (), _thought_over(known), Decision(DecisionKind.FAILED, _said(error))
         if segments and segments != known[: len(segments)]:
@@ -274,7 +288,7 @@ class Live:
         self, request: Request, segments: Segments, reported: int, now: float, model: str | None, beside: str,
         before: _Before,
     ) -> Moment:  # fmt: skip
-        self._decider.meant_for(model)
+        self._decider.set_model(model)
         tokens = self._decider.tokens
         suffix = tokens(request.characters(end_of(segments)))
         older = tokens(self._decider.older(request, segments))
@@ -283,17 +297,17 @@ class Live:
             length = len(self._sent.known)
             if not before.goes_on:
                 self._decider.try_again()
-            elif reported and length:  # It goes before any estimate, whichever is larger.
+            elif reported and length:  # The API's count wins over any estimate.
                 self._beside = reported + tokens(request.characters(length + 1)) - used
         used = max(0, used + self._beside)
         window = self._window or (window_of(model) if used > SMALL else None)
         is_cold = self._is_cold(before, now, model, beside)
-        # Of a conversation that nobody knows nothing is taken to be cached: most often it is resumed after hours.
+        # An unknown conversation counts as not cached: most often it is resumed after hours.
         fresh = suffix if before.last is None else min(self._fresh(request, before), suffix)
         return Moment(used, suffix, older, fresh, request.answers, window, is_cold)
 
     def _before(self, request: Request) -> _Before:
-        """The request before: in this process, or as the state remembers it."""
+        """Compare with the request before, from this process or from the state."""
         if self._sent is not None:
             shared = request.shared(self._sent.known)
             return _Before(shared, self._sent.last, shared == len(self._sent.known))
@@ -319,7 +333,8 @@ class Live:
         return self._decider.tokens(request.characters(before.shared))
 
     def _note(self, request: Request, now: float, model: str | None, beside: str) -> None:
-        """Remember the request as the last one. What follows the last cache mark may be gone in the next."""
+        """Remember the request as the last one, up to its last cache mark: what follows may be gone in the
+        next."""
         marked = last_marked(request.given)
         messages = len(request) if marked is None else marked + 1
         last = LastRequest(messages, request.chain(messages), now, model, beside)
@@ -333,7 +348,7 @@ class Live:
     def _remember(self, segments: Segments, continues: Segments) -> None:
         try:
             self._state.remember(self._fingerprint, segments, continues)
-        except STATE_ERRORS as error:  # What is frozen stays so while this process runs.
+        except STATE_ERRORS as error:  # Frozen messages stay frozen while this process runs.
             lists = self._state.lists(self._fingerprint)
             self._go_on_in_memory(error)
             for each in reversed((segments, *lists)):
@@ -359,20 +374,20 @@ def _listed(messages: Any) -> list[Any]:
 
 
 def _forgets(state: Any) -> bool:
-    """Whether a state survives a restart without what was sent."""
+    """Check if a state loses what was sent at a restart."""
     return isinstance(state, StateFile) and not state.keeps
 
 
 def _thought_over(lost: Segments) -> int | None:
-    """From where on thinking was made over segments that are not sent, by a model that refuses it then."""
+    """Return the message from which thinking refers to lost segments, if the model refuses such thinking."""
     return lost[0].sent_from if lost and lost[0].drops_thinking else None
 
 
 def _reported(usage: Any) -> int | None:
-    """Tokens that an API reported; None where it says none."""
+    """Return the tokens that an API reported; None if it reported none."""
     try:
         return max(0, tokens_of(usage))
-    except Exception:  # What an API reports is no reason to send nothing.
+    except Exception:  # A strange report must not stop the request.
         return None
 
 
@@ -380,6 +395,6 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _fingerprint(means: Means) -> str:
+def _fingerprint(means: FreezeSettings) -> str:
     configuration = msgspec.json.encode(means.configuration)
     return digest_of(f"{__version__} {means.keep_recent} {means.keep_reads} ".encode() + configuration)

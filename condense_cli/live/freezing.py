@@ -1,8 +1,16 @@
-"""Condensing what came since the last decision, in the context of what is frozen, which stays as it is."""
+"""Condense messages since the last decision, in the context of the frozen ones, which stay.
+
+Files at work keep most of their lines. An agent reads several files and edits each of them some twenty turns later;
+what is cut in between has to be read again. In recorded sessions a token that the agent wrote is matched by a later
+edit twice as often as one of a file that it read, and that six times as often as one that a shell printed.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from msgspec import Struct
@@ -14,22 +22,149 @@ from ..config.options import Overrides
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import load_preset
 from ..core import json_text
-from ..core.factor import Factor, factor_of
+from ..core.factor import Factor, binds_thinking, factor_of
 from ..core.tokens import Counter
-from ..core.transcript import Message, Transcript, cut_before
+from ..core.transcript import Block, Message, Transcript, cut_before
 from ..core.values import BlockKind
 from ..errors import BrokenOutputError
 from ..passes.summaries import Summarizer
-from .files_at_work import blocks_at_work
+from ..toolcalls.tools import (
+    patched_paths,
+    path_argument,
+    printing_commands,
+    reads_a_file,
+    replaces_a_file,
+    writes_a_file,
+)
+from .requests import (
+    Request,
+    Rest,
+    Segment,
+    Segments,
+    as_bytes,
+    decoded,
+    digest_of,
+    end_of,
+    is_given_by,
+    last_marked,
+    live_part,
+    sent_for,
+    with_blocks,
+    without_marks,
+    without_thinking,
+)
+
+_WORD: Final = re.compile(r"[^\s'\"`;|&<>()]+")
+
+
+class _How(Enum):
+    WRITTEN = auto()
+    """By an edit, or as a whole, in the call. Its result says only that it was done, or repeats the call's lines."""
+    READ = auto()
+    """By a tool for reading; edits come from another tool, which keeps what it writes in its call."""
+    PRINTED = auto()
+    """By a shell command, which prints only what it was asked for."""
+
+
+class _Shown(Struct, frozen=True):
+    """A block with lines of files; `call` is the position of its call."""
+
+    position: int
+    number: int
+    block: Block
+    call: int
+    how: _How
+    paths: tuple[str, ...]
+
+
+class _Work(Struct):
+    """Effects of the calls in a conversation: where each path was last written, or written as a whole; where each
+    file name was last touched; the newest of calls that ask for the same; blocks with lines of files."""
+
+    written: dict[str, int]
+    replaced: dict[str, int]
+    touched: dict[str, int]
+    newest: dict[tuple[str, str], str]
+    shown: list[_Shown]
+
+
+def blocks_at_work(messages: Sequence[Message], begin: int, end: int, turns: int) -> Iterator[str]:
+    """Yield selectors of the blocks in messages[begin:end] that show files at work.
+
+    These are calls that wrote, unless the whole file was written later; the newest read of a file in the last
+    `turns` messages, unless a later call wrote to it; and what commands printed of files touched in those messages.
+    """
+    work, length = _work_in(messages), len(messages)
+    newest = set(work.newest.values())
+
+    def is_at_work(one: _Shown) -> bool:
+        if one.how is _How.WRITTEN:
+            return all(work.replaced.get(path, -1) <= one.call for path in one.paths)
+        if one.block.answers not in newest:
+            return False
+        if one.how is _How.READ:
+            return length - one.position <= turns and not any(
+                work.written.get(path, -1) > one.call for path in one.paths
+            )
+        return any(length - work.touched[_name(path)] <= turns for path in one.paths)
+
+    for one in work.shown:
+        if begin <= one.position < end and is_at_work(one):
+            yield f"{messages[one.position].index}.{one.number}"
+
+
+def _work_in(messages: Sequence[Message]) -> _Work:
+    work = _Work({}, {}, {}, {}, [])
+    calls: dict[str, tuple[int, _How, tuple[str, ...]]] = {}
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            if block.kind is BlockKind.TOOL_CALL:
+                deed = _deed(block)
+                if deed is None:
+                    continue
+                how, paths = deed
+                calls[block.call_id or ""] = position, how, paths
+                work.touched.update(dict.fromkeys(map(_name, paths), position))
+                if how is _How.WRITTEN:
+                    work.written.update(dict.fromkeys(paths, position))
+                    if replaces_a_file(block):
+                        work.replaced.update(dict.fromkeys(paths, position))
+                    work.shown.append(_Shown(position, number, block, position, how, paths))
+                else:
+                    work.newest[block.tool or "", block.text] = block.call_id or ""
+            elif block.kind is BlockKind.TOOL_RESULT and block.answers in calls:
+                call, how, paths = calls[block.answers]
+                if how is not _How.WRITTEN:
+                    work.shown.append(_Shown(position, number, block, call, how, paths))
+    return work
+
+
+def _deed(call: Block) -> tuple[_How, tuple[str, ...]] | None:
+    """Return how a call uses files, and which ones."""
+    patched = patched_paths(call)
+    if patched or writes_a_file(call):
+        return _How.WRITTEN, tuple(filter(None, (path_argument(call), *patched)))
+    if reads_a_file(call):
+        path = path_argument(call)
+        return (_How.READ, (path,)) if path else None
+    words = (word for command in printing_commands(call) for word in _WORD.findall(command))
+    printed = tuple(word for word in words if "." in _name(word))
+    return (_How.PRINTED, printed) if printed else None
+
+
+def _name(path: str) -> str:
+    """Return the file name alone: calls and patches may use different relative paths for one file."""
+    return PurePosixPath(path.replace("\\", "/")).name
+
 
 MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
 
 class Frozen(Struct, frozen=True):
-    """What became of the messages between the frozen ones and the newest turns.
+    """Messages between the frozen ones and the newest turns, condensed.
 
-    `end` is the number of messages of the input that are frozen now, `output` what is sent for those behind the frozen
-    ones. Sizes are in the model's tokens: of the whole as it was and as it is, of what was frozen before, and of the
+    `end` is the number of input messages that are frozen now; `output` replaces those after the earlier frozen
+    ones. Sizes are in the model's tokens: all messages before and after, the part frozen before (`prefix`), and the
     output.
     """
 
@@ -43,23 +178,23 @@ class Frozen(Struct, frozen=True):
 
 
 _JUST_CAME: Final = 6
-"""Of so many of the newest messages results are spared: the next turns speak of what was asked for just now."""
+"""Newest messages whose results are spared: the next turns deal with what was just asked for."""
 
 _WORTH: Final = 0.7
-"""What 1,000 tokens have to be worth to stay. Few hard cuts cost less than many mild ones, and lose less: each has to
-pay for the cache that it rewrites, and until it is made all is there."""
+"""Worth that 1,000 tokens need to stay. Few hard cuts cost less than many mild ones and lose less: each rewrites the
+cache, and until then everything is there."""
 
 _WORTH_SPARED: Final = 0.1
-"""The same of files at work and of results that just came."""
+"""The same for files at work and for results that just came."""
 
 
 def usual_configuration() -> Configuration:
-    """Preset `balanced`, which cuts more where it cuts at all."""
+    """Return preset `balanced`, which cuts more where it cuts at all."""
     return _with_extraction(load_preset(DEFAULT_PRESET), lambda config: replace(config, min_worth=_WORTH))
 
 
 def _with_extraction(configuration: Configuration, change: Callable[[ExtractConfig], ExtractConfig]) -> Configuration:
-    """The configuration with a change to all that asks lines for a worth."""
+    """Change every extraction that asks for a `min_worth`."""
     passes = tuple(
         replace(config, extract_config=change(config.extract_config))
         if config.extract_config is not None and config.extract_config.min_worth is not None
@@ -69,11 +204,11 @@ def _with_extraction(configuration: Configuration, change: Callable[[ExtractConf
     return replace(configuration, passes=passes)
 
 
-class Means(Struct, frozen=True):
-    """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries.
+class FreezeSettings(Struct, frozen=True):
+    """Settings of condensing: the configuration, how many newest turns stay whole, and who writes summaries.
 
-    Less is cut of what was read of files in the newest `keep_reads` messages, as `files_at_work` has it, and of results
-    that just came.
+    Less is cut of files at work in the newest `keep_reads` messages (see `blocks_at_work`) and of results that just
+    came.
     """
 
     configuration: Configuration
@@ -85,7 +220,7 @@ class Means(Struct, frozen=True):
 def freeze(
     messages: Sequence[Any],
     frozen: int,
-    means: Means,
+    means: FreezeSettings,
     *,
     format_name: str | None,
     model: str | None,
@@ -93,10 +228,10 @@ def freeze(
     end: int | None = None,
     target: int | None = None,
 ) -> Frozen | str:
-    """Condense messages[frozen:end] of a conversation, or say why that cannot be.
+    """Condense messages[frozen:end] of a conversation, or return the reason why not.
 
-    `end` is before the newest turns, where every call is answered, and at most `most`, unless it is given. `target` are
-    tokens for the whole. Raises CondenseError for messages that cannot be read.
+    By default `end` is before the newest turns, where every call is answered, and at most `most`. `target` is in
+    tokens of the whole conversation. Raises CondenseError for messages that cannot be read.
     """
     transcript = replace(api.loads(messages, format=format_name), model=model)
     if transcript.format not in MESSAGE_FORMATS:
@@ -105,7 +240,7 @@ def freeze(
     if cut is None or _record(transcript.messages[cut]) <= frozen:
         return "there is nothing to condense before the newest turns"
     end = _record(transcript.messages[cut])
-    begin = sum(_last_record(message) < frozen for message in transcript.messages)
+    begin = sum(max(block.place.record for block in message.blocks) < frozen for message in transcript.messages)
     count = Counter.of(transcript, means.configuration.counter)
     factor = factor_of(transcript, count)
     try:
@@ -117,7 +252,7 @@ def freeze(
             target_tokens=target,
             summarizer=means.summarizer,
             overrides=Overrides(keep_recent=len(transcript.messages) - cut),
-            settles=False,  # What is frozen is never run again.
+            settles=False,  # Frozen output is never condensed again.
         )
     except BrokenOutputError as error:
         return error.message
@@ -134,7 +269,8 @@ def freeze(
 
 
 def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -> int | None:
-    """The position of the first message that stays: the one with record `end`, or before the newest turns."""
+    """Return the position of the first message that stays: that of record `end`, or the one before the newest
+    turns."""
     messages = transcript.messages
     if end is not None:
         return next((position for position, message in enumerate(messages) if _record(message) == end), None)
@@ -144,10 +280,12 @@ def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -
     return position or None
 
 
-def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, has_to_fit: bool) -> Configuration:
-    """The configuration for messages[begin:end] alone: the others are pinned, and references lead back only.
+def _within(
+    means: FreezeSettings, messages: Sequence[Message], begin: int, end: int, *, has_to_fit: bool
+) -> Configuration:
+    """Limit the configuration to messages[begin:end]: the others are pinned, and references lead back only.
 
-    What `has_to_fit` may be nothing but files at work: then none of them has to stay.
+    With `has_to_fit` nothing is spared: the messages may consist of files at work alone.
     """
     configuration = means.configuration
     if not has_to_fit and means.keep_reads:
@@ -161,7 +299,7 @@ def _within(means: Means, messages: Sequence[Message], begin: int, end: int, *, 
 
 
 def _sparing(configuration: Configuration, blocks: tuple[str, ...]) -> Configuration:
-    """The configuration that cuts little of some blocks, or nothing where it does not ask lines for a worth."""
+    """Make the configuration cut little of some blocks, or nothing if it asks for no worth."""
     if not blocks:
         return configuration
     less = WorthOf(match=blocks, min_worth=_WORTH_SPARED)
@@ -172,7 +310,7 @@ def _sparing(configuration: Configuration, blocks: tuple[str, ...]) -> Configura
 
 
 def _results(messages: Sequence[Message], begin: int, end: int) -> Iterator[str]:
-    """The results that just came."""
+    """Yield selectors of results that just came."""
     for message in messages[max(begin, len(messages) - _JUST_CAME) : end]:
         for number, block in enumerate(message.blocks):
             if block.kind is BlockKind.TOOL_RESULT:
@@ -183,16 +321,12 @@ def _record(message: Message) -> int:
     return min(block.place.record for block in message.blocks)
 
 
-def _last_record(message: Message) -> int:
-    return max(block.place.record for block in message.blocks)
-
-
 def _plain(transcript: Transcript, start: int, end: int) -> list[Any]:
     return [json_text.parse(transcript.source.raw(record)) for record in range(start, end)]
 
 
 def _ends_alike(output: Sequence[Any], transcript: Transcript, rest: int) -> bool:
-    """Whether the newest messages are all there, by the first and the last of them."""
+    """Check by the first and the last of the newest messages that all of them are there."""
     total = transcript.source.listed
     return len(output) >= rest and all(
         output[-back] == _plain(transcript, total - back, total - back + 1)[0] for back in (1, rest)
@@ -207,3 +341,104 @@ def _sizes(result: api.Condensation, begin: int, cut: int, count: Counter, facto
     sizes = (result.tokens_before, after, prefix, after - prefix - rest)
     before, after, prefix, tokens = map(factor.shown, sizes)
     return before, after, prefix, tokens
+
+
+class NewSegments(Struct, frozen=True):
+    """A new list of segments, and sizes in the model's tokens: messages before and after, and the part that stays
+    cached.
+
+    `original` is the number of tokens, `characters` that of characters, of messages that were not frozen before.
+    """
+
+    segments: Segments
+    before: int
+    after: int
+    prefix: int
+    original: int
+    characters: int
+
+
+def next_segment(
+    request: Request,
+    segments: Segments,
+    means: FreezeSettings,
+    format_name: str | None,
+    model: str | None,
+    target: int | None = None,
+) -> NewSegments | str:
+    """Condense what came since the last segment, or return the reason why not. Without segments, begin anew.
+
+    Thinking that refers to messages no longer sent is left out.
+    """
+    rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
+    return _step(request, segments, rest, means, format_name, model, target)
+
+
+def recompute(request: Request, segments: Segments, means: FreezeSettings) -> tuple[Segments, str]:
+    """Recompute missing outputs of segments; return the segments, and how the outcome differs if it does.
+
+    A different outcome ends the list. A segment whose conversation went on differently cannot be recomputed: it and
+    those after it are left out.
+    """
+    if all(segment.output is not None for segment in segments):
+        return segments, ""
+    done: Segments = ()
+    for segment in segments:
+        if segment.output is not None:
+            done = (*done, segment)
+            continue
+        if not is_given_by(request, segment):
+            break
+        found = _computed(request, done, segment, means)
+        if found is None:
+            break
+        done = (*done, found)
+        if found.digest != segment.digest:
+            return done, "frozen messages came out differently, so they are sent again"
+    return done, ""
+
+
+def _computed(request: Request, before: Segments, segment: Segment, means: FreezeSettings) -> Segment | None:
+    part = Request([request.plain(position) for position in range(segment.known)])
+    if segment.drops_thinking:
+        rest = without_thinking(part, segment.start)
+    else:
+        rest = live_part(part, before)
+    step = _step(part, before, rest, means, segment.format, segment.model, segment.target, end=segment.end)
+    return None if isinstance(step, str) else replace(step.segments[-1], taken=segment.taken)
+
+
+def _step(
+    request: Request, segments: Segments, rest: Rest, means: FreezeSettings, format_name: str | None, model: str | None,
+    target: int | None, end: int | None = None,
+) -> NewSegments | str:  # fmt: skip
+    frozen = sent_for(segments)
+    working = frozen + [without_marks(decoded(as_bytes(message))) for message in rest.messages]
+    marked = last_marked(rest.messages)
+    found = freeze(
+        working,
+        len(frozen),
+        means,
+        format_name=format_name,
+        model=model,
+        most=None if marked is None or end is not None else len(frozen) + marked + 1,
+        end=None if end is None else len(frozen) + rest.positions.index(end),
+        target=target,
+    )
+    if isinstance(found, str):
+        return found
+    stop = rest.positions[found.end - len(frozen)]
+    if found.format == "anthropic":
+        found.output[-1:] = map(with_blocks, found.output[-1:])
+    output = as_bytes(found.output)
+    segment = Segment(
+        start=end_of(segments), end=stop, known=len(request),
+        before=request.chain(stop), then=request.chain(len(request)),
+        digest=digest_of(output), tokens=found.tokens, sent=len(found.output),
+        format=found.format, model=model, drops_thinking=binds_thinking(model), target=target, output=output,
+        saved=found.before - found.after,
+    )  # fmt: skip
+    characters = sum(request.known[position].characters for position in rest.positions)
+    return NewSegments(
+        (*segments, segment), found.before, found.after, found.prefix, found.before - found.prefix, characters
+    )

@@ -1,4 +1,4 @@
-"""A manager that stands before each request of a task: it decides, runs a provider, and falls back."""
+"""Decide before each request of a task if its messages are condensed; run a provider, and fall back."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ..plugins import Installed
 from ..providers.manager import Manager, Sizing, failure_of
 from ..providers.registry import Registered, Registry
 from ..providers.window import CheckDecision, WindowFlags, window_of
-from .usage import tokens_of
+from .requests import tokens_of
 
 _REPORTED: Final = "reported usage"
 _ESTIMATED: Final = "estimated"
 
 
 class Managed(Struct, frozen=True):
-    """What to go on with: `messages`, condensed or as they were, in the model's tokens, and what was decided.
+    """Messages to go on with, condensed or unchanged, and the decision; tokens are the model's.
 
-    `error` is why the provider failed or refused (its `kind` is then `Refused`); unless it only left single blocks
-    unsummarized, or the sliding window acted, the messages are as they were. `cost` are dollars that calls of models
-    took. `result` says all the rest.
+    `error` says why the provider failed or refused (`kind` "Refused"). The messages are then unchanged, unless only
+    single blocks were left unsummarized or the sliding window acted. `cost` is in dollars, of model calls. `result`
+    holds the rest.
     """
 
     messages: list[Any]
@@ -52,16 +52,16 @@ class Managed(Struct, frozen=True):
 
 
 class CondensationManager:
-    """Decides before each request of a task whether its messages should be condensed, and does it.
+    """Decide before each request of a task if its messages should be condensed, and do it.
 
-    What is done, when, and whether the sliding window acts where that failed is what the configuration says:
-    `auto_condense_context_percent` (of the context window, or what `auto_condense_context_above` says), `fallback:
-    sliding_window`. `provider` names one in its place. Who writes summaries, and for how much, is as for
-    `condense_cli.condense`. It keeps no messages: give what came back to the next call, with what was added.
+    The configuration says what is done, when, and if the sliding window acts after a failure:
+    `auto_condense_context_percent` (of the context window), `auto_condense_context_above`, `fallback:
+    sliding_window`. `provider` overrides its provider. Who writes summaries, and for how much, is as for
+    `condense_cli.condense`. It keeps no messages: give the returned ones to the next call, with the new ones added.
 
-    Each condensing writes the provider's cache anew; `condense_cli.Live` keeps what was sent once.
+    Each condensing rewrites the provider's cache; `condense_cli.Live` keeps what was sent once.
 
-    Raises ConfigurationError and UsageError for what cannot be.
+    Raises ConfigurationError and UsageError for invalid arguments.
     """
 
     @with_arguments(
@@ -116,7 +116,7 @@ class CondensationManager:
         self._asked = WindowFlags(window=context_window)
 
     def list_providers(self) -> list[Registered]:
-        """Every provider there is, the highest priority first."""
+        """List all providers, the highest priority first."""
         return self.registry.all()
 
     @with_arguments(tokens=COUNT, provider=TEXT)
@@ -129,13 +129,13 @@ class CondensationManager:
         force: bool = False,
         provider: str | None = None,
     ) -> Managed:
-        """The messages of the next request, condensed where that is due, or where it is forced.
+        """Return the messages of the next request, condensed if that is due or forced.
 
-        `usage` is what the API reported for the request before, as its SDK gives it; `tokens`, in its place, what this
-        one takes. Without either the messages alone are counted. `provider` names one for this call.
+        `usage` is what the API reported for the request before, as its SDK gives it; `tokens` is the size of
+        this request instead. Without either the messages alone are counted. `provider` is for this call only.
 
-        Raises CondenseError for messages that cannot be read, and where the window would decide and is not known. What
-        goes wrong in a provider is the `error` of what comes back.
+        Raises CondenseError for messages that cannot be read, and if an unknown window would decide. Failures
+        of a provider are returned as `error`.
         """
         transcript = self._read(messages)
         count = Counter.of(transcript)
@@ -165,6 +165,6 @@ class CondensationManager:
 
 
 def _refused(result: Condensation, provider: str) -> RunError | None:
-    """What a provider did not do, without an error of its code."""
+    """Describe why a provider did nothing although its code raised no error."""
     failure = failure_of(result)
     return RunError(provider, "Refused", failure.removesuffix(".")) if failure else None

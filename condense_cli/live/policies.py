@@ -1,4 +1,4 @@
-"""When to decide: values that say when condensing is worth a try, and whether what came of it pays."""
+"""Say when condensing is worth a try, and if its outcome pays."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from ..errors import UsageError
 from ..money.economics import NEVER, TURNS, PrefixRewrite, Rates, weigh
 
 LEAST_OLDER: Final = 4_000
-"""The model's tokens: with fewer between the frozen part and the newest turns a try is not worth its time."""
+"""Tokens (the model's) between the frozen part and the newest turns; with fewer a try is not worth its time."""
 
 SMALL: Final = 8_000
-"""Tokens that every window holds: below, nobody asks how large it is."""
+"""Tokens that fit every window; below, it is not looked up."""
 
 LEAST_TURNS: Final = 8
-"""Answers that show what a conversation is about: what is cut before is cut half blind, and nothing brings it back."""
+"""Answers after which a conversation shows its subject. Earlier cuts are half blind, and cannot be undone."""
 
 LEAST_SAVED: Final = 1_000
 LEAST_SHARE: Final = 0.05
-"""A decision saves at least so many tokens, and at least this part of what it rewrites."""
+"""A decision saves at least LEAST_SAVED tokens, and at least this part of what it rewrites."""
 
 GROWTH: Final = 1.25
-"""After a try that was not worth it, what is older than the newest turns has to grow by so much before the next."""
+"""Factor by which the part before the newest turns has to grow after a failed try."""
 
 
 class Moment(Struct, frozen=True):
-    """A request before it is sent, in the model's tokens: all of it, what is behind its frozen part, and the older part
-    of that, without the newest turns.
+    """A request before it is sent, in the model's tokens: all of it, what follows its frozen part (`suffix`), and
+    of that what precedes the newest turns (`older`).
 
-    `fresh` are those that the request before did not hold, `turns` is how many answers it holds. `window` is the
-    model's context window, None where it is unknown. `is_cold`: the provider's cache holds nothing of it any more.
+    `fresh` tokens were not in the request before; `turns` is the number of answers. `window` is the model's, None
+    if unknown. `is_cold`: the provider's cache holds nothing of it.
     """
 
     used: int
@@ -46,7 +46,7 @@ class Moment(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What a try came to, in the model's tokens: of all messages, before and after, and what of them stays cached."""
+    """Outcome of a try, in the model's tokens of all messages: before, after, and the part that stays cached."""
 
     before: int
     after: int
@@ -58,14 +58,14 @@ class Outcome(Struct, frozen=True):
 
     @property
     def is_enough(self) -> bool:
-        """Whether it saves more than a rewritten cache and a changed conversation are worth at least."""
+        """True if it saves the least that a rewritten cache and a changed conversation are worth."""
         return self.saved >= max(LEAST_SAVED, LEAST_SHARE * (self.before - self.prefix))
 
 
 def break_even(outcome: Outcome, moment: Moment, rates: Rates) -> Decimal:
-    """Requests after which the decision has paid for what it rewrites; 0 with a cold cache, as all is written anyway.
+    """Return the number of requests until a decision has paid for what it rewrites; 0 with a cold cache.
 
-    What is fresh is written either way.
+    Fresh messages are written either way.
     """
     if outcome.saved <= 0:
         return NEVER
@@ -78,12 +78,12 @@ def break_even(outcome: Outcome, moment: Moment, rates: Rates) -> Decimal:
 
 
 class Policy(Protocol):
-    """`due` tells why a decision should be tried now, or nothing; `pays` whether to take one that pays for itself after
-    so many requests."""
+    """When to decide. `due` returns the reason to try now, or an empty text; `pays` accepts an outcome that has
+    paid for itself after `turns` requests."""
 
     @property
     def renews(self) -> bool:
-        """Whether each decision condenses the whole conversation anew."""
+        """True if each decision condenses the whole conversation anew."""
 
     def due(self, moment: Moment) -> str: ...
 
@@ -91,7 +91,7 @@ class Policy(Protocol):
 
 
 def stated_limit(policy: Policy, moment: Moment) -> int | None:
-    """The tokens that a policy is to stay below, None where it weighs costs alone or the window is not known."""
+    """Return the tokens that a policy stays below; None if it weighs costs alone or the window is unknown."""
     match policy:
         case Tokens():
             return policy.above
@@ -102,9 +102,9 @@ def stated_limit(policy: Policy, moment: Moment) -> int | None:
 
 
 class Economic(Struct, frozen=True):
-    """Decide when that pays for itself within so many requests, or at once, as the cache is cold.
+    """Decide if that pays for itself within `turns` requests, or the cache is cold.
 
-    One that `looks_back` takes a conversation to go on for two thirds as many requests as there were, where those are
+    With `looks_back` the conversation is expected to go on for two thirds of its requests so far, if those are
     more.
     """
 
@@ -125,7 +125,7 @@ class Economic(Struct, frozen=True):
 
 
 class Tokens(Struct, frozen=True):
-    """Decide from so many tokens in use on."""
+    """Decide from `above` tokens in use on."""
 
     above: int
     renews: bool = False
@@ -140,7 +140,7 @@ class Tokens(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """Decide when this part of the context window is in use. Where the window is not known, it never does."""
+    """Decide when this part of the context window is in use; never if the window is unknown."""
 
     part: float
     renews: bool = False
@@ -159,7 +159,7 @@ class Share(Struct, frozen=True):
 
 
 def policy_named(text: str) -> Policy:
-    """The policy of a name: `economic`, `economic:20` (requests), `tokens:60000` or `60k`, `share:0.6` or `60%`.
+    """Parse a policy: `economic`, `economic:20` (requests), `tokens:60000` or `60k`, `share:0.6` or `60%`.
 
     Raises UsageError.
     """

@@ -1,20 +1,23 @@
-"""The messages of one request: what each is, told by digests, so that the next request can be compared with it.
+"""Messages of a request, known by digests; the frozen segments that replace them; and cache marks.
 
-A client changes some things without meaning them: where its cache marks are, a text as a string or as the only block
-of a list, timestamps. The digest of a message leaves those out. No content is kept, only digests and sizes.
+Clients change some things without meaning them: the place of cache marks, a text as a string or as the only block of a
+list, timestamps. The digest of a message leaves those out. Only digests and sizes are kept, no content.
 """
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from ..core.arguments import is_integer
 from ..errors import UsageError
 
 CACHE_MARK: Final = "cache_control"
@@ -23,17 +26,17 @@ _TIMES: Final = frozenset({"timestamp", "created", "created_at", "ts"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call", "reasoning"})
 _OPAQUE: Final = frozenset({"data", "signature", "encrypted_content", "image_url", "file_data"})
-"""Keys of values that are not read as text, however long they are."""
+"""Keys of values that are not read as text, however long."""
 _OPAQUE_CHARACTERS: Final = 4_000
-"""What such a value is taken to be worth at most."""
+"""Most characters that count for an opaque value."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class KnownMessage(Struct, frozen=True):
-    """A message as it was seen last: the digest of its bytes, the one of what it means, and its size in characters.
+    """A message as last seen: digest of its bytes, digest of its meaning, and size in characters.
 
-    `answers`: it is the assistant's, or a call of its.
+    `answers`: it is the assistant's, or one of its calls.
     """
 
     raw: bytes
@@ -43,11 +46,11 @@ class KnownMessage(Struct, frozen=True):
 
 
 class Request:
-    """The messages of a request as they came, with what is known of each.
+    """Messages of a request as they came, with digests and sizes.
 
-    `given` may be the objects of an SDK. `before` is what was known of the messages of the request before: a message
-    with the same bytes at the same place is not read again, and not even looked at if the caller knows that the first
-    `same` of them are those. Raises UsageError for what is no JSON.
+    `given` may hold objects of an SDK. `before` describes the messages of the request before: a message with the
+    same bytes at the same place is not read again, and the first `same` ones are not even compared. Raises
+    UsageError for values that are not JSON.
     """
 
     def __init__(self, messages: Sequence[Any], before: Sequence[KnownMessage] = (), same: int = 0) -> None:
@@ -67,12 +70,12 @@ class Request:
         return len(self.given)
 
     def plain(self, position: int) -> Any:
-        """A message as dicts, lists and strings, which the caller may keep."""
+        """Return a message as new dicts, lists and strings."""
         fresh = position - self._same
         return decoded(self._bytes[fresh] if fresh >= 0 else as_bytes(self.given[position]))
 
     def chain(self, end: int) -> str:
-        """The digest of the messages before a position."""
+        """Return the digest of the messages before `end`."""
         return blake2b(b"".join(known.digest for known in self.known[:end]), digest_size=16).hexdigest()
 
     def characters(self, start: int, end: int | None = None) -> int:
@@ -80,24 +83,24 @@ class Request:
 
     @property
     def answers(self) -> int:
-        """How many answers of the assistant it holds: so many requests there were."""
+        """Number of the assistant's answers, one per earlier request."""
         each = [known.answers for known in self.known]
         return sum(one and not before for before, one in pairwise([False, *each]))
 
     def shared(self, before: Sequence[KnownMessage]) -> int:
-        """How many of its first messages are those of an earlier request."""
+        """Count the first messages that are those of an earlier request."""
         pairs = enumerate(zip(self.known, before, strict=False))
         return next((at for at, (one, other) in pairs if one.digest != other.digest), min(len(self), len(before)))
 
     @property
     def newest_answer(self) -> int:
-        """Where the newest answer of the assistant begins: all before was in the request that it answers, most
-        likely. 0 where there is none."""
+        """Position where the assistant's newest answer begins, 0 without one. Everything before was most likely
+        in the request that it answers."""
         ends = next((at + 1 for at in reversed(range(len(self))) if self.known[at].answers), 0)
         return next((at + 1 for at in reversed(range(ends)) if not self.known[at].answers), 0)
 
     def agrees(self, before: Sequence[KnownMessage]) -> bool:
-        """Whether it begins with all messages of an earlier request."""
+        """Check if it begins with all messages of an earlier request."""
         return len(before) <= len(self.known) and all(
             one.digest == other.digest for one, other in zip(before, self.known, strict=False)
         )
@@ -108,10 +111,10 @@ def digest_of(data: bytes) -> str:
 
 
 def digest_beside(system: Any, tools: Any) -> str:
-    """The digest of what is sent beside the messages, "" where nothing is given.
+    """Return the digest of what is sent beside the messages, "" for nothing.
 
-    It leaves out cache marks, and the line about billing that Claude Code sends as the first block of the system
-    prompt: its checksum is another one in each request, and the API's cache does not mind.
+    It leaves out cache marks, and the billing line that Claude Code sends as the first block of the system prompt:
+    its checksum changes with each request, which the API's cache ignores.
     """
     if system is None and tools is None:
         return ""
@@ -128,14 +131,14 @@ def _is_billing(part: Any) -> bool:
 
 
 def marked_parts(message: Any) -> Iterator[dict[str, Any]]:
-    """The blocks of a message, and those of its results, that hold a cache mark."""
+    """Yield the blocks of a message, and of its results, that have a cache mark."""
     for part in _parts(message):
         if CACHE_MARK in part:
             yield part
 
 
 def without_marks(message: Any) -> Any:
-    """The message without its cache marks; `message` is the caller's own, and is changed."""
+    """Remove the cache marks of a message in place."""
     for part in [*marked_parts(message)]:
         del part[CACHE_MARK]
     return message
@@ -173,7 +176,7 @@ def _is_answer(message: Any) -> bool:
 
 
 def _collapsed(content: Any) -> Any:
-    """A list that holds one text alone, as the string."""
+    """Turn a list that holds one text alone into the string."""
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         part = content[0]
         if part.keys() == {"type", "text"} and str(part["type"]) in _TEXTS:
@@ -182,7 +185,7 @@ def _collapsed(content: Any) -> Any:
 
 
 def _characters(value: Any) -> int:
-    """About how many characters of a value a model reads."""
+    """Estimate the characters of a value that a model reads."""
     total, waiting = 0, [value]
     while waiting:
         value = waiting.pop()
@@ -209,15 +212,15 @@ def _digest(data: bytes) -> bytes:
 
 
 def as_bytes(value: Any, *, is_sorted: bool = False) -> bytes:
-    """A value as JSON; objects of an SDK as they are sent. Raises UsageError for what is no JSON."""
+    """Encode a value as JSON, SDK objects as they are sent. Raises UsageError for values that are not JSON."""
     try:
         return _encode(value) if is_sorted else msgspec.json.encode(value, enc_hook=_as_json)
-    except (UnicodeEncodeError, ValueError, OverflowError):  # A lone surrogate, a large number: JSON can spell both.
+    except (UnicodeEncodeError, ValueError, OverflowError):  # Lone surrogates and large numbers, which JSON can spell.
         return json.dumps(value, default=_as_json, sort_keys=is_sorted).encode()
 
 
 def decoded(data: bytes) -> Any:
-    """The value of JSON, as dicts, lists and strings of its own."""
+    """Decode JSON to new dicts, lists and strings."""
     try:
         return msgspec.json.decode(data)
     except msgspec.DecodeError:
@@ -230,3 +233,239 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise UsageError(f"A message holds a {type(value).__name__}, which is not JSON.", "Give dicts, lists and strings.")
+
+
+_raws: Final = lru_cache(256)(msgspec.json.Decoder(list[Raw]).decode)
+
+
+class Segment(Struct, frozen=True):
+    """Replacement of messages[start:end] of a conversation, decided when it had `known` messages.
+
+    `before` is the digest of messages[:end], `then` that of messages[:known]: later messages decide what a line is
+    worth. `output` is the JSON of the messages sent instead, None if it has to be recomputed, and `digest` its
+    digest. With `drops_thinking`, thinking in messages[end:known] is left out: it was bound to what changed.
+    `target` is the number of tokens it was brought to, if any. The output has `tokens` (the model's) in `sent`
+    messages, `saved` fewer than what it replaces; `model` is the one it was made for. `taken` is the number of
+    messages when it was first sent, if that was later than the decision.
+    """
+
+    start: int
+    end: int
+    known: int
+    before: str
+    then: str
+    digest: str
+    tokens: int
+    sent: int
+    format: str
+    model: str | None = None
+    drops_thinking: bool = False
+    target: int | None = None
+    output: bytes | None = None
+    taken: int | None = None
+    saved: int = 0
+
+    @property
+    def sent_from(self) -> int:
+        """Number of messages when it was first sent."""
+        return self.taken or self.known
+
+
+Segments = tuple[Segment, ...]
+"""Adjacent segments, from message 0 on: together they replace the beginning of a conversation."""
+
+
+class Rest(Struct, frozen=True):
+    """Messages after the frozen ones, as they are sent; `positions` are those in the request."""
+
+    positions: tuple[int, ...]
+    messages: tuple[Any, ...]
+
+
+def sent_for(segments: Segments) -> list[Any]:
+    """Decode the messages that are sent for segments."""
+    return [*chain.from_iterable(decoded(segment.output or b"[]") for segment in segments)]
+
+
+def raws_for(segments: Segments) -> list[Any]:
+    """Return the messages that are sent for segments as raw JSON, without decoding."""
+    return [*chain.from_iterable(_raws(segment.output or b"[]") for segment in segments)]
+
+
+def end_of(segments: Segments) -> int:
+    return segments[-1].end if segments else 0
+
+
+def live_part(request: Request, segments: Segments, over: int | None = None) -> Rest:
+    """Return what follows the frozen messages, without thinking that the last decision made invalid.
+
+    From message `over` on thinking refers to messages no longer sent, and is left out too.
+    """
+    stop = segments[-1].sent_from if segments and segments[-1].drops_thinking else 0
+    start, end = end_of(segments), len(request)
+    return without_thinking(
+        request, start, lambda position: position < stop or position >= (end if over is None else over)
+    )
+
+
+def without_thinking(request: Request, start: int, of: Callable[[int], bool] = lambda _: True) -> Rest:
+    """Return the messages from `start` on, without thinking where `of(position)`; messages of nothing else go."""
+    positions: list[int] = []
+    messages: list[Any] = []
+    for position in range(start, len(request)):
+        for message in _unthinking(request, position) if of(position) else [request.given[position]]:
+            positions.append(position)
+            messages.append(message)
+    return Rest(tuple(positions), tuple(messages))
+
+
+def _unthinking(request: Request, position: int) -> list[Any]:
+    """Return the message without thinking; empty if nothing else is in it."""
+    message = request.plain(position)
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list) or not any(map(is_thinking, content)):
+        return [request.given[position]]
+    left = [part for part in content if not is_thinking(part)]
+    return [{**message, "content": left}] if left else []
+
+
+def matching(request: Request, lists: Iterable[Segments]) -> Segments:
+    """Return the list of segments that replaces most of the request's first messages; the first among equals.
+
+    Segments that can be sent count before those that are only known.
+    """
+    best: Segments = ()
+    most = 0, 0
+    chains: dict[int, str] = {}
+    for segments in lists:
+        found = sent = 0
+        for segment in segments:
+            # The newest turn is never frozen.
+            if segment.end >= len(request):
+                break
+            if segment.end not in chains:
+                chains[segment.end] = request.chain(segment.end)
+            if chains[segment.end] != segment.before:
+                break
+            if sent == found and (segment.output is not None or is_given_by(request, segment)):
+                sent += 1
+            found += 1
+        ends = end_of(segments[:sent]), end_of(segments[:found])
+        if ends > most:
+            best, most = segments[:found], ends
+    return best
+
+
+def is_given_by(request: Request, segment: Segment) -> bool:
+    """Check if the request contains all that the segment was decided on, so that it can be recomputed."""
+    return segment.known <= len(request) and request.chain(segment.known) == segment.then
+
+
+def are_neighbours(segments: Sequence[Segment]) -> bool:
+    """Check that segments are adjacent, from message 0 on."""
+    if not segments or segments[0].start != 0:
+        return not segments
+    return all(one.end == other.start < other.end for one, other in pairwise(segments))
+
+
+MOST: Final = 4
+BESIDE: Final = 2
+"""Marks assumed in system prompt and tools if those are unknown."""
+
+_EPHEMERAL: Final = {"type": "ephemeral"}
+
+
+def with_breakpoints(messages: list[Any], ends: Sequence[int], beside: int) -> list[Any]:
+    """Put a cache mark at the end of each stretch messages[:end]; the last one ends the frozen part.
+
+    Anthropic caches at marks alone and takes up to four, those of system prompt and tools (`beside`) included
+    (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). The client's newest mark always stays:
+    the next request goes on from there. Ours come next, the first end first: this request finds its cached part
+    there, and a new end can be marked later. Older marks of the client get what room is left.
+    """
+    room = MOST - beside
+    if not ends or room <= 0:
+        return messages
+    marked = [position for position in range(ends[-1], len(messages)) for _ in marked_parts(messages[position])]
+    ours = ends[: room - bool(marked)]
+    free = room - len(ours)
+    kept = marked[-free:] if free else []
+    new = list(messages)
+    for position in set(marked):
+        too_many = marked.count(position) - kept.count(position)
+        if too_many:
+            new[position] = _without_first(new[position], too_many)
+    # Marks with a longer life may not follow shorter ones, so ours lives as long as the client's next one.
+    follows = (part[CACHE_MARK] for position in marked for part in marked_parts(messages[position]))
+    mark = next(follows, _EPHEMERAL)
+    for end in ours:
+        new[end - 1] = _marked(new[end - 1], mark)
+    return new
+
+
+def marks_in(value: Any) -> int:
+    """Count the cache marks in a system prompt or a list of tools."""
+    parts = value if isinstance(value, list) else [value]
+    return sum(isinstance(part, dict) and CACHE_MARK in part for part in parts)
+
+
+def last_marked(messages: Sequence[Any]) -> int | None:
+    """Return the position of the last message with a mark, if any. What follows it may be gone in the next request."""
+    return next((at for at in reversed(range(len(messages))) if any(marked_parts(messages[at]))), None)
+
+
+def _without_first(message: Any, number: int) -> Any:
+    changed = copy.deepcopy(message)
+    for part in [*marked_parts(changed)][:number]:
+        del part[CACHE_MARK]
+    return changed
+
+
+def with_blocks(message: Any) -> Any:
+    """Turn the message's text into a block, so that a mark can come and go without other changes."""
+    if isinstance(message, dict) and message.get("content") and isinstance(message["content"], str):
+        return {**message, "content": [{"type": "text", "text": message["content"]}]}
+    return message
+
+
+def _marked(message: Any, mark: dict[str, Any]) -> Any:
+    """Put a mark on the last block of an unmarked message that may have one."""
+    changed = decoded(bytes(message)) if isinstance(message, Raw) else copy.deepcopy(message)
+    last = next(_markable(changed), None)
+    if last is None:
+        return message
+    last[CACHE_MARK] = copy.deepcopy(mark)
+    return changed
+
+
+def _markable(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the blocks that may have a mark, last one first: neither thinking nor empty text."""
+    content = message.get("content")
+    for part in [*content][::-1] if isinstance(content, list) else []:
+        if isinstance(part, dict) and not is_thinking(part) and (part.get("type") != "text" or part.get("text")):
+            yield part
+
+
+_INPUT = ("input_tokens", "prompt_tokens", "input")
+_OUTPUT = ("output_tokens", "completion_tokens", "output")
+_BESIDE = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Anthropic's input tokens exclude these; the input of other APIs includes cached tokens."""
+
+
+def tokens_of(usage: Any) -> int:
+    """Return the input (cached or not) and output tokens of the last request. `usage` is a number, a dict or an SDK
+    object.
+
+    Raises UsageError for anything else.
+    """
+    if is_integer(usage):
+        return usage
+    values = usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", None)
+    if values is not None:
+        found = [
+            next((values[name] for name in names if is_integer(values.get(name))), None) for names in (_INPUT, _OUTPUT)
+        ]
+        if found[0] is not None:
+            beside = sum(values[name] for name in _BESIDE if is_integer(values.get(name)))
+            return int(found[0]) + int(found[1] or 0) + int(beside)
+    raise UsageError("The usage holds no input_tokens and no prompt_tokens.", "Give usage as the API returned it.")

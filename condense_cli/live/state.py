@@ -1,6 +1,6 @@
-"""What Live remembers of conversations: in memory, or in a SQLite file that survives a restart.
+"""Remember the state of conversations: in memory, or in an SQLite file that survives a restart.
 
-The file holds cut points, digests, sizes and times, and no content, unless it is told to keep it.
+The file holds cut points, digests, sizes and times. It holds content only if it is told to keep it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..storage.cache_files import CacheFile
-from .requests import digest_of
-from .segments import Segment, Segments, are_neighbours
+from .requests import Segment, Segments, are_neighbours, digest_of
 
 MOST_LISTS: Final = 64
-"""So many lists are remembered, the newest: one for every conversation, and for every branch of one."""
+"""Newest lists that are kept: one for every conversation, and for every branch of one."""
 
 MOST_REQUESTS: Final = 256
-"""And so many requests, the newest: the last one of each conversation."""
+"""Newest requests that are kept: the last one of each conversation."""
 
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS segments "
@@ -37,9 +36,11 @@ _WAIT: Final = 2.0
 
 
 class LastRequest(Struct, frozen=True):
-    """The last request of a conversation, by which a later one knows what a provider's cache still holds: how many
-    messages it had (those behind the client's last cache mark left out) and their digest, when it was sent, for which
-    model, and the digest of what was sent beside the messages, "" where that is not known."""
+    """Last request of a conversation, which tells what a provider's cache still holds.
+
+    `messages` is their number up to the client's last cache mark, and `prefix` their digest; `at` is the time of
+    sending; `beside` is the digest of what was sent beside the messages, "" if unknown.
+    """
 
     messages: int
     prefix: str
@@ -49,23 +50,23 @@ class LastRequest(Struct, frozen=True):
 
 
 class State(Protocol):
-    """Remembers lists of frozen segments and the last requests of conversations, the newest first."""
+    """Lists of frozen segments and last requests of conversations, newest first."""
 
     def lists(self, fingerprint: str) -> Sequence[Segments]:
-        """The lists of a fingerprint of configuration and version. Raises sqlite3.Error, OSError."""
+        """Return the lists of a fingerprint (configuration and version). Raises sqlite3.Error, OSError."""
 
     def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
-        """Add a list. It takes the place of `continues`, where that is a whole list that is remembered."""
+        """Add a list; it replaces `continues` if that is a whole remembered list."""
 
     def requests(self) -> Sequence[LastRequest]:
-        """The last requests of conversations. Raises sqlite3.Error, OSError."""
+        """Return the last requests of conversations. Raises sqlite3.Error, OSError."""
 
     def sent(self, request: LastRequest, continues: LastRequest | None) -> None:
-        """Add a request. It takes the place of the one that it `continues`. Raises sqlite3.Error, OSError."""
+        """Add a request; it replaces the one that it `continues`. Raises sqlite3.Error, OSError."""
 
 
 class Memory:
-    """Remembers while the process runs."""
+    """State for the life of the process."""
 
     def __init__(self) -> None:
         self._lists: dict[str, list[Segments]] = {}
@@ -90,9 +91,9 @@ class Memory:
 
 
 class StateFile:
-    """Remembers in a file of mode 0600, and what is sent in memory; with `keep` that goes into the file too.
+    """State in a file of mode 0600. Content stays in memory; with `keep` it goes into the file too.
 
-    Kept content is needed where a model writes summaries: nothing else gives the same bytes again.
+    Summaries written by a model need `keep`: nothing else gives the same bytes again.
     """
 
     def __init__(self, path: str | Path, *, keep: bool = False) -> None:
@@ -119,7 +120,7 @@ class StateFile:
             connection.execute("DELETE FROM segments WHERE id <= (SELECT max(id) FROM segments) - ?", (MOST_LISTS,))
 
     def requests(self) -> Sequence[LastRequest]:
-        """Those in the file, as other processes may have gone on with a conversation."""
+        """Read the requests from the file: other processes may have continued a conversation."""
         with closing(self._connected()) as connection:
             rows = connection.execute("SELECT request FROM requests ORDER BY id DESC").fetchall()
         found = []
@@ -151,7 +152,7 @@ class StateFile:
         return connection
 
     def _stored(self, fingerprint: str) -> list[Segments]:
-        """The lists in the file, the newest first; what cannot be read is left out."""
+        """Read the lists in the file, newest first; broken ones are left out."""
         with closing(self._connected()) as connection:
             rows = connection.execute(
                 "SELECT list FROM segments WHERE fingerprint = ? ORDER BY id DESC", (fingerprint,)
@@ -172,7 +173,7 @@ class StateFile:
 
 
 def _checked(segment: Segment) -> Segment:
-    """The segment without its output, where that is not what was sent: it is computed again then."""
+    """Drop the output of a segment if it is not what was sent; it is recomputed then."""
     is_whole = segment.output is None or digest_of(segment.output) == segment.digest
     return segment if is_whole else replace(segment, output=None)
 

@@ -84,7 +84,7 @@ def _quoted(block: Block) -> Iterator[str]:
     """What the user said, as the ledger of a summary quotes it."""
     if not block.summarizes:
         return
-    from ..ledger.written import parse  # Most conversations have no summary to read.
+    from ..ledger.text import parse  # Most conversations have no summary to read.
 
     ledger = parse(block.text)
     yield from (request.text for request in ledger.requests) if ledger else ()

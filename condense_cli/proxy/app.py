@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import BrokenOutputError, CondenseError
 from ..live.conversation import Live
-from ..live.decisions import DecisionKind, Fitted
+from ..live.deciding import DecisionKind, Fitted
 from ..live.requests import Request as Messages
 from ..live.state import Memory, State
 from ..money.economics import CallUsage

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ..live.conversation import Live
-from ..live.decisions import Fitted
+from ..live.deciding import Fitted
 from ..live.requests import KnownMessage, Request
 from ..live.state import State
 from .apis import Api

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from ..live.decisions import Decision, DecisionKind, Fitted
+from ..live.deciding import Decision, DecisionKind, Fitted
 from ..live.requests import Request
 from .bodies import Body
 from .conversations import Conversation

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.wording import plural
-from ..live.decisions import Decision, DecisionKind
+from ..live.deciding import Decision, DecisionKind
 from .savings import Sums
 
 _LAST: Final = 50

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..live.decisions import CacheGuess
+from ..live.deciding import CacheGuess
 from ..money.economics import Accounting, CallUsage, Rates
 from ..money.prices import Price, bare_name, price_of
 

@@ -7,8 +7,7 @@ from threading import Lock
 
 from msgspec.structs import replace
 
-from ..live.requests import Request
-from ..live.segments import Segments, live_part, matching
+from ..live.requests import Request, Segments, live_part, matching
 from ..live.state import LastRequest, State
 
 

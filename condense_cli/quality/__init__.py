@@ -1,1 +1,1 @@
-"""How much of what a conversation later needs is still there once it is condensed."""
+"""Measure how much of what a conversation later needs is still there after condensing."""

@@ -1,6 +1,6 @@
-"""Ways to condense that other ways are compared with: blind ones, and the extraction on its own.
+"""Baselines to compare with: blind ways to condense, and the extraction on its own.
 
-All of them leave the standing instructions and the first request as they are, and texts hardly longer than a marker.
+All of them keep the standing instructions, the first request, and texts hardly longer than a marker.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _MARKER: Final = 40
 
 _KEPT_RESULTS: Final = 10
 _WIDTH: Final = 100
-"""Characters for each line that stays, so that long lines are cut as well."""
+"""Characters of each line that stays, so that long lines are cut as well."""
 
 _SUPPRESS: Final = ContentOperation(operation="suppress", min_tokens=_MARKER)
 
 
 def _open_blocks(case: Case) -> Iterator[tuple[Positions, Block]]:
-    """What a way may change."""
+    """Yield the blocks that a way may change."""
     fixed = {id(message) for message in fixed_messages(case.before.messages)}
     for position, message in enumerate(case.before.messages):
         if id(message) not in fixed:
@@ -48,7 +48,7 @@ def _masked(case: Case, block: Block) -> Block | None:
 
 
 def mask(case: Case, target: int) -> list[Message]:
-    """Markers in place of tool results, the oldest first; where that is not enough, of arguments, then of texts."""
+    """Replace tool results by markers, oldest first; if that is not enough also arguments, then texts."""
     order = sorted(
         _open_blocks(case),
         key=lambda found: (found[1].kind is BlockKind.TEXT, found[1].kind is BlockKind.TOOL_CALL, found[0]),
@@ -63,7 +63,7 @@ def mask(case: Case, target: int) -> list[Message]:
             saved = case.count.block(block) - case.count.block(new)
             masked[place] = new, saved
             tokens -= saved
-    # The last of them may have been large: what still fits comes back.
+    # The last one may have been large: restore what still fits.
     for place, (_, saved) in reversed(list(masked.items())):
         if tokens + saved <= target:
             del masked[place]
@@ -72,14 +72,14 @@ def mask(case: Case, target: int) -> list[Message]:
 
 
 def mask_but_newest(case: Case, keep: int = _KEPT_RESULTS) -> list[Message]:
-    """Markers in place of all tool results but the newest."""
+    """Replace all tool results but the newest by markers."""
     results = [found for found in _open_blocks(case) if found[1].kind is BlockKind.TOOL_RESULT]
     masked = {place: _masked(case, block) for place, block in results[:-keep]}
     return with_blocks(case.before.messages, {place: block for place, block in masked.items() if block is not None})
 
 
 def oldest_dropped(case: Case, target: int) -> list[Message]:
-    """The oldest messages are dropped, calls together with their results."""
+    """Drop the oldest messages, calls together with their results."""
     messages = case.before.messages
     fixed = {id(message) for message in fixed_messages(messages)}
     tokens = case.tokens
@@ -95,7 +95,7 @@ def oldest_dropped(case: Case, target: int) -> list[Message]:
 
 
 def _first_lines(side: Literal["head", "both"]) -> ToTarget:
-    """As many lines of every text as fit, the same number of each."""
+    """Keep the same number of first lines of every text, as many as fit."""
 
     def cut(case: Case, lines: int) -> dict[Positions, Block]:
         limits = TruncateParams(max_lines=lines, max_chars=lines * _WIDTH, keep=side)
@@ -110,7 +110,7 @@ def _first_lines(side: Literal["head", "both"]) -> ToTarget:
         return known
 
     def way(case: Case, target: int) -> list[Message]:
-        # The steps are the same for every target, so that most sizes are known from the one before.
+        # Every target takes the same steps, so most sizes are known from the target before.
         low, high = 1, 4_096
         while low < high:
             middle = (low + high) // 2 + 1
@@ -130,7 +130,7 @@ BASELINES: Final[dict[str, Way]] = {
     "ends": Way("first and last lines", _first_lines("both")),
     "oldest": Way("drop the oldest", oldest_dropped),
 }
-"""By the names that a command line gives them."""
+"""Baselines by their names on the command line."""
 
 
 def _survey(case: Case) -> Survey:
@@ -141,7 +141,7 @@ def _survey(case: Case) -> Survey:
 
 
 def lines(case: Case, target: int) -> list[Message]:
-    """The lines that later work needs, chosen over the whole conversation."""
+    """Choose the lines that later work needs over the whole conversation."""
     survey = _survey(case)
     fixed = {id(message) for message in fixed_messages(case.before.messages)}
     open_keys = [key for key in survey.parts if id(case.before.messages[key[0]]) not in fixed]
@@ -150,7 +150,7 @@ def lines(case: Case, target: int) -> list[Message]:
 
 
 def summary(case: Case, target: int) -> list[Message]:
-    """The same as one text with headings, behind the standing instructions and what the user wrote."""
+    """Write those lines as one text with headings, behind the standing instructions and the user's words."""
     survey = _survey(case)
     wanted = {id(message) for message in fixed_messages(case.before.messages)}
     requests = {key[:2] for key, part in survey.parts.items() if part.is_request}
@@ -186,4 +186,4 @@ EXTRACTION: Final[dict[str, Way]] = {
     "lines": Way("lines that later work needs", lines),
     "summary": Way("the same as one text", summary),
 }
-"""By the names that a command line gives them."""
+"""The extraction's ways by their names on the command line."""

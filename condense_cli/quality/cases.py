@@ -1,4 +1,4 @@
-"""A conversation cut in two: the first part is to be condensed, the second asks what of it is needed."""
+"""Cut a conversation in two: the first part is condensed, the second shows what of it is needed."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ SMALLEST: Final = 8_000
 """Transcripts of fewer tokens are left out: nobody condenses them, and few questions make a noisy share."""
 
 MOST_FIXED: Final = 0.5
-"""Where more of the tokens may not be touched, no way can show what it does."""
+"""Largest share of tokens that may not be touched; above it the ways hardly differ."""
 
 NEWEST: Final = 6
-"""So many turns stay whole, where there is room for them."""
+"""Newest turns that stay whole if there is room."""
 
 
 class Case:
-    """One cut. `before` is the conversation up to it, of `tokens` tokens; `questions` are what the rest, `after`, asks.
+    """One cut. `before` is the conversation up to it, in `tokens` tokens; `questions` are what the rest, `after`,
+    needs.
 
-    Targets are shares of `whole`: of other tokens where some of the conversation was condensed before.
+    Targets are shares of `whole`, which differs from `tokens` if some of the conversation was condensed before.
     """
 
     def __init__(
@@ -52,15 +53,18 @@ class Case:
         self.tokens = count.transcript(before)
         self.whole = self.tokens if whole is None else whole
         self.remembered: dict[object, object] = {}
-        """What ways work out once and use again at another size."""
+        """Results that ways compute once and reuse at another size."""
 
     def target(self, budget: float) -> int:
-        """The tokens of a share of the conversation."""
+        """Return the tokens of a share of the conversation."""
         return max(1, int(self.whole * budget))
 
     def is_crowded(self, target: int) -> bool:
-        """Whether what stays at any size takes more than half of a target: standing instructions, what precedes the
-        first request, that, and the newest six turns, or the newest one where six take more than a third."""
+        """Check if content that stays at any size takes more than half of a target.
+
+        That is the standing instructions, what precedes the first request, the request, and the newest six
+        turns, or the newest one if six take more than a third.
+        """
         messages = self.before.messages
         protected = protect(Configuration(), messages, self.count).messages
         newest = [message for message in messages if message.index not in protected][-NEWEST:]
@@ -70,12 +74,12 @@ class Case:
         return self.size_of([*fixed, *newest]) > MOST_FIXED * target
 
     def size_of(self, messages: Sequence[Message]) -> int:
-        """Tokens of messages, counted as those of the transcript are."""
+        """Count the tokens of messages as those of the transcript."""
         return sum(map(self.count.message, messages))
 
 
 class LeftOut(Struct, frozen=True):
-    """A transcript, or a cut of it, that is not measured, and why. `at` is None where that is the whole transcript."""
+    """A transcript, or a cut of it, that is not measured, and the reason. `at` is None for a whole transcript."""
 
     at: float | None
     reason: str
@@ -86,9 +90,9 @@ ToTarget = Callable[[Case, int], Sequence[Message]]
 
 
 class Way(Struct, frozen=True):
-    """A way to condense: to a target of tokens, and in settings that have a size of their own.
+    """A way to condense: to a target of tokens, and in settings with a size of their own.
 
-    Both give the messages that the model would be sent in place of those before the cut.
+    Both return the messages to send in place of those before the cut.
     """
 
     name: str
@@ -103,8 +107,11 @@ def cases_of(
     smallest: int = SMALLEST,
     factor: Factor = AS_COUNTED,
 ) -> tuple[list[Case], list[LeftOut]]:
-    """The cuts of a transcript, and what is left out. Cuts are shares of the messages; none separates a call from
-    its result. `smallest` is in the model's tokens, to which the `factor` leads."""
+    """Return the cuts of a transcript, and what is left out.
+
+    Cuts are shares of the messages; none separates a call from its result. `smallest` is in the model's tokens,
+    converted by `factor`.
+    """
     messages = decode(transcript.messages).messages
     tokens = factor.shown(sum(map(count.message, messages)))
     if tokens < smallest:
@@ -134,7 +141,7 @@ def cases_of(
 
 
 def fixed_messages(messages: Sequence[Message]) -> list[Message]:
-    """The standing instructions and the first request, which the ways to compare with leave as they are."""
+    """Return the standing instructions and the first request, which baselines keep."""
     first = next(
         (
             position

@@ -1,7 +1,6 @@
-"""Curves of recall against size: the mean of each setting over all cuts, joined to lines.
+"""Curves of recall against size: the mean of each setting over all cuts, joined by lines.
 
-Every cut counts the same, whatever the size of its transcript. A curve ends at what nobody condensed: all of the size,
-all of the recall.
+Every cut counts the same, whatever the size of its transcript. A curve ends at the original: full size, full recall.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from .evaluation import Cut, Point
 from .recall import RECALLS
 
 _CLOSE: Final = 0.005
-"""So near to a point its recall is taken as it is."""
+"""Distance within which a point's recall is taken as it is."""
 
 
 class Mean(Struct, frozen=True):
-    """Size and recall, each from 0 to 1, as means over so many cuts: those where something was asked."""
+    """Mean size and recall, each from 0 to 1, over the cuts that asked for something."""
 
     size: float
     recall: float
@@ -28,10 +27,10 @@ class Mean(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """The means of one setting of a way. `named` is the share of the facts that only stand in other words.
+    """Means of one setting of a way.
 
-    `tokens` and `seconds` are sums over all cuts; `failed` counts those where the way could not do it. `witnesses` has
-    the means of those that were measured.
+    `named` is the share of facts that are only named in other words. `tokens` and `seconds` are sums over all cuts;
+    `failed` counts cuts where the way failed. `witnesses` has the means of those measured.
     """
 
     way: str
@@ -54,7 +53,7 @@ class Setting(Struct, frozen=True):
 
 
 def settings_of(cuts: Iterable[Cut]) -> list[Setting]:
-    """The means of every setting, in the order in which they were measured."""
+    """Return the means of every setting, in the order of measuring."""
     groups: dict[tuple[str, str], list[Point]] = {}
     for cut in cuts:
         for point in cut.points:
@@ -63,7 +62,7 @@ def settings_of(cuts: Iterable[Cut]) -> list[Setting]:
 
 
 def recall_at(settings: Sequence[Setting], way: str, measure: str, size: float) -> float | None:
-    """Recall of a way at a size, between the settings beside it; None where it does not get so small."""
+    """Interpolate the recall of a way at a size; None if it never gets that small."""
     points = curve(settings, way, measure)
     if not points or size < points[0].size - _CLOSE:
         return None
@@ -76,13 +75,15 @@ def recall_at(settings: Sequence[Setting], way: str, measure: str, size: float) 
 
 
 def curve(settings: Iterable[Setting], way: str, measure: str) -> list[Mean]:
-    """The points of a way's curve from the smallest on; empty where nothing was asked."""
+    """Return the points of a way's curve, smallest size first; empty if nothing was asked."""
     return _joined([mean for setting in settings if setting.way == way and (mean := setting.mean(measure)) is not None])
 
 
 def line_of(settings: Sequence[Setting], way: str, measure: str) -> tuple[list[Mean], list[Mean]]:
-    """The points of a way's curve that a line joins in a picture, and those beside it: a setting without a target is
-    no step between two targets, and a line through it would go to and fro."""
+    """Split the points of a way's curve into those that a line joins and those beside it.
+
+    A setting without a target is no step between two targets; a line through it would go back and forth.
+    """
     found = [(setting, mean) for setting in settings if setting.way == way and (mean := setting.mean(measure))]
     with_target = [mean for setting, mean in found if setting.budget is not None]
     without = [mean for setting, mean in found if setting.budget is None]
@@ -90,7 +91,7 @@ def line_of(settings: Sequence[Setting], way: str, measure: str) -> tuple[list[M
 
 
 def _joined(means: Sequence[Mean]) -> list[Mean]:
-    """From the smallest size on, up to what nobody condensed."""
+    """Sort points by size, up to the original."""
     if not means:
         return []
     return sorted([*means, Mean(1.0, 1.0, max(mean.cuts for mean in means))], key=lambda mean: (mean.size, mean.recall))

@@ -1,8 +1,8 @@
-"""Compare two ways at the same cuts, in the same setting, measure by measure, and say how sure that is.
+"""Compare two ways at the same cuts, setting by setting, measure by measure, with confidence intervals.
 
 The interval is a bootstrap's (percentiles of the means of resampled pairs), made wider for few pairs as Hesterberg
 proposes (What Teachers Should Know About the Bootstrap, 2015): the plain one is too narrow there. The same pairs give
-the same interval, in whatever order they come.
+the same interval in any order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SEED: Final = 2_015
 
 
 class Verdict(StrEnum):
-    """What a difference is: more or less than chance makes it, or no more different than chance; or nobody can tell."""
+    """Meaning of a difference: more or less than by chance, not more than chance, or unknown."""
 
     MORE = "more"
     LESS = "less"
@@ -37,10 +37,10 @@ class Verdict(StrEnum):
 
 
 class PairedDifference(Struct, frozen=True):
-    """The mean of so many differences, and the interval that holds the true one with CONFIDENCE.
+    """Mean of differences, and the interval that holds the true one with CONFIDENCE.
 
-    `units` are what was resampled: groups of differences that are not independent of each other. Where there are too
-    few of them, there is no interval.
+    `units` are what was resampled: groups of differences that depend on each other. With too few of them there is
+    no interval.
     """
 
     mean: float
@@ -59,11 +59,11 @@ class PairedDifference(Struct, frozen=True):
 
 
 def difference(groups: Sequence[Sequence[float]]) -> PairedDifference | None:
-    """The mean of all differences, with its interval; None where there are none.
+    """Return the mean of all differences with its interval; None without any.
 
-    Those of one group, such as the cuts of one conversation, are drawn together or not at all.
+    Differences of one group, such as the cuts of one conversation, are drawn together or not at all.
     """
-    # Sorted, so that the order of the groups does not matter.
+    # Sorted, so that the order of groups does not matter.
     totals = sorted((sum(group), len(group)) for group in groups if group)
     if not totals:
         return None
@@ -77,7 +77,7 @@ def difference(groups: Sequence[Sequence[float]]) -> PairedDifference | None:
 
 
 def _resampled(totals: Sequence[tuple[float, int]]) -> list[float]:
-    """Means of as many groups drawn with replacement, from the smallest on."""
+    """Return means of equally many groups drawn with replacement, smallest first."""
     random = Random(_SEED)
     means = []
     for _ in range(_RESAMPLES):
@@ -87,15 +87,18 @@ def _resampled(totals: Sequence[tuple[float, int]]) -> list[float]:
 
 
 def _tail(units: int) -> float:
-    """The share of the resampled means that is left out at either end."""
+    """Return the share of the resampled means that is left out at either end."""
     normal = NormalDist()
     wider = sqrt(units / (units - 1)) * _student(normal.inv_cdf((1 + CONFIDENCE) / 2), units - 1)
     return normal.cdf(-wider)
 
 
 def _student(z: float, freedom: int) -> float:
-    """The quantile of Student's t that belongs to one of the normal distribution: the first terms of its expansion,
-    right to a hundredth from 5 degrees of freedom on (Abramowitz and Stegun, 26.7.5)."""
+    """Convert a quantile of the normal distribution to one of Student's t.
+
+    First terms of its expansion, accurate to a hundredth from 5 degrees of freedom on (Abramowitz and Stegun,
+    26.7.5).
+    """
     return (
         z
         + (z**3 + z) / (4 * freedom)
@@ -105,18 +108,18 @@ def _student(z: float, freedom: int) -> float:
 
 
 FACTS_OR_NAMED: Final = "facts_or_named"
-"""Facts that stand, or that a ledger or the words of a summary name: where summaries differ, most of it is here."""
+"""Facts that are present, or named by a ledger or the words of a summary. Summaries differ mostly here."""
 
 SIZE: Final = "size"
 CONDENSED: Final = "condensed"
-"""1 where a way condensed at all, 0 where its summaries failed or were refused: then nothing else can be compared."""
+"""1 if a way condensed at all, 0 if its summaries failed or were refused: nothing else can be compared then."""
 
 
 class Compared(Struct, frozen=True):
-    """A way less the one that it is compared with, by one measure, in one setting of both.
+    """A way minus the one that it is compared with, by one measure, in one setting of both.
 
-    `mean`, `low` and `high` are shares; `pairs` are cuts. The interval tells of other transcripts where its `units` are
-    transcripts, and only of other cuts of the same one where only one was measured.
+    `mean`, `low` and `high` are shares; `pairs` are cuts. The interval is about other transcripts if its `units`
+    are transcripts, but only about other cuts of the same one if a single one was measured.
     """
 
     way: str
@@ -133,7 +136,7 @@ class Compared(Struct, frozen=True):
 
 
 def compare(found: Sequence[Evaluated], way: str, against: str, measures: Iterable[str]) -> list[Compared]:
-    """Every setting and measure in which both ways can be compared, in the order in which they were measured."""
+    """Compare both ways in every common setting and measure, in the order of measuring."""
     is_one = sum(bool(one.cuts) for one in found) == 1
     names = _measures_of_pairs(measures)
     return [
@@ -160,7 +163,7 @@ _Pair = tuple[Point, Point]
 
 
 def _groups(found: Sequence[Evaluated], way: str, against: str, *, by_cut: bool) -> dict[str, list[list[_Pair]]]:
-    """By setting the points of both ways at each cut, those of one transcript together unless they go `by_cut`."""
+    """Collect the points of both ways at each cut by setting; those of one transcript form a group unless `by_cut`."""
     groups: dict[str, dict[object, list[_Pair]]] = {}
     for number, one in enumerate(found):
         for cut in one.cuts:
@@ -186,7 +189,7 @@ def _differences(groups: Sequence[Sequence[_Pair]], measure: str) -> list[list[f
 
 
 def share(point: Point, measure: str) -> float | None:
-    """What a point has of any measure that is compared; None where it asks for nothing, or the way failed there."""
+    """Return a point's share by a compared measure; None if it asks for nothing, or the way failed there."""
     if measure == CONDENSED:
         return float(point.recall is not None)
     if point.recall is None:

@@ -1,10 +1,11 @@
-"""Measure ways to condense on a transcript: every way at every cut, to every share of the tokens before it."""
+"""Measure ways to condense at every cut of a transcript, and predict what a condensed conversation keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
+from math import sqrt
 from statistics import fmean, median, quantiles
 from typing import Final
 
@@ -15,6 +16,8 @@ from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript, cut_before
 from ..errors import CondenseError, StoppedError
+from ..extractive.survey import Survey
+from ..extractive.weights import OVERSTATED
 from ..lossless.decode import decode
 from .cases import SMALLEST, Case, LeftOut, Way, cases_of
 from .recall import Recall
@@ -24,10 +27,10 @@ ROUNDS: Final = 5
 
 
 def after_rounds(case: Case, condense: Callable[[Case], Sequence[Message]], budget: float | None) -> list[Message]:
-    """What is left of the part before a cut after five rounds: what is left so far is condensed with what came since.
+    """Condense the part before a cut in five rounds, each time the rest so far together with what came since.
 
-    With a `budget`, the share of the tokens before the cut that all rounds condense to, the first begins when the
-    conversation has reached it. All rounds bring the same number of messages.
+    With a `budget`, the share of the tokens before the cut that all rounds condense to, the first round begins when
+    the conversation has reached it. All rounds bring equally many messages.
     """
     messages = case.before.messages
     start = _reached(case, budget) if budget else 0
@@ -40,14 +43,14 @@ def after_rounds(case: Case, condense: Callable[[Case], Sequence[Message]], budg
 
 
 def _reached(case: Case, budget: float) -> int:
-    """How many messages there are when a share of the tokens is reached."""
+    """Count the messages until a share of the tokens is reached."""
     messages = case.before.messages
     sizes = accumulate(map(case.count.message, messages))
     return cut_before(messages, sum(size <= budget * case.tokens for size in sizes))
 
 
 def _stops(messages: Sequence[Message], start: int) -> list[int]:
-    """Where rounds end, each behind some messages that are new."""
+    """Return where rounds end, each after some new messages."""
     rest = len(messages) - start
     stops = (cut_before(messages, start + rest * number // ROUNDS) for number in range(1, ROUNDS + 1))
     return sorted({stop for stop in stops if stop > start})
@@ -57,15 +60,15 @@ BUDGETS: Final = (0.7, 0.5, 0.3)
 CUTS: Final = (0.5, 0.75)
 
 AS_IS: Final = "as it is"
-"""The setting of a configuration that runs without a target."""
+"""Setting of a configuration that runs without a target."""
 
 
 class Point(Struct, frozen=True):
-    """What a way left at one cut: by a `budget`, the share of the tokens it was held to, or in a `setting` of its own.
+    """Result of a way at one cut: under a `budget`, the share of tokens it was held to, or in a `setting` of its
+    own.
 
-    `size` is the share of the tokens before the cut that it left.
-    `seconds` are those that condensing took, of the clock that was given; a way that could not do it has an `error`.
-    `witnesses` are shares of those that were asked for; rules are those of five rounds.
+    `size` is the share of the tokens before the cut that it left. `seconds` were spent condensing, by the clock
+    given; a way that failed has an `error`. `witnesses` are the shares asked for; rules are those of five rounds.
     """
 
     way: str
@@ -79,15 +82,15 @@ class Point(Struct, frozen=True):
     witnesses: Shares = {}
 
     def share(self, measure: str) -> float | None:
-        """A recall or witness from 0 to 1; None where the cut asks for nothing."""
+        """Return a recall or witness from 0 to 1; None if the cut asks for nothing."""
         recalls = self.recall.shares() if self.recall else {}
         return (recalls | self.witnesses).get(measure)
 
 
 class Cut(Struct, frozen=True):
-    """One cut of a transcript: so many messages and tokens of its model before it, and what was asked of them.
+    """One cut of a transcript: the messages and tokens (its model's) before it, and what was asked of them.
 
-    `crowded` are the budgets of which half is not enough for what stays at any size.
+    `crowded` are budgets of which half is not enough for what stays at any size.
     """
 
     at: float
@@ -123,10 +126,10 @@ def evaluate(
     clock: Callable[[], float] = lambda: 0.0,
     done: Callable[[float], None] = lambda share: None,
 ) -> Evaluated:
-    """Measure the ways at every cut. `clock` gives seconds; `done` is told the share of the work that is done.
+    """Measure the ways at every cut. `clock` returns seconds; `done` is called with the share of finished work.
 
-    Budgets are shares of the tokens before a cut, cuts shares of the messages, each above 0 and below 1. `witnesses`
-    are names of WITNESSES, which take their time. A way that raises StoppedError has no point there.
+    Budgets are shares of the tokens before a cut, cuts are shares of the messages, each above 0 and below 1.
+    `witnesses` are names of WITNESSES, which take their time. A way that raises StoppedError gets no point there.
     """
     count = count or Counter.of(transcript)
     factor = factor_of(transcript, count)
@@ -213,7 +216,8 @@ def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float], wi
 
 
 def _rules(case: Case, run: _Run) -> float | None:
-    """The user's own sentences that stand after five rounds; None where the way cannot go on with what it left."""
+    """Return the share of the user's own sentences left after five rounds; None if the way cannot go on from its
+    own output."""
     try:
         kept = after_rounds(case, run.condense, run.budget)
     except CondenseError:
@@ -222,14 +226,14 @@ def _rules(case: Case, run: _Run) -> float | None:
 
 
 _RULE: Final = 0.8
-"""The share of cuts that makes a rule, where there are at least so many:"""
+"""Share of cuts that makes a rule, if there are at least this many cuts."""
 _FEWEST: Final = 10
 
 
 class KeptShare(Struct, frozen=True):
-    """Percent of what was asked at so many cuts of transcripts: the median, and where eight of ten cuts are.
+    """Percent kept over cuts of transcripts: the median, and the range of eight in ten cuts.
 
-    `facts` and `edits` are means over the cuts where any were asked; None where there are none.
+    `facts` and `edits` are means over the cuts that asked for any; None without one.
     """
 
     percent: float
@@ -241,7 +245,7 @@ class KeptShare(Struct, frozen=True):
 
 
 def kept_by(way: str, found: Iterable[Evaluated]) -> KeptShare | None:
-    """What a way kept of the transcripts that were measured; None where nothing was asked of it."""
+    """Return the share of needed items a way kept; None if nothing was needed."""
     recalls = [
         point.recall
         for one in found
@@ -264,7 +268,7 @@ def kept_by(way: str, found: Iterable[Evaluated]) -> KeptShare | None:
 
 
 def beats(way: str, other: str, found: Iterable[Evaluated]) -> bool:
-    """Whether a way as a rule keeps no less than another one where it leaves no more, and sometimes more."""
+    """Check if a way as a rule keeps no less than another one while it leaves no more, and sometimes keeps more."""
     pairs = []
     for cut in (cut for one in found for cut in one.cuts):
         points = {point.way: point for point in cut.points if point.recall is not None}
@@ -282,7 +286,7 @@ def _share(recall: Recall) -> float | None:
 
 
 def _middle(shares: Sequence[float]) -> tuple[float, float]:
-    """The range that holds eight of ten; of few, all of them."""
+    """Return the range that holds eight in ten; of few values, all."""
     if len(shares) < 10:
         return min(shares), max(shares)
     tenths = quantiles(shares, n=10, method="inclusive")
@@ -296,3 +300,57 @@ def _mean(shares: Iterable[float | None]) -> float | None:
 
 def _percent(share: float) -> float:
     return round(100 * share, 1)
+
+
+_EIGHT_OF_TEN: Final = 1.2816
+"""Standard deviations around the mean that hold eight in ten values of a normal distribution."""
+
+
+class _Needs:
+    """Facts and lines that work on a conversation is expected to need."""
+
+    def __init__(self, messages: Sequence[Message], count: Counter) -> None:
+        self._count = count
+        self._survey = survey = Survey(decode(messages).messages, count)
+        self._lines = len(survey.known.numbers)
+        self._facts = len(survey.facts)
+        self.facts, self.edits = self._of(survey)
+
+    def left_in(self, messages: Sequence[Message]) -> tuple[float, float]:
+        """Return the needed facts and lines of edits that are still on a line of the original."""
+        return self._of(Survey(decode(messages).messages, self._count, known=self._survey.known))
+
+    def _of(self, survey: Survey) -> tuple[float, float]:
+        bodies = {number for found in survey.bodies.values() for number in found if number < self._lines}
+        weights, facts = self._survey.weights, self._survey.known.facts
+        named = {fact for number in bodies for fact in facts[number] if fact < self._facts}
+        edits = (place for place, number in enumerate(self._survey.editable, self._facts) if number in bodies)
+        return _sum(weights, named), _sum(weights, edits)
+
+
+def _sum(weights: Sequence[float], places: Iterator[int] | set[int]) -> float:
+    return sum(weights[place] for place in sorted(places)) / OVERSTATED
+
+
+def expected_of(
+    before: Sequence[Message], condensed: Mapping[str, Sequence[Message]], count: Counter
+) -> dict[str, KeptShare]:
+    """Return what each condensed conversation is expected to keep; empty if nothing is expected to be needed."""
+    needs = _Needs(before, count)
+    total = needs.facts + needs.edits
+    if not total:
+        return {}
+    found = {}
+    for name, messages in condensed.items():
+        facts, edits = needs.left_in(messages)
+        share = min(1.0, (facts + edits) / total)
+        chance = _EIGHT_OF_TEN * sqrt(share * (1 - share) / total)
+        found[name] = KeptShare(
+            percent=_percent(share),
+            low=_percent(max(0.0, share - chance)),
+            high=_percent(min(1.0, share + chance)),
+            cuts=0,
+            facts=_percent(facts / needs.facts) if needs.facts else None,
+            edits=_percent(edits / needs.edits) if needs.edits else None,
+        )
+    return found

@@ -1,16 +1,14 @@
 """Find what the second part of a conversation needs of the first, and which of it a condensed form still holds.
 
-Told by the calls that stand in the conversation, and by ledgers in its texts.
+Asked are facts that the assistant wrote in the second part, and lines that its edits had to match there, if they occur
+only in the first part. Not asked is what the second part shows anew before it is needed, and what every request brings:
+the standing instructions, and words of a tool's own schema, such as the states of todos. Files are asked by their
+calls, and told by calls that are left and by ledgers.
 
-Asked are facts that the assistant wrote in the second part, and lines that its edits had to match there, where they
-stood in the first part alone. What the second part shows anew before it is needed is not asked, nor is what every
-request brings: the standing instructions, and words of a tool's own schema, such as the states of todos.
-
-A fact or line stands where a line of the condensed conversation is a line of the original as it stood there, or
-without the number that a tool put before it. A fact
-also stands in a part of such a line: one that is marked by ellipses, or a beginning or an end of some length. A fact
-that stands nowhere so, but that some text names, such as a ledger or the words of a summary, is `named`; that is
-counted apart.
+A fact or line is present if a line of the condensed conversation is a line of the original, with or without the number
+that a tool put before it. A fact is also present in a part of such a line: one marked by ellipses, or a beginning or
+end of some length. A fact that is not present, but that some text names, such as a ledger or the words of a summary, is
+`named`; that is counted apart.
 """
 
 from __future__ import annotations
@@ -29,24 +27,24 @@ from ..core.transcript import Block, Message
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..ledger.collect import collect, merge_all
 from ..ledger.entries import FileEntry, Ledger
-from ..ledger.written import OPENING, parse
+from ..ledger.text import OPENING, parse
 from ..lossless.lines import read_lines
 from ..toolcalls.outcomes import Results, results_of
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, arguments_of, matched_texts, name_of, string_values
 
 Deed = Literal["read", "changed", "failed", "denied", "deleted", "moved"]
-"""What happened to a file: the last change decides, and reading alone is no change."""
+"""Use of a file: the last change decides, and reading alone is no change."""
 
 
 def touched(messages: Sequence[Message]) -> dict[str, Deed]:
-    """What happened to each file by its path."""
-    # A summary stands for what was before the calls that are left.
+    """Return the use of each file, by its path."""
+    # A summary covers what came before the remaining calls.
     ledger = merge_all([*ledgers_in(messages), collect(messages)])
     return {entry.path: _deed(entry) for entry in (*ledger.read, *ledger.changed)}
 
 
 def ledgers_in(messages: Sequence[Message]) -> list[Ledger]:
-    """The ledgers that stand in texts, in order."""
+    """Yield the ledgers in texts, in order."""
     found = []
     for message in messages:
         for block in message.blocks:
@@ -58,7 +56,7 @@ def ledgers_in(messages: Sequence[Message]) -> list[Ledger]:
 
 
 def still_told(before: Mapping[str, Deed], after: Mapping[str, Deed]) -> int:
-    """Of how many files the second still tells what the first tells."""
+    """Count the files for which the second part still tells what the first tells."""
     return sum(after.get(path) == deed for path, deed in before.items())
 
 
@@ -67,17 +65,17 @@ def _deed(entry: FileEntry) -> Deed:
 
 
 _SHORTEST_LINE: Final = 3
-"""Lines of fewer characters, such as a closing bracket, stand everywhere."""
+"""Lines of fewer characters, such as a closing bracket, occur everywhere."""
 
 _OF_SCHEMA: Final = frozenset({"status", "priority"})
-"""What a todo has besides its words: one of a few that the schema of the tool lists, which comes with every request."""
+"""Keys of a todo beside its words; their values are from the tool's schema, which comes with every request."""
 
 NEXT_CALLS: Final = 20
-"""So many calls after the cut tell what is needed at once."""
+"""Calls after the cut that show what is needed at once."""
 
 
 class Need(Struct, frozen=True):
-    """What one call took from before the cut: facts, and lines that it had to match."""
+    """Facts that one call took from before the cut, and lines that it had to match."""
 
     facts: frozenset[str]
     lines: frozenset[str]
@@ -95,16 +93,16 @@ class Needs(Struct, frozen=True):
 
 
 class Says(Struct, frozen=True):
-    """What a text says: its facts, its lines that say something, and each of its lines without a listing's number."""
+    """Content of a text: its facts, its meaningful lines, and each of its lines without a listing's number."""
 
     facts: frozenset[str]
     lines: frozenset[str]
     keys: tuple[tuple[str, str], ...]
-    """Lines as they stand, and as they are compared; only those that differ."""
+    """Lines as they are and as they are compared; only those that differ."""
 
 
 class TextReader:
-    """Reads texts, each of them once."""
+    """Reads each text once."""
 
     def __init__(self) -> None:
         self._known: dict[str, Says] = {}
@@ -120,7 +118,7 @@ class TextReader:
 
 
 def said_lines(keys: Iterable[str]) -> Iterator[str]:
-    """Of lines without the numbers of listings those that say something."""
+    """Yield the meaningful lines among lines without listing numbers."""
     for line in keys:
         line = line.removesuffix("\r")
         if len(line.strip()) >= _SHORTEST_LINE:
@@ -128,7 +126,7 @@ def said_lines(keys: Iterable[str]) -> Iterator[str]:
 
 
 def ask(before: Sequence[Message], after: Sequence[Message], read: TextReader | None = None) -> Needs:
-    """What the second part of a conversation needed of the first."""
+    """Return what the second part of a conversation needed of the first."""
     read = read or TextReader()
     facts_known, lines_known = _said(read, (message for message in before if message.role not in STANDING_ROLES))
     facts_always, lines_always = _said(read, (message for message in before if message.role in STANDING_ROLES))
@@ -157,14 +155,15 @@ def ask(before: Sequence[Message], after: Sequence[Message], read: TextReader | 
 
 
 def _asking(block: Block) -> list[str]:
-    """The texts of a block without the words that the schema of its tool gives."""
+    """Yield the texts of a block without words from its tool's schema."""
     if block.kind is BlockKind.TOOL_CALL and name_of(block) in TODO_LISTS | TASK_TOOLS:
         return [value for path, value in string_values(arguments_of(block) or {}) if path[-1] not in _OF_SCHEMA]
     return texts_of(block)
 
 
 def texts_of(block: Block) -> list[str]:
-    """The texts of a block that a reader sees: the string values of a call, otherwise its text; none of thinking."""
+    """Yield the texts of a block that a reader sees: the string values of a call, otherwise its text, but no
+    thinking."""
     if block.kind is BlockKind.THINKING:
         return []
     arguments = arguments_of(block) if block.kind is BlockKind.TOOL_CALL else None
@@ -175,7 +174,7 @@ def texts_of(block: Block) -> list[str]:
 
 
 def texts_in(messages: Iterable[Message]) -> Iterator[str]:
-    """The texts of all blocks, in order."""
+    """Yield the texts of all blocks, in order."""
     for message in messages:
         for block in message.blocks:
             yield from texts_of(block)
@@ -192,18 +191,18 @@ def _said(read: TextReader, messages: Iterable[Message]) -> tuple[set[str], set[
 
 
 def _matched_lines(block: Block, results: dict[int, Results]) -> set[str]:
-    """Lines that an edit had to find in its file; an edit that failed did not find them."""
+    """Yield lines that an edit had to find in its file; a failed edit did not find them."""
     if block.kind is not BlockKind.TOOL_CALL or results.get(id(block), Results()).is_refused:
         return set()
     return {line for text in matched_texts(block) for line in said_lines(read_lines(text).keys)}
 
 
 _LONG_PART: Final = 40
-"""Characters of a part of a line that are enough to tell it from a few words that also stand there."""
+"""Characters of a part of a line that cannot be a coincidence."""
 
 
 class Score(Struct, frozen=True, rename={"asked": "needed", "standing": "kept"}):
-    """How much was asked, how much of it stands, and how much of the rest is at least named."""
+    """Number of items asked, present, and at least named."""
 
     asked: int
     standing: int
@@ -211,22 +210,22 @@ class Score(Struct, frozen=True, rename={"asked": "needed", "standing": "kept"})
 
     @property
     def share(self) -> float | None:
-        """Recall from 0 to 1; None where nothing was asked."""
+        """Recall from 0 to 1; None if nothing was asked."""
         return self.standing / self.asked if self.asked else None
 
     @property
     def share_named(self) -> float | None:
-        """The share that does not stand, but is named."""
+        """Share that is not present, but named."""
         return self.named / self.asked if self.asked else None
 
 
 RECALLS: Final = ("facts", "edits", "files")
-"""The measures that are always worked out; witnesses come on top of them."""
+"""Measures that are always computed; witnesses come on top."""
 
 
 class Recall(Struct, frozen=True):
-    """Fact, edit and ledger recall: facts that the assistant later wrote, lines that its later edits had to match, and
-    files that were touched, each with what became of it."""
+    """Scores of facts that the assistant later wrote, of lines that its later edits had to match, and of files that
+    were touched, with their last use (the ledger)."""
 
     facts: Score
     edits: Score
@@ -237,7 +236,7 @@ class Recall(Struct, frozen=True):
 
 
 class StillThere(Struct, frozen=True):
-    """Asked facts and lines that stand, and asked facts that are only named."""
+    """Asked facts and lines that are present, and asked facts that are only named."""
 
     facts: frozenset[str]
     lines: frozenset[str]
@@ -245,17 +244,17 @@ class StillThere(Struct, frozen=True):
 
 
 class Questions:
-    """What the second part of a conversation asks of the first, put to as many condensed forms of it as wanted.
+    """Questions of the second part of a conversation to any number of condensed forms of the first.
 
-    Each text of the original is read once, and so is each that is only in a condensed form. `read` may be shared
-    between cuts of one conversation.
+    Each text of the original is read once, and so is each text that is only in a condensed form. `read` may be
+    shared between cuts of one conversation.
     """
 
     def __init__(self, before: Sequence[Message], after: Sequence[Message], read: TextReader | None = None) -> None:
         read = read or TextReader()
         self.asked = ask(before, after, read)
         self.files = touched(before)
-        # Of what each text says only what is asked is of use.
+        # Only asked items matter.
         self._texts: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self._keys: dict[str, str] = {}
         self._on_line: dict[str, frozenset[str]] = {}
@@ -269,7 +268,7 @@ class Questions:
         return self.recall(condensed, self.standing(condensed))
 
     def recall(self, condensed: Sequence[Message], standing: StillThere) -> Recall:
-        """The scores of a condensed form of which it is known what stands in it."""
+        """Score a condensed form whose present items are known."""
         return Recall(
             Score(len(self.asked.facts), len(standing.facts), len(standing.named)),
             Score(len(self.asked.lines), len(standing.lines)),
@@ -277,7 +276,7 @@ class Questions:
         )
 
     def standing(self, condensed: Sequence[Message]) -> StillThere:
-        """What of the asked stands in a condensed form."""
+        """Return the asked items that are present in a condensed form."""
         facts: set[str] = set()
         lines: set[str] = set()
         named: set[str] = set()
@@ -298,7 +297,7 @@ class Questions:
         return StillThere(frozenset(facts), frozenset(lines), frozenset(named - facts))
 
     def verbatim(self, condensed: Sequence[Message]) -> Iterator[str]:
-        """What a condensed form still holds as it was: whole texts, otherwise lines, without the numbers of listings,
+        """Return what a condensed form holds verbatim: whole texts, otherwise lines without listing numbers,
         and parts of lines."""
         quoted = (request.text for ledger in ledgers_in(condensed) for request in ledger.requests)
         for text in chain(texts_in(condensed), quoted):
@@ -312,7 +311,7 @@ class Questions:
                     yield line
 
     def said(self, text: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The asked facts and lines in a text of the original."""
+        """Return the asked facts and lines in a text of the original."""
         return self._texts[text]
 
     def _read_line(self, line: str, facts: set[str], lines: set[str]) -> None:
@@ -326,14 +325,14 @@ class Questions:
             facts |= self._facts(line)
 
     def _is_line(self, line: str) -> bool:
-        """Whether it is a line of the original, and no marker."""
+        """Check for a line of the original that is no marker."""
         return line in self._lines and not parse_gap(line)
 
     def _is_part(self, line: str) -> bool:
         if line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):
             part = line.removeprefix(ELLIPSIS).removesuffix(ELLIPSIS)
             return bool(part) and part in self._original
-        # Who cuts at a number of characters often marks nothing on the line itself.
+        # Cuts at a number of characters often leave no mark on the line.
         return len(line) >= _LONG_PART and (
             _begins_one(line, self._sorted) or _begins_one(line[::-1], self._sorted_backwards)
         )
@@ -342,7 +341,7 @@ class Questions:
         return self.asked.facts.intersection(facts_of("\n".join(read_lines(text).keys)))
 
     def _paths(self, ledger: Ledger) -> frozenset[str]:
-        """What the paths of a ledger say, which may stand there without their folder."""
+        """Yield what the paths of a ledger say; the ledger may abbreviate their folder."""
         return self._facts("\n".join(entry.path for entry in (*ledger.changed, *ledger.read)))
 
     @cached_property
@@ -364,6 +363,6 @@ class Questions:
 
 
 def _begins_one(part: str, lines: Sequence[str]) -> bool:
-    """Whether one of the sorted lines begins so."""
+    """Check if one of the sorted lines begins so."""
     position = bisect_left(lines, part)
     return position < len(lines) and lines[position].startswith(part)

@@ -1,7 +1,6 @@
-"""Judging a compaction that a client made: what it kept of what later work needed, and what the work did after it.
+"""Judge a compaction that a client made: what it kept of what later work needed, and what the work did after it.
 
-The questions are those of a cut, put where the client compacted. Next to what the client left stand other ways, each
-held to the same size.
+The questions are those of a cut at the compaction. Other ways are held to the size that the client left.
 """
 
 from __future__ import annotations
@@ -27,14 +26,12 @@ from .recall import Deed, Questions, Recall, texts_in
 from .witnesses import Condensed
 
 CLIENT = ""
-"""The way of the client itself."""
+"""Name of the client's own way."""
 
 
 class Left(Struct, frozen=True):
-    """What a way left: tokens, of them `prefix` as they were before, and `summary` of a text that a model wrote.
-
-    A way that could not do it has an `error`, and no recall.
-    """
+    """Result of a way in tokens, with the part that was there before (`prefix`) and a model's `summary`. A way that
+    failed has an `error` and no recall."""
 
     way: str
     tokens: int
@@ -45,10 +42,10 @@ class Left(Struct, frozen=True):
 
 
 class After(Struct, frozen=True):
-    """What the assistant did after a compaction, in so many `requests` and `actions`, which are calls of tools.
+    """The assistant's work after a compaction: `requests`, and `actions`, which are tool calls.
 
-    Of the `files` that were touched before it, `read_again` were read once more, which took `tokens`. `to_edit` are the
-    actions before the first that changed a file; None where none did.
+    Of the `files` touched before it, `read_again` were read once more, which took `tokens`. `to_edit` is the number
+    of actions before the first that changed a file; None if none did.
     """
 
     requests: int
@@ -60,7 +57,7 @@ class After(Struct, frozen=True):
 
 
 class Judged(Struct, frozen=True):
-    """A compaction of a conversation of so many `tokens`, all in the model's. What the client left comes first."""
+    """A compaction of a conversation; all tokens are the model's. The client's own result comes first."""
 
     kind: CompactionKind
     is_auto: bool | None
@@ -75,7 +72,7 @@ class Judged(Struct, frozen=True):
 
 
 class NotJudged(Struct, frozen=True):
-    """A compaction of which nothing can be told, and why."""
+    """A compaction that cannot be judged, and the reason."""
 
     kind: CompactionKind
     is_auto: bool | None
@@ -84,7 +81,7 @@ class NotJudged(Struct, frozen=True):
 
 
 def judge(stretch: CompactedStretch, ways: Sequence[Way], count: Counter, factor: Factor) -> Judged | NotJudged:
-    """What a compaction kept, and what each way keeps at its size."""
+    """Measure what a compaction kept, and what each way keeps at its size."""
     one, before = stretch.compacted, stretch.before
     if before is None:
         return _not_judged(one, "the file does not hold what came before it")
@@ -134,7 +131,7 @@ def _left(way: str, messages: Sequence[Message], case: Case, factor: Factor, sum
 
 
 def _summary(stretch: CompactedStretch, before: Sequence[Message], count: Counter) -> int:
-    """Tokens of the summary: what is marked as one; where a client marks none, what it added."""
+    """Count the tokens of the summary: the text marked as one, or what the client added if it marks none."""
     one = stretch.compacted
     if one.kind is not CompactionKind.SUMMARY:
         return 0
@@ -147,7 +144,7 @@ def _summary(stretch: CompactedStretch, before: Sequence[Message], count: Counte
 
 
 def _can_be_read(block: Block) -> bool:
-    """Whether the file tells what the model is sent: some providers encrypt their summaries."""
+    """Check if the file shows what the model is sent: some providers encrypt their summaries."""
     return not (block.kind is BlockKind.OPAQUE and block.anchors and block.estimate)
 
 
@@ -173,6 +170,6 @@ def _after(later: Sequence[Message], files: Mapping[str, Deed], count: Counter, 
 
 
 def _actions(messages: Sequence[Message]) -> Iterator[tuple[Ledger, Results]]:
-    """What each call did, with its results."""
+    """Yield the effects of each call, with its results."""
     for call, found in calls_with_results(messages):
         yield collect((Message(0, Role.ASSISTANT, (call,)), Message(1, Role.TOOL, found.blocks))), found

@@ -1,35 +1,31 @@
-"""Measures that nothing is fitted to, each 0 where nothing is kept and 1 where everything is.
+"""Measures that nothing is fitted to, each 0 if nothing is kept and 1 if everything is.
 
-The assistant's words and calls after the cut are compressed with a context in front of them, each piece after all that
-came before it. What the tools and the user said in between is in front of it as well, and costs nothing. The full
-context saves bytes against none but the standing instructions; the measure is the share of these bytes that a condensed
-context saves.
+Bits: the assistant's words and calls after the cut are compressed with a context in front of them, each piece after
+everything before it. What tools and user said in between is in front as well, and costs nothing. The full context saves
+bytes against the standing instructions alone; the measure is the share of these bytes that a condensed context saves.
+It sees all repetition, names and phrasing alike, without any idea of a fact. It does not see other wording, and the
+right words in the wrong order count the same. Another version of zstd may give slightly other shares.
 
-It sees whatever repeats, names and phrasing alike, wherever it stands, and needs no idea of what a fact is. It does not
-see what is said in other words, and a context that repeats the right words in the wrong order is worth as much.
-Bytes are those of the zstd at hand: another version of it may give slightly other shares.
+Substrings: `src/app.py` is found in `/home/me/src/app.py:12` although the fact there is another one. As with facts it
+has to be on a line of the original, or in a part of one. It does not see if the longer fact means the same thing.
 
-`src/app.py` stands in `/home/me/src/app.py:12` although the fact there is another one. As with facts it has to stand on
-a line of the original, or in a part of one. It does not see whether the longer fact means the same thing.
+Grounded: of the next 20 calls those count that took a fact or a line to match from before the cut. One is grounded if
+all of these are present: facts as substrings, lines as lines. It sees that half of what a call needs is not enough. It
+does not see that a model could find out the rest, nor calls that it would rather have made.
 
-Of the next 20 calls those count that took a fact or a line to match from before the cut. One is grounded where all of
-these stand: facts as substrings, lines as lines. It sees that half of what a call needs is not enough. It does not see
-that a model could find the rest out, nor calls that it would rather have made.
+Old strings: asked is every text that an edit after the cut had to find, if it was whole in one text before the cut and
+not shown whole again in between; of a patch, the lines of a hunk that it expects. Listing numbers do not count. It sees
+that an edit needs all its lines, side by side. It does not see that a model could choose other ones.
 
-Asked is every text that an edit after the cut had to find, where it stood whole in one text before the cut, and was not
-shown whole again in between; of a patch, the lines of a hunk that it takes for given. The numbers of listings do not
-count. It sees that an edit needs all its lines, side by side. It does not see that a model could choose other ones.
+Rereads: a fact or line comes from the file in which the newest read or change before the cut shows it. Reading a file
+again costs the tokens of the longest text that showed it before the cut. The measure is 1 minus the cost of the files
+of which anything is lost, as a share of the cost of all files that anything came from. It sees that one lost line of a
+long file costs more than all of a short one. It does not see what no file holds (words, output of programs), nor that
+reading a part may be enough, nor that the file may have changed.
 
-A fact or line came from the file that the newest read or change before the cut shows it in. Reading a file again
-costs as many tokens as the longest text that showed it before the cut. The measure is 1 less the cost of the files of
-which anything is lost, as a share of the cost of all files that anything came from.
-
-It sees that one lost line of a long file costs more than all of a short one. It does not see what no file holds (words,
-output of programs), nor that reading a part may be enough, nor that the file may have changed.
-
-Asked is every sentence of at least 8 characters that a person typed before the cut, without what was pasted. It stands
-where the same sentence is in a text of the condensed form, in a result where the user answers, or in a request that a
-ledger quotes. The end of a line ends a sentence, and several blanks count as one. It does not see whether a sentence
+Rules: asked is every sentence of at least 8 characters that a person typed before the cut, without what was pasted. It
+is kept if the same sentence is in a text of the condensed form, in a result with the user's answer, or in a request
+that a ledger quotes. The end of a line ends a sentence, and several blanks count as one. It does not see if a sentence
 still matters, nor one in other words.
 """
 
@@ -67,7 +63,7 @@ from .recall import RECALLS, Need, Questions, Recall, StillThere, ledgers_in, sa
 
 
 class Condensed:
-    """The messages that a model would be sent in place of those before the cut."""
+    """Messages that a model would be sent in place of those before the cut."""
 
     def __init__(self, messages: Sequence[Message], questions: Questions) -> None:
         self.messages = messages
@@ -83,12 +79,12 @@ class Condensed:
 
     @cached_property
     def texts(self) -> list[str]:
-        """All texts in order, with what references stand for: it can be read there in full."""
+        """All texts in order, references resolved: the model can read their content in full."""
         return list(texts_in(decode(self.messages).messages))
 
 
 _LEAST: Final = 64
-"""Where the full context saves fewer bytes, what a condensed one saves of them is chance."""
+"""Bytes that the full context has to save; below, shares are chance."""
 
 _SMALLEST_WINDOW: Final = 17
 _LARGEST_WINDOW: Final = 27
@@ -96,7 +92,7 @@ _LARGEST_TABLE: Final = 24
 """Logarithms: windows of 128 KiB to 128 MiB, tables of 64 MiB at most."""
 
 _SMALLEST_PREFIX: Final = 8
-"""zstd takes no shorter one."""
+"""Shortest prefix that zstd takes."""
 
 _SEARCH: Final = 7
 _SHORTEST_MATCH: Final = 3
@@ -117,7 +113,7 @@ class Lengths(Struct, frozen=True):
 
 
 class Bits(Struct, frozen=True):
-    """Shares from 0 to 1 of what the full context explains; None where that is next to nothing."""
+    """Shares from 0 to 1 of what the full context explains; None if that is next to nothing."""
 
     both: float | None
     calls: float | None
@@ -125,7 +121,7 @@ class Bits(Struct, frozen=True):
 
 
 class Continuation:
-    """What came after a cut, put behind as many contexts as wanted.
+    """The part after a cut, to put behind any number of contexts.
 
     `before` are all texts of the full context, `always` those of them that are sent with every request.
     """
@@ -139,7 +135,7 @@ class Continuation:
     def __call__(self, texts: Iterable[str]) -> Bits:
         texts = tuple(texts)
         least, most = self._with_all, self._with_nothing
-        # Without what is always sent, a few bytes fewer may come out by chance.
+        # Without the part that is always sent, a few bytes fewer may come out by chance.
         found = self._lengths(texts) if texts else most
         return Bits(
             _share(most.both, found.both, least.both),
@@ -165,7 +161,7 @@ class Continuation:
 
 
 def _pieces(after: Sequence[Message]) -> Iterator[tuple[Kind | None, str]]:
-    """Calls and words of the assistant, and what it was shown in between, in order."""
+    """Yield calls and words of the assistant, and what it was shown in between, in order."""
     for message in after:
         is_said = message.role is Role.ASSISTANT
         for block in message.blocks:
@@ -183,10 +179,10 @@ def _encoded(text: str) -> bytes:
 
 
 def _packer(context: bytes, size: int) -> Any:
-    """A compressor with a context in front of what it will get, `size` bytes in all."""
+    """Make a compressor for `size` bytes with a context in front."""
     zstd = _zstd()
     window = min(_LARGEST_WINDOW, max(_SMALLEST_WINDOW, (len(context) + size).bit_length()))
-    # The tables of a level are made for windows of a few hundred KB: beyond, they forget most of the context.
+    # Default tables suit windows of a few hundred KB. Larger contexts would mostly be forgotten.
     table = min(_LARGEST_TABLE, window)
     names = zstd.CompressionParameter
     options = {
@@ -203,14 +199,15 @@ def _packer(context: bytes, size: int) -> Any:
 
 
 def _share(most: int, found: int, least: int) -> float | None:
-    """Of the bytes that can be saved those that are: a shorter context may save a few more than the full one."""
+    """Return the saved share of the bytes that can be saved: a shorter context may save a few more than the full
+    one."""
     if most - least < _LEAST:
         return None
     return min(1.0, max(0.0, (most - found) / (most - least)))
 
 
 def _zstd() -> ModuleType:
-    """Python's own module since 3.14, and the same one for older Pythons from a package."""
+    """Return Python's own module (since 3.14), or the same one from a package."""
     try:
         return import_module("compression.zstd")
     except ImportError:
@@ -221,14 +218,14 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 
 
 class Substrings:
-    """Finds the asked facts in condensed forms; each text is searched once."""
+    """Finds the asked facts in condensed forms; searches each text once."""
 
     def __init__(self, questions: Questions) -> None:
         self._find = Finder(questions.asked.facts)
         self._known: dict[str, frozenset[str]] = {}
 
     def __call__(self, kept: Condensed) -> frozenset[str]:
-        """Those that stand."""
+        """Return the facts that are found."""
         found = set(kept.standing.facts)
         for text in kept.questions.verbatim(kept.messages):
             known = self._known.get(text)
@@ -241,7 +238,7 @@ class Substrings:
 class Finder:
     """Finds strings between word boundaries, in a time that does not grow with their number.
 
-    Each is looked for where its longest word stands.
+    Each is looked for at the places of its longest word.
     """
 
     def __init__(self, strings: Iterable[str]) -> None:
@@ -271,18 +268,18 @@ def _is_bounded(text: str, start: int, end: int) -> bool:
 
 
 def grounded(needs: Sequence[Need], facts: frozenset[str], lines: frozenset[str]) -> float | None:
-    """The share of calls all of whose needs stand; None where none took anything from before the cut."""
+    """Return the share of calls whose needs are all present; None if none took anything from before the cut."""
     if not needs:
         return None
     return sum(need.facts <= facts and need.lines <= lines for need in needs) / len(needs)
 
 
 _MOST: Final = 200
-"""Each text is searched for each old string: more of them tell little more, and would take long."""
+"""Strings that are searched for in each text: more tell little and take long."""
 
 
 class OldStrings:
-    """The old strings that edits after a cut took from before it."""
+    """Strings that edits after a cut took from before it."""
 
     def __init__(self, before: Sequence[Message], after: Sequence[Message]) -> None:
         always = texts_in(message for message in before if message.role in STANDING_ROLES)
@@ -291,11 +288,11 @@ class OldStrings:
         self.asked = self._in(texts_in(message for message in before if message.role not in STANDING_ROLES))
 
     def __call__(self, kept: Condensed) -> float | None:
-        """The share that stands; None where there are none."""
+        """Return the share that is present; None without any."""
         return len(self.asked & self._in(kept.texts)) / len(self.asked) if self.asked else None
 
     def _in(self, texts: Iterable[str]) -> frozenset[str]:
-        """The wanted that are in one of the texts."""
+        """Return the wanted strings that are in one of the texts."""
         found: set[str] = set()
         for text in texts if self._wanted else ():
             known = self._found.get(text)
@@ -307,7 +304,7 @@ class OldStrings:
 
 
 def _unshown(after: Sequence[Message], shown: list[str]) -> Iterator[str]:
-    """What the first edits replace that nothing has shown by then; `shown` are texts that need no showing."""
+    """Yield what edits replace that no text has shown by then; `shown` are texts that need no showing."""
     results = results_of(after)
     seen: set[str] = set()
     for message in after:
@@ -325,7 +322,7 @@ def _unshown(after: Sequence[Message], shown: list[str]) -> Iterator[str]:
 
 
 def old_strings(call: Block) -> Iterator[str]:
-    """The texts that an edit has to find, each whole."""
+    """Yield the texts that an edit has to find, each whole."""
     patched = [value for _, value in string_values(arguments_of(call) or {"input": call.text}) if BEGIN in value]
     found = [old for patch in patched for old in _hunks(patch)] if patched else matched_texts(call)
     for old in found:
@@ -335,7 +332,7 @@ def old_strings(call: Block) -> Iterator[str]:
 
 
 def _hunks(patch: str) -> Iterator[str]:
-    """The lines of each hunk that the file must have."""
+    """Yield the lines of each hunk that the file must have."""
     lines: list[str] = []
     for line in [*patch.split("\n"), "@@"]:
         if line.startswith(("-", " ")):
@@ -350,11 +347,11 @@ def _plain(text: str) -> str:
 
 
 Files = tuple[str, ...]
-"""The path that a text shows, or the paths of several files at once, which are read again together."""
+"""Path that a text shows, or paths of several files in it, which are read again together."""
 
 
 class Rereads:
-    """Where what is asked came from, and what that costs. `count` gives the tokens of a text."""
+    """Sources of asked items, and the cost of reading them again. `count` returns the tokens of a text."""
 
     def __init__(self, before: Sequence[Message], questions: Questions, count: Callable[[str], int]) -> None:
         self._facts: dict[str, Files] = {}
@@ -362,13 +359,13 @@ class Rereads:
         self._cost: dict[Files, int] = {}
         for files, text in _shown(before):
             facts, lines = questions.said(text)
-            # Who lost the path of a file does not find it in the file.
+            # A lost path cannot be found in its file.
             self._facts.update({fact: files for fact in facts if not any(fact in path for path in files)})
             self._lines.update(dict.fromkeys(lines, files))
             self._cost[files] = max(self._cost.get(files, 0), count(text))
 
     def __call__(self, kept: Condensed) -> float | None:
-        """The share that need not be read again; None where nothing that is asked came from a file."""
+        """Return the share that need not be read again; None if no asked item came from a file."""
         asked = {*self._facts.values(), *self._lines.values()}
         lost = {files for fact, files in self._facts.items() if fact not in kept.standing.facts}
         lost |= {files for line, files in self._lines.items() if line not in kept.standing.lines}
@@ -377,11 +374,11 @@ class Rereads:
 
 
 def _shown(messages: Sequence[Message]) -> Iterator[tuple[Files, str]]:
-    """Texts that show files, in the order of the calls."""
+    """Yield texts that show files, in the order of the calls."""
     for call, found in calls_with_results(messages):
         files = tuple(dict.fromkeys(_files(call, found)))
         if files and not found.is_refused:
-            # What a call says that only reads is no content.
+            # The text of a reading call is no content.
             parts = (call, *found.blocks) if writes_a_file(call) else found.blocks
             yield from ((files, text) for part in parts for text in texts_of(part))
 
@@ -394,22 +391,22 @@ def _files(call: Block, results: Results) -> Iterator[str]:
 
 
 _SHORTEST: Final = 8
-"""Shorter ones, such as "Yes." or "Go on.", are no rules, and stand everywhere."""
+"""Shorter sentences, such as "Yes." or "Go on.", are no rules, and occur everywhere."""
 
 _WORDS: Final = (BlockKind.TEXT, BlockKind.OPAQUE)
-"""Kinds of blocks that can hold what was typed: a prompt that waited in a queue is no text block."""
+"""Kinds of blocks that can hold typed text: a queued prompt is no text block."""
 
 _END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？])|\n+")
 
 
 class Rules:
-    """The sentences that a person typed in messages."""
+    """Sentences that a person typed."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.asked = frozenset(sentence for text in _typed(messages) for sentence in sentences(text))
 
     def __call__(self, kept: Sequence[Message]) -> float | None:
-        """The share that stands in other messages; None where nobody typed any."""
+        """Return the share that is in other messages; None if nobody typed any."""
         if not self.asked:
             return None
         texts = (_said(block) for message in kept for block in message.blocks)
@@ -430,7 +427,7 @@ def _said(block: Block) -> str:
 
 
 def _typed(messages: Sequence[Message]) -> Iterator[str]:
-    """What was typed, without what is pasted in it, and in a result without the client's own words around it."""
+    """Yield what was typed, without pasted text and a client's words around an answer."""
     for (position, number), own in own_units(messages).items():
         block = messages[position].blocks[number]
         text = block.text
@@ -446,18 +443,18 @@ def _typed(messages: Sequence[Message]) -> Iterator[str]:
 WITNESSES: Final = (
     "substrings", "old_strings", "bits", "bits_calls", "bits_words", "grounding", "rereads", "rules"
 )  # fmt: skip
-"""Their names, everywhere. `bits_calls` and `bits_words` are the two parts of `bits`."""
+"""Names of the measures. `bits_calls` and `bits_words` are the two parts of `bits`."""
 
 MEASURES: Final = (*RECALLS, *WITNESSES)
 
 Shares = dict[str, float | None]
-"""By the names of measures shares from 0 to 1, or None where a cut asks for nothing."""
+"""Shares from 0 to 1 by measure, None if a cut asks for nothing."""
 
 
 class Witnesses:
-    """What the part after a cut tells of condensed forms of the part before it.
+    """Questions of the part after a cut to condensed forms of the part before it.
 
-    `before` is without references, `count` gives the tokens of a text.
+    `before` is without references, `count` returns the tokens of a text.
     """
 
     def __init__(
@@ -469,7 +466,7 @@ class Witnesses:
         self.count = count
 
     def __call__(self, kept: Condensed, names: Iterable[str] = WITNESSES) -> Shares:
-        """Shares by name; of `names` those that are no witnesses are passed over."""
+        """Return shares by name; unknown `names` are skipped."""
         wanted = set(names)
         found: Shares = {}
         if wanted & {"substrings", "grounding"}:
@@ -488,7 +485,7 @@ class Witnesses:
         return {name: found[name] for name in WITNESSES if name in wanted}
 
     def measure(self, kept: Sequence[Message], names: Iterable[str] = MEASURES) -> Shares:
-        """Recalls and witnesses of a condensed form; rules are those of one round."""
+        """Return recalls and witnesses of a condensed form; rules are those of one round."""
         names = tuple(names)
         condensed = Condensed(kept, self.questions)
         recalls = condensed.recall.shares()
@@ -524,9 +521,10 @@ def measure(
     count: Counter | None = None,
     names: Iterable[str] = MEASURES,
 ) -> Shares:
-    """Every measure of one condensed form: `kept` in place of `before`, asked by `after`; rules are those of one round.
+    """Return every measure of one condensed form: `kept` in place of `before`, asked by `after`; rules are those of
+    one round.
 
-    What the cut alone decides is worked out once for the same two tuples (`is`, not `==`). Who has a case has it in
+    What depends on the cut alone is computed once for the same two tuples (`is`, not `==`). A case has it in
     `case.witnesses`.
     """
     witnesses = _witnesses(_Same(before, after), count or _COUNT)
@@ -537,7 +535,7 @@ _COUNT: Final = Counter()
 
 
 class _Same:
-    """Two tuples of messages, compared by identity: equal ones would take long to compare."""
+    """Two tuples of messages, compared by identity: comparing their content would take long."""
 
     def __init__(self, before: tuple[Message, ...], after: tuple[Message, ...]) -> None:
         self.before, self.after = before, after

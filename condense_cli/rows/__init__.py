@@ -1,1 +1,1 @@
-"""Row sets: files of many conversations, each a row of its own (see docs/rows.md)."""
+"""Data sets: one conversation per row (docs/rows.md)."""

@@ -1,25 +1,20 @@
-"""Logs of Inspect AI of many samples (.eval): an archive whose samples are read as the lines of a set of rows."""
+"""Read the samples in a log of Inspect AI (.eval, a zip archive) as the lines of a set of rows."""
 
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, cast
 
 from ..errors import UnreadableError
 from ..formats.engine.container import LARGEST_UNPACKED
 
-if TYPE_CHECKING:
-    import zipfile
-
-MAGIC: Final = b"PK\x03\x04"
-
 
 def samples_of(stream: BinaryIO) -> list[str]:
-    """Names of the samples in an archive; none where it is no such log, or the log of a single one."""
-    import zipfile
-
+    """List the samples in an archive; empty for another archive, or for a single sample."""
     try:
         with zipfile.ZipFile(stream) as archive:
             names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
@@ -32,17 +27,12 @@ def samples_of(stream: BinaryIO) -> list[str]:
 
 @contextmanager
 def lines_of(stream: BinaryIO, names: list[str], file: str) -> Iterator[BinaryIO]:
-    """The samples as lines, one after another. Raises UnreadableError, from where they are read as well."""
-    import zipfile
-
+    """Open the samples as a stream of lines. Reading it can raise UnreadableError."""
     with zipfile.ZipFile(stream) as archive:
         yield cast("BinaryIO", io.BufferedReader(_Lines(_each(archive, names, file))))
 
 
 def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[bytes]:
-    import zipfile
-    import zlib
-
     for name in names:
         if archive.getinfo(name).file_size > LARGEST_UNPACKED:
             raise UnreadableError(f"{file}: {name} unpacks to more than {LARGEST_UNPACKED:,} bytes.")
@@ -50,7 +40,7 @@ def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[byt
             data = archive.read(name)
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
             raise UnreadableError(f"Cannot read {name} of {file}: {error}.") from None
-        # In JSON a line break is never part of a text.
+        # In JSON a line break is never part of a text, so it can go.
         yield data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""A function that engines map over rows: Hugging Face datasets, Ray Data, anything alike. Importing it is cheap."""
+"""A function for engines to map over rows: Hugging Face datasets, Ray Data and the like. Importing it is cheap."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ if TYPE_CHECKING:
 
 
 class Condenser:
-    """Condenses the conversation in a column of each row of a batch. It pickles, for other processes and machines.
+    """Condense the conversation in a column of each row of a batch. It pickles, for other processes and machines.
 
         dataset.map(Condenser("cost", column="messages", max_tokens=32_000), batched=True)
         ray_dataset.map_batches(Condenser("cost"), batch_format="pyarrow")
 
-    A batch is a dict of columns (lists, or NumPy arrays), or a pyarrow Table or RecordBatch; what comes back is of its
-    kind, with the same rows in the same order. A dict whose `column` is a single conversation is one row. A
+    A batch is a dict of columns (lists, or NumPy arrays), or a pyarrow Table or RecordBatch; the result is of the
+    same kind, with the same rows in the same order. A dict whose `column` is a single conversation is one row. A
     conversation is a list of messages, or text that is JSON.
 
-    `preset`, or `configuration` in its place, is as for `condense_cli.condense`. With `max_tokens`, the model's, only
-    rows that are larger are condensed, and no further than to that. `model` goes before the column `model` of a row,
-    `format` names that of the messages where they do not tell. No model is called.
+    `preset` or `configuration` is as for `condense_cli.condense`. With `max_tokens` (the model's) only larger rows
+    are condensed, and no further than to that. `model` overrides the column `model` of a row; `format` names that
+    of the messages if they do not show it. No model is called.
 
-    Added are the columns `tokens_before` and `tokens_after`, in the model's tokens, and `error`: why a row stays as it
-    was although it should not, or is still too large; else an empty text. No row raises: one that cannot be read stays,
-    with 0 tokens. `prefix` goes before the names of these columns.
+    Added are the columns `tokens_before` and `tokens_after`, in the model's tokens, and `error`: why a row was not
+    condensed, or is still too large; else an empty text. No row raises: one that cannot be read stays, with 0
+    tokens. `prefix` goes before the names of these columns.
 
-    Raises ConfigurationError and UsageError for what cannot be, and in a call for a batch that cannot be used.
+    Raises ConfigurationError and UsageError for invalid arguments, and a call UsageError for a batch that cannot be
+    used.
     """
 
     @with_arguments(preset=PRESET, column=TEXT, max_tokens=POSITIVE, model=TEXT, format=TEXT, prefix=TEXT)
@@ -46,7 +47,7 @@ class Condenser:
     ) -> None:
         from .mapping import row_work
 
-        # The configuration as a value: where it is used there may be no file of that name.
+        # Resolved here: on another machine there may be no file of that name.
         self._work = row_work(preset, configuration, column, max_tokens, model, format)
         self._prefix = prefix
 
@@ -55,7 +56,7 @@ class Condenser:
         return self._work.column
 
     def __call__(self, batch: Any) -> Any:
-        """The batch with its conversations condensed, and the columns that tell of it. Raises UsageError."""
-        from .mapping import mapped
+        """Return the batch with condensed conversations and the added columns. Raises UsageError."""
+        from .mapping import condense_batch
 
-        return mapped(self._work, batch, self._prefix)
+        return condense_batch(self._work, batch, self._prefix)

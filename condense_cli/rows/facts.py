@@ -1,4 +1,4 @@
-"""The facts of a run over rows or files, as the JSON report has them. Documented in docs/rows.md."""
+"""Figures of a run over many rows or files: tallies that add up, and the report made from them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
+from heapq import nlargest
+from typing import Final, Self
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
-from ..core.factor import CountName
+from ..core.factor import CountName, Factor
 from ..core.tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
+from ..core.transcript import Transcript
 from ..core.version import __version__
 from ..core.wording import plural
 from ..money import prices
@@ -20,12 +24,171 @@ from ..report.run.facts import IN_JSON, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
 from ..report.text.labels import change_text, percent
 from ..storage.files import suffix_of
-from .files import FileCounts, FileResult, FileTokens
-from .tally import Problem, Tally
+
+TOLD: Final = 100
+"""Problems that are listed; the others are only counted."""
+
+
+class Problem(Struct, frozen=True):
+    """A row that was passed through: its line, from 1, the reason, and for many files also which one."""
+
+    line: int
+    why: str
+    file: str | UnsetType = UNSET
+
+
+SHOWN: Final = 10
+"""Rows listed that lost the most."""
+
+
+class Shrunk(Struct, frozen=True, order=True):
+    """A row that shrank: tokens saved (its model's), its line, and its tokens before and after."""
+
+    saved: int
+    line: int
+    before: int
+    after: int
+
+
+class Tally(Struct, omit_defaults=True):
+    """Sums over rows. `rows` are lines that are not blank, `added` those from splitting others, `bad` those whose
+    conversation could not be read, condensed or written.
+
+    Tokens are those of the messages of all other rows, in their models' count: together, and by model (key "" if a
+    row names none). `bare_before` and `bare_after` are our counts. `estimated` is the part of `tokens_before` that
+    cannot be counted. `missed` rows are over the target; in `fallen_back` rows the sliding window dropped
+    exchanges.
+    """
+
+    rows: int = 0
+    added: int = 0
+    changed: int = 0
+    bad: int = 0
+    missed: int = 0
+    fallen_back: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    bare_before: int = 0
+    bare_after: int = 0
+    lossless_saved: int = 0
+    estimated: int = 0
+    messages_before: int = 0
+    messages_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    formats: Counter[str] = field(default_factory=Counter)
+    tokens_before_of: Counter[str] = field(default_factory=Counter)
+    tokens_after_of: Counter[str] = field(default_factory=Counter)
+    not_summarized: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    shrunk: list[Shrunk] = field(default_factory=list)
+
+    def add(self, other: Self) -> None:
+        """Add the sums of other rows."""
+        shrunk = nlargest(SHOWN, (*self.shrunk, *other.shrunk))
+        for name in self.__struct_fields__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter):
+                mine.update(theirs)
+            elif isinstance(mine, list):
+                mine.extend(theirs[: TOLD - len(mine)])
+            else:
+                setattr(self, name, mine + theirs)
+        self.shrunk = shrunk
+
+    def weigh(self, transcript: Transcript, factor: Factor, bare: int) -> None:
+        """Count a conversation of `bare` tokens as it was."""
+        self.formats[transcript.format] += 1
+        self.messages_before += len(transcript.messages)
+        self.bare_before += bare
+        self.tokens_before += factor.shown(bare)
+        self.tokens_before_of[transcript.model or ""] += factor.shown(bare)
+
+    def shrink(self, transcript: Transcript, factor: Factor, bare: int, messages: int) -> None:
+        """Count the rest of a conversation, `bare` tokens in `messages`."""
+        self.messages_after += messages
+        self.bare_after += bare
+        self.tokens_after += factor.shown(bare)
+        self.tokens_after_of[transcript.model or ""] += factor.shown(bare)
+
+    def note(self, line: int, before: int, after: int) -> None:
+        """Remember a row if it is among those that lost the most."""
+        if before > after and (len(self.shrunk) < SHOWN or before - after > self.shrunk[-1].saved):
+            self.shrunk = nlargest(SHOWN, (*self.shrunk, Shrunk(before - after, line, before, after)))
+
+    def refuse(self, line: int, why: str) -> None:
+        self.bad += 1
+        if len(self.problems) < TOLD:
+            self.problems.append(Problem(line, why))
+
+
+class FileStatus(StrEnum):
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    """Written as it was: the configuration finds nothing to do."""
+    UP_TO_DATE = "up to date"
+    """An earlier run wrote it from the same input, with the same configuration and version."""
+    PASSED_OVER = "passed over"
+    """A file in a folder that is not a transcript, or of a read-only format."""
+    FAILED = "failed"
+
+
+WORKED: Final = frozenset({FileStatus.DONE, FileStatus.UNCHANGED, FileStatus.UP_TO_DATE})
+
+
+class FileTokens(Struct, frozen=True):
+    """The model's tokens of messages, named as in the report of one run."""
+
+    before: int
+    after: int
+    saved: int
+    saved_percent: float
+
+    @classmethod
+    def of(cls, tally: Tally) -> Self:
+        before, after = tally.tokens_before, tally.tokens_after
+        return cls(before, after, before - after, percent(before - after, before))
+
+
+class FileResult(Struct, frozen=True):
+    """Result of one file. `rows` is 0 for a single conversation; `exit_status` is that of a run on it alone.
+
+    `why` is a sentence about a file that failed, was skipped, or was written with shortcomings; `warnings` are
+    those of the run that wrote it.
+    """
+
+    input: str
+    output: str | None
+    status: FileStatus
+    exit_status: int = 0
+    format: str | None = None
+    rows: int = 0
+    tokens: FileTokens = FileTokens(0, 0, 0, 0.0)
+    why: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class FileCounts(Struct, frozen=True):
+    total: int
+    done: int
+    unchanged: int
+    up_to_date: int
+    passed_over: int
+    failed: int
+
+    @classmethod
+    def of(cls, results: Sequence[FileResult]) -> Self:
+        return cls(len(results), *(sum(each.status is status for each in results) for status in FileStatus))
+
+
+def exit_status(results: Sequence[FileResult]) -> int:
+    """Return 0 if every file is done, else the gravest status: 1, then 3, 5 and 4."""
+    found = {result.exit_status for result in results}
+    return next((status for status in (1, 3, 5, 4, *sorted(found - {0})) if status in found), 0)
 
 
 class RowCounts(Struct, frozen=True):
-    """`bad` rows were passed through as they were; `missed` are over the target; `added` came of splitting others."""
+    """`bad` rows were passed through; `missed` rows are over the target; `added` rows come from splitting others."""
 
     total: int
     changed: int
@@ -35,11 +198,8 @@ class RowCounts(Struct, frozen=True):
 
 
 class RowTokens(FileTokens, frozen=True, rename=IN_JSON):
-    """The models' tokens of all messages together.
-
-    `bare` are the tokens as they are counted, before the factors of the models. `count` says in whose tokens the others
-    are.
-    """
+    """The models' tokens of all messages together; `bare` are those before the models' factors. `count` says whose
+    tokens the others are."""
 
     lossless_saved: int
     encoding: str
@@ -51,7 +211,7 @@ class RowTokens(FileTokens, frozen=True, rename=IN_JSON):
 
 
 class ReadingCost(Struct, frozen=True):
-    """What a model is paid for reading all rows that name it once, nothing cached: digits, null where unknown."""
+    """Dollars that a model charges for reading all rows that name it once, nothing cached; null if unknown."""
 
     model: str | None
     tokens_before: int
@@ -61,7 +221,7 @@ class ReadingCost(Struct, frozen=True):
 
 
 class SetReport(Struct, frozen=True, kw_only=True):
-    """On the rows of a file; with `files` and `results` on many files, of which some may hold `rows`."""
+    """Report on the rows of a file; with `files` and `results` on many files, some of which may hold `rows`."""
 
     version: int
     condense: str
@@ -170,7 +330,7 @@ def _shortcomings(tally: Tally, piece: str) -> list[str]:
 
 
 def headline(report: SetReport) -> str:
-    """Rows, or files, and tokens in a line."""
+    """Return rows, or files, and tokens in a line."""
     tokens = report.tokens
     known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
     references = f", {tokens.lossless_saved:,} by references" if tokens.lossless_saved > 0 else ""
@@ -192,7 +352,7 @@ def _counts(report: SetReport) -> str:
 
 
 def money(report: SetReport) -> list[str]:
-    """What it costs to read everything once, a line per model whose price is known."""
+    """Yield a line per model with a known price: what it costs to read everything once."""
     reading = "Reading every {} once with {}" if len(report.reading) == 1 else "Reading the {}s of {} once"
     return [
         f"{reading.format(report.piece, entry.model)}: {dollars(entry.before)} → {dollars(entry.after)}"
@@ -202,7 +362,7 @@ def money(report: SetReport) -> list[str]:
 
 
 def prices_of(report: SetReport) -> list[str]:
-    """What the money was computed from, and what none could be known for."""
+    """Yield lines on the prices used, and on models without one."""
     found = [] if report.prices is None else [f"Prices: {report.prices}"]
     missing = "Not in these costs" if found else "Cost of reading unknown"
     for entry in report.reading:
@@ -217,14 +377,14 @@ def prices_of(report: SetReport) -> list[str]:
 
 
 def details(report: SetReport, tally: Tally, seconds: float) -> list[str]:
-    """The time it took, and the rows that lost the most."""
+    """Yield lines on the time it took and the rows that lost the most."""
     pieces = report.rows.total if report.files is UNSET else report.files.total
     found = [f"{seconds:,.1f} s, {pieces / seconds:,.0f} {report.piece}s a second"] if seconds else []
     return found + [f"line {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
 
 
 def paid(report: SetReport) -> tuple[str | None, str | None]:
-    """What reading all rows once costs before and after, as far as the prices are known."""
+    """Return the cost of reading all rows once, before and after, as far as prices are known."""
     known = [(Decimal(entry.before), Decimal(entry.after or 0)) for entry in report.reading if entry.before is not None]
     if not known:
         return None, None
@@ -233,7 +393,8 @@ def paid(report: SetReport) -> tuple[str | None, str | None]:
 
 
 def sizes(report: SetReport) -> str:
-    """The sizes of everything; those of compressed or Parquet files are not their sizes on disk, and are called so."""
+    """Return the sizes of everything. Those of compressed or Parquet files are not sizes on disk, and are labelled
+    so."""
     names = (report.input, report.output or "", *(each.input for each in report.results or ()))
     unit = "unpacked bytes" if any(suffix_of(name) or name.endswith(".parquet") for name in names) else "bytes"
     after = "" if report.bytes.after is None else f" → {report.bytes.after:,}"

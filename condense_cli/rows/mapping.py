@@ -1,4 +1,4 @@
-"""What is done to a batch of rows that an engine hands over, row by row."""
+"""Condense the rows of a batch that an engine hands over."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from ..config.models import Configuration
 from ..core.factor import factor_of
 from ..core.transcript import Transcript
 from ..errors import CondenseError, UsageError
-from .batches import batch_of
+from .arrow import batch_of
 from .condensing import Counters, for_each_row
-from .reading import RowLines
-from .row import RowKind
-from .tally import Tally
+from .facts import Tally
+from .reading import RowKind, RowLines
 
 ADDED: Final = ("tokens_before", "tokens_after", "error")
 _NO_VALUE: Final = "it has no value."
 
 
 class RowWork(Struct, frozen=True):
-    """What is done to the conversation in a column of a row."""
+    """Settings for the conversation in a column of each row."""
 
     configuration: Configuration
     column: str
@@ -33,7 +32,7 @@ class RowWork(Struct, frozen=True):
 
 
 class RowOutcome(Struct):
-    """What came of one row: its tokens, and its line where that is another one."""
+    """Result of one row: its tokens, and its new line if it changed."""
 
     before: int = 0
     after: int = 0
@@ -41,7 +40,7 @@ class RowOutcome(Struct):
     line: bytes | None = None
 
     def refuse(self, why: str) -> None:
-        """The row stays as it is."""
+        """Keep the row as it is."""
         self.after, self.error, self.line = self.before, why, None
 
 
@@ -57,8 +56,8 @@ def row_work(
     return RowWork(api.configuration_from(configuration, preset), column, max_tokens, model, format_name)
 
 
-def mapped(work: RowWork, given: Any, prefix: str) -> Any:
-    """A batch with its conversations condensed and three columns more. Raises UsageError."""
+def condense_batch(work: RowWork, given: Any, prefix: str) -> Any:
+    """Condense the conversations of a batch and add three columns. Raises UsageError."""
     names = [prefix + name for name in ADDED]
     batch = batch_of(given, work.column)
     taken = ", ".join(name for name in names if name in batch.columns)
@@ -77,7 +76,7 @@ def mapped(work: RowWork, given: Any, prefix: str) -> Any:
 
 
 def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> RowOutcome:
-    """What becomes of one row, whatever it holds."""
+    """Condense one row, whatever it holds."""
     tally, outcome = Tally(), RowOutcome()
 
     def condense(transcript: Transcript, _: int) -> bytes | None:
@@ -95,7 +94,8 @@ def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> RowO
 
 
 def _worked(work: RowWork, counters: Counters, transcript: Transcript, outcome: RowOutcome) -> bytes | None:
-    """The new bytes of a conversation, None where it stays; `outcome` gets the sizes. Raises CondenseError."""
+    """Condense a conversation; return its new bytes, or None if it stays, and note sizes in `outcome`. Raises
+    CondenseError."""
     if work.model is not None:
         transcript = transcript.continued_by(work.model)
     count = counters(transcript)

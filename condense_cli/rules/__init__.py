@@ -1,1 +1,1 @@
-"""What an API refuses: one function per rule."""
+"""Rules of the APIs: one function per rule."""

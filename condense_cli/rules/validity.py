@@ -1,7 +1,7 @@
-"""Check what an API refuses: one function per rule, in the words of the API where they are known.
+"""Check what an API refuses: one function per rule, in the API's words if they are known.
 
-Each rule looks at a transcript and yields violations. Wordings come from public issue threads and
-vendor documentation; `validate` runs the rules of the transcript's family.
+Each rule looks at a transcript and yields violations. Wordings come from public issue threads and vendor documentation;
+`validate` runs the rules of the transcript's family.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from ..core.values import BlockKind, Family, Role, size_of
 
 
 class Violation(Struct, frozen=True):
-    """A rule that a transcript breaks; `message` is an index, `said` what the API would answer.
-
-    `about` names the call or block, so that the same violation is recognised before and after a run.
-    """
+    """A rule that a transcript breaks; `message` is an index, `said` what the API would answer. `about` names the
+    call or block, so that the same violation is recognised before and after a run."""
 
     rule: str
     message: int
@@ -38,10 +36,10 @@ _CACHE_MARKS: Final = 4
 
 
 def server_calls_answered(transcript: Transcript) -> Iterator[Violation]:
-    """Calls of server tools have results, and results have calls before them.
+    """Calls of server tools need results, and results a call before them.
 
-    Where a client's tools were called beside it, the result is in the next answer; code that calls them itself goes on
-    until the user speaks again. https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+    If a client's tools were called beside it, the result is in the next answer; code that calls tools itself goes
+    on until the user speaks again. https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
     """
     called: set[str] = set()
     waiting: dict[str, tuple[int, bool]] = {}
@@ -70,7 +68,7 @@ def server_calls_answered(transcript: Transcript) -> Iterator[Violation]:
 
 
 def thinking_is_signed(transcript: Transcript) -> Iterator[Violation]:
-    """The API takes back what it signed, also without the text of it. Models of others think without a signature."""
+    """The API takes back what it signed, also without its text. Other vendors' models think without a signature."""
     if transcript.model and "claude" not in transcript.model.lower():
         return
     for message, block in transcript.blocks():
@@ -88,7 +86,7 @@ def documents_not_from_assistant(transcript: Transcript) -> Iterator[Violation]:
 
 
 def compaction_comes_first(transcript: Transcript) -> Iterator[Violation]:
-    """A signed compaction. One without a signature is older: the API leaves out what stands before it."""
+    """A signed compaction comes first. Before one without a signature, an older kind, the API drops everything."""
     source = transcript.source
     for position, (message, block) in enumerate(transcript.blocks()):
         if not position or block.api_type != "compaction":
@@ -121,7 +119,7 @@ def at_most_four_cache_marks(transcript: Transcript) -> Iterator[Violation]:
 
 
 def _value_at(value: Any, path: JsonPath) -> dict[str, Any]:
-    """The object at a path of a record; an empty one where there is none, or it stands inside a string."""
+    """Return the object at a path of a record; empty if there is none, or it is inside a string."""
     try:
         for key in path:
             value = value[key]
@@ -131,7 +129,7 @@ def _value_at(value: Any, path: JsonPath) -> dict[str, Any]:
 
 
 def _with_parts(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """An API block and those inside it."""
+    """Yield an API block and those inside it."""
     content = value.get("content")
     yield value
     yield from (part for part in (content if isinstance(content, list) else ()) if isinstance(part, dict))
@@ -140,19 +138,19 @@ def _with_parts(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
 _SIDE: Final = 8_000
 _MANY: Final = 20
 _SIDE_OF_MANY: Final = 2_000
-"""Pixels that an image may have each way, and those where a request has more images than so many.
+"""Largest width and height of an image in pixels, and the same if a request has more than _MANY images.
 https://platform.claude.com/docs/en/build-with-claude/vision"""
 
 _IMAGE: Final = 10 * 2**20
-"""Characters of base64 that an image may have: 5 MB until 2026."""
+"""Largest image in characters of base64: 5 MB until 2026."""
 
 REQUEST: Final = 32 * 2**20
 MESSAGES: Final = 100_000
-"""Bytes and messages that a request may have. https://platform.claude.com/docs/en/api/overview#request-size-limits"""
+"""Largest request in bytes and messages. https://platform.claude.com/docs/en/api/overview#request-size-limits"""
 
 
 def images_not_too_large(transcript: Transcript) -> Iterator[Violation]:
-    """Those of results count as well. One whose header nobody reads here may have any size."""
+    """Images of results count as well. An image with an unknown header may have any size."""
     images = [(message.index, block) for message, block in transcript.blocks() if block.kind is BlockKind.IMAGE]
     is_many = len(images) > _MANY
     most = _SIDE_OF_MANY if is_many else _SIDE
@@ -170,7 +168,7 @@ def images_not_too_large(transcript: Transcript) -> Iterator[Violation]:
 
 
 def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
-    """Counted are the characters of what is sent, each a byte at least; tokens are another limit, that of the model."""
+    """Counts the characters sent, each at least a byte. Tokens are another limit, that of the model."""
     messages = transcript.messages
     if len(messages) > MESSAGES:
         said = f"messages: a request has at most {MESSAGES} messages, not {len(messages)}"
@@ -188,13 +186,13 @@ BOUND_THINKING: Final = "thinking_bound_to_prefix"
 
 
 def _calls(message: Message) -> list[str]:
-    """Ids of the calls in a message. Calls that order alone links have none that an API would look at."""
+    """Yield ids of the calls in a message. Calls linked by order alone have no id that an API would check."""
     ids = [block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL]
     return [call_id for call_id in ids if call_id and not call_id.startswith(TEXT_CALL)]
 
 
 def _answers(message: Message) -> list[str]:
-    """Ids of the results in a message, each API block once."""
+    """Yield ids of the results in a message, each API block once."""
     results = [
         (block.call_id, block)
         for block in message.blocks
@@ -206,7 +204,7 @@ def _answers(message: Message) -> list[str]:
 
 
 def first_message_from_user(transcript: Transcript) -> Iterator[Violation]:
-    """Standing instructions go beside the messages, or into the middle of them. Only a compaction comes first too."""
+    """Standing instructions go beside the messages, or between them. Only a compaction may come first too."""
     messages = transcript.messages
     is_compacted = bool(messages and messages[0].blocks) and messages[0].blocks[0].api_type == "compaction"
     if messages and messages[0].role is not Role.USER and not is_compacted:
@@ -215,7 +213,7 @@ def first_message_from_user(transcript: Transcript) -> Iterator[Violation]:
 
 
 def calls_answered_next(transcript: Transcript) -> Iterator[Violation]:
-    """Every call is answered in the message after it. The last message may hold an open call."""
+    """Every call is answered in the next message. The last message may hold an open call."""
     messages = transcript.messages
     for position, message in enumerate(messages[:-1]):
         answers = set(_answers(messages[position + 1]))
@@ -280,7 +278,7 @@ def results_come_first(transcript: Transcript) -> Iterator[Violation]:
 
 
 def texts_not_blank(transcript: Transcript) -> Iterator[Violation]:
-    """A message whose content is an empty string is an empty message, which is another rule."""
+    """A message whose content is an empty string is empty, which is another rule."""
     for message, block in transcript.blocks():
         if block.kind is not BlockKind.TEXT or block.span:
             continue
@@ -325,7 +323,7 @@ def thinking_bound_to_prefix(transcript: Transcript) -> Iterator[Violation]:
 
 
 def thinking_behind_changes(messages: Sequence[Message], removed: Sequence[Block]) -> Iterator[tuple[int, int]]:
-    """Positions (message, block) of thinking that something before it changed; `removed` are the blocks that went."""
+    """Yield (message, block) of thinking after a change; `removed` are the blocks that went."""
     first_removed = min((block.place.record for block in removed), default=None)
     is_edited = False
     for position, message in enumerate(messages):
@@ -337,7 +335,7 @@ def thinking_behind_changes(messages: Sequence[Message], removed: Sequence[Block
 
 
 def tool_calls_answered(transcript: Transcript) -> Iterator[Violation]:
-    """Tool messages for every call stand directly after the assistant message. The last may hold open calls."""
+    """Tool messages for every call follow the assistant message directly. The last one may hold open calls."""
     messages = transcript.messages
     for position, message in enumerate(messages[:-1]):
         follower = messages[position + 1]
@@ -372,7 +370,7 @@ def content_beside_no_calls(transcript: Transcript) -> Iterator[Violation]:
 
 
 def outputs_have_calls(transcript: Transcript) -> Iterator[Violation]:
-    """The Responses API takes a list of items: an output may stand anywhere after its call."""
+    """The Responses API takes a list of items: an output may be anywhere after its call."""
     called: set[str] = set()
     for message in transcript.messages:
         for answer in _answers(message):
@@ -393,7 +391,8 @@ def calls_have_outputs(transcript: Transcript) -> Iterator[Violation]:
 
 
 def _is_interrupted(source: Source, message: Message, after: Message | None) -> bool:
-    """Whether a record of a rollout between a message and the next one, or the end, says that the turn ended there."""
+    """Check if a record of a rollout between a message and the next one, or the end, says that the turn ended
+    there."""
     end = after.blocks[0].place.record if after and after.blocks else len(source.spans)
     between = map(source.raw, range(message.blocks[-1].place.record + 1, end))
     # In a text these would have backslashes.
@@ -401,10 +400,10 @@ def _is_interrupted(source: Source, message: Message, after: Message | None) -> 
 
 
 def reasoning_is_followed(transcript: Transcript) -> Iterator[Violation]:
-    """Reasoning goes with what it led to: the next item of the assistant.
+    """Reasoning is followed by its outcome: the next item of the assistant.
 
-    Codex goes on without it where a turn was interrupted, or another agent has spoken: words of the client follow, or
-    the file alone notes that.
+    Codex goes on without it after an interrupted turn, or if another agent has spoken: words of the client follow,
+    or only the file notes it.
     """
     is_codex = transcript.format == "codex"
     for message, after in zip_longest(transcript.messages, transcript.messages[1:]):
@@ -457,7 +456,7 @@ _ONLY_ABOUT: Final[Mapping[Callable[[Block], bool], tuple[Rule, ...]]] = {
     lambda block: block.unsigned: (thinking_is_signed,),
     lambda block: block.kind is BlockKind.IMAGE: (images_not_too_large,),
 }
-"""Rules about blocks of which most conversations have none."""
+"""Rules about blocks that most conversations do not have."""
 
 _MENDED_BY_CLAUDE_CODE: Final = (
     texts_not_blank,
@@ -472,14 +471,16 @@ TIDIED_BY_CLIENT: Final = {
     "roo": frozenset({"thinking_is_signed"}),
     "cline": frozenset({"thinking_is_signed"}),
 }
-"""Rules whose violations a client mends before it sends: Claude Code leaves blank texts out and marks itself what to
-cache; Codex leaves out results without a call, and sends "aborted" for a call without a result. What Claude Code prints
-begins behind the prompt. Roo Code and Cline store the thinking of any model in these blocks, and send an API its own.
+"""Rules whose violations a client mends before it sends.
+
+Claude Code leaves out blank texts and sets cache marks itself. Codex leaves out results without a call, and sends
+"aborted" for a call without a result. What Claude Code prints begins behind the prompt. Roo Code and Cline store the
+thinking of any model in these blocks, and send an API its own.
 """
 
 
 def validate(transcript: Transcript) -> list[Violation]:
-    """Every violation of the rules of the transcript's family, in the order of the rules."""
+    """List every violation of the rules of the transcript's family, in the order of the rules."""
     tidied = TIDIED_BY_CLIENT.get(transcript.format, frozenset())
     rules = [rule for rule in RULES[transcript.family] if rule.__name__ not in tidied]
     for is_one, about in _ONLY_ABOUT.items():

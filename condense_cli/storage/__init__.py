@@ -1,1 +1,1 @@
-"""Files: whole or not at all, compressed, in place with a backup; caches and processes."""
+"""Files: written whole or not at all, compressed, in place with a backup; caches and processes."""

@@ -1,18 +1,18 @@
-"""Replacing a file by its condensed version with a backup beside it, and bringing the backup back.
+"""Replace a file by its condensed version with a backup beside it, and restore backups.
 
-The backup is the old file itself under a second name, so a program that still holds it open and writes
-loses nothing: its lines are in the backup. Where the file system knows no second names it is a copy.
+The backup is the old file itself under a second name, so a program that still holds it open loses nothing: what it
+writes is in the backup. If the file system has no second names, the backup is a copy.
 
-The name of a backup says when it was made and, by size and digest, what took its place:
+The name of a backup says when it was made and, by size and digest, what replaced it:
 
     session.jsonl.20261121T033000.123456Z.8229-5f2c91d8a1b2.condense-backup
 
-so `undo` can tell whether the session went on since, from the names in the folder alone. No name ends in
-`.jsonl` or `.json`: clients list such files as sessions. What `undo` takes away, if it is more than what
-`condense` wrote, is kept in the same way as `….condense-undone`.
+so `undo` can tell from the folder's names alone if the session went on since. No name ends in `.jsonl` or `.json`:
+clients list such files as sessions. If `undo` replaces more than what `condense` wrote, that is kept in the same way as
+`….condense-undone`.
 
-A `….condense-snapshot` is a copy from before a client compacted: the file itself goes on, and the name tells the size
-and digest that it had then.
+A `….condense-snapshot` is a copy from before a client compacted: the file goes on, and the name holds the size and
+digest that it had then.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -30,23 +32,12 @@ from msgspec import Struct
 
 from ..core.wording import plural
 from ..errors import OutputError, UnreadableError, UsageError
-from .files import (
-    STDIO,
-    Stamp,
-    check_replaceable,
-    create_bytes,
-    holds,
-    output_errors,
-    stamp,
-    sync_folder,
-    write_bytes,
-)
-from .open_files import writers
+from .files import STDIO, Stamp, check_replaceable, create_bytes, holds, output_errors, stamp, sync_folder, write_bytes
 
 _TIME: Final = "%Y%m%dT%H%M%S.%fZ"
 _DIGITS: Final = 12
 _SNAPSHOTS: Final = 3
-"""Of each file, the newest: a client that compacts often would fill the disk."""
+"""Newest snapshots that are kept per file: a client that compacts often would fill the disk."""
 
 Kind = Literal["backup", "undone", "snapshot"]
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -54,9 +45,9 @@ _TAIL: Final = re.compile(rf"\.(\d{{8}}T\d{{6}}\.\d{{6}}Z)\.(\d+)-([0-9a-f]{{12}
 
 
 class Backup(Struct, frozen=True):
-    """An older content of a file; `successor_size` and `successor_digest` are of what took its place.
+    """Older content of a file; `successor_size` and `successor_digest` describe what replaced it.
 
-    A `backup` gave way to what condense wrote, an `undone` one to a backup; a `snapshot` is what the file began with.
+    A `backup` was replaced by condense, an `undone` one by a backup; a `snapshot` is what the file began with.
     """
 
     path: Path
@@ -68,7 +59,7 @@ class Backup(Struct, frozen=True):
 
 
 class Undone(Struct, frozen=True):
-    """What `undo` did: the backup that is the file again, and the name under which the other content is kept."""
+    """Result of `undo`: the backup that became the file, and the name under which other content is kept."""
 
     file: Path
     restored: Backup
@@ -76,11 +67,11 @@ class Undone(Struct, frozen=True):
 
 
 def replace_in_place(path: Path, data: bytes, *, read: bytes, seen: Stamp, now: datetime, force: bool = False) -> Path:
-    """Replace a file, or what a link leads to, by its condensed version; gives the path of the backup.
+    """Replace a file, or the target of a link, by its condensed version; return the path of the backup.
 
-    `read` are the bytes that were condensed, `seen` the stamp of the file from before they were read, `now` the time.
-    Raises OutputError, and changes nothing, when the file is not as it was read or a process holds it open for
-    writing; `force` replaces it all the same.
+    `read` are the bytes that were condensed, `seen` the stamp of the file from before they were read, `now` the
+    time. Raises OutputError, and changes nothing, if the file changed since or a process holds it open for writing;
+    `force` replaces it all the same.
     """
     target = _real(path)
 
@@ -111,9 +102,10 @@ def replace_in_place(path: Path, data: bytes, *, read: bytes, seen: Stamp, now: 
 
 
 def keep_snapshot(path: Path, *, now: datetime) -> Path | None:
-    """Keep a copy of a file as it is, beside it; None where there is one already. Raises OutputError.
+    """Copy a file beside itself; return None if there is a copy already. Raises OutputError.
 
-    It is no second name of the file: a client goes on writing to that. Older snapshots than the newest few go.
+    A second name would not do, because a client goes on writing to the file. Only the newest few snapshots are
+    kept.
     """
     target = _real(path)
     with output_errors(path):
@@ -130,7 +122,7 @@ def keep_snapshot(path: Path, *, now: datetime) -> Path | None:
 
 
 def snapshot_of(name: str) -> tuple[str, str] | None:
-    """For the name of a snapshot, that of its file and the time in it; None for any other."""
+    """Split the name of a snapshot into that of its file and the time; None for other names."""
     tail = _TAIL.search(name)
     if tail is None or tail.end() != len(name) or tail[4] != "snapshot":
         return None
@@ -138,17 +130,17 @@ def snapshot_of(name: str) -> tuple[str, str] | None:
 
 
 def backups_of(path: Path) -> list[Backup]:
-    """The backups of a file, the newest first. Raises UsageError for what is no file, such as standard input."""
+    """List the backups of a file, newest first. Raises UsageError if it is no file, such as standard input."""
     target = _real(path)
     return sorted(_found(target), key=lambda backup: (backup.made, backup.path.name), reverse=True)
 
 
 def undo(path: Path, *, now: datetime, name: str | None = None, force: bool = False) -> Undone:
-    """Bring back the newest backup of a file, or the one of that name.
+    """Restore the newest backup of a file, or the one of that name.
 
-    The backup becomes the file again, and is no backup any more. What it replaces goes only when it is exactly what
-    condense wrote. When it is anything else, OutputError is raised; with `force` it is kept as `….condense-undone`.
-    Raises UnreadableError when there is no backup, UsageError when none has the name.
+    The backup becomes the file again. What it replaces is dropped only if it is exactly what condense wrote.
+    Otherwise OutputError is raised; with `force` it is kept as `….condense-undone`. Raises UnreadableError if there
+    is no backup, UsageError if none has the name.
     """
     target = _real(path)
     found = backups_of(path)
@@ -174,7 +166,7 @@ def undo(path: Path, *, now: datetime, name: str | None = None, force: bool = Fa
             if kept is not None:
                 _drop(kept, target)
             raise
-        if kept is not None and not new and holds(kept, content):  # Otherwise a program wrote to it in the last moment.
+        if kept is not None and not new and holds(kept, content):  # Otherwise a program wrote to it at the last moment.
             kept.unlink()
             kept = None
         sync_folder(target.parent)
@@ -196,7 +188,7 @@ def _check_unused(path: Path, target: Path) -> None:
 
 
 def _keep(target: Path, successor: bytes, kind: Kind, now: datetime) -> Path:
-    """Give a file a second name before something takes its place. Raises OSError."""
+    """Give a file a second name before it is replaced. Raises OSError."""
     backup = _name_of(target, successor, kind, now)
     with contextlib.suppress(OSError), target.open("rb") as file:
         os.fsync(file.fileno())  # Windows flushes only what is open for writing.
@@ -217,7 +209,7 @@ def _name_of(target: Path, successor: bytes, kind: Kind, now: datetime) -> Path:
 
 
 def _drop(backup: Path, target: Path) -> None:
-    """Remove a backup of what is still in its place."""
+    """Remove a backup whose original was not replaced."""
     with contextlib.suppress(OSError):
         if backup.samefile(target) or holds(target, backup.read_bytes()):
             backup.unlink()
@@ -232,14 +224,14 @@ def _found(target: Path) -> Iterator[Backup]:
 
 
 def _backup_of(target: Path, path: Path) -> Backup | None:
-    """The backup of a file that a path names; None where that is something else, or gone by now. Raises OSError."""
+    """Return the backup at `path`; None if it is missing or no backup. Raises OSError."""
     tail = _TAIL.fullmatch(path.name.removeprefix(target.name))
     if tail is None or not path.name.startswith(target.name) or path.is_symlink():  # No backup is made as a link.
         return None
     time, size, digest, kind = tail.groups()
     try:
         made = datetime.strptime(time, _TIME).replace(tzinfo=UTC)
-        # A run that was killed before the replacement leaves a second name of the file itself.
+        # A run killed before the replacement leaves a second name of the file itself.
         if target.exists() and path.samefile(target):
             return None
         return Backup(path, cast("Kind", kind), made, path.stat().st_size, int(size), digest)
@@ -260,7 +252,7 @@ def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:
 
 
 def _not_by_condense(content: bytes, found: Sequence[Backup]) -> str:
-    """What of a file's content condense did not write, in words; "" when it wrote all of it."""
+    """Describe the part of a file that condense did not write; "" if it wrote all of it."""
     for backup in found:
         written = content[: backup.successor_size]
         if backup.kind != "undone" and sha256(written).hexdigest()[:_DIGITS] == backup.successor_digest:
@@ -268,3 +260,84 @@ def _not_by_condense(content: bytes, found: Sequence[Backup]) -> str:
             lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
             return f"{plural(lines, 'line')} ({len(rest):,} bytes)" if rest else ""
     return f"{len(content):,} bytes" if content else ""
+
+
+_PROCESSES: Final = Path("/proc")
+_LSOF_SECONDS: Final = 10
+"""lsof can hang on a network file system that does not answer."""
+
+
+class WritingProcess(Struct, frozen=True):
+    """Number of a process, and name of its program."""
+
+    process: int
+    program: str
+
+    def __str__(self) -> str:
+        return f"{self.program} (process {self.process})"
+
+
+def writers(path: Path) -> list[WritingProcess]:
+    """List other processes that hold the file open for writing, as far as this user may see them."""
+    if (_PROCESSES / "self" / "fdinfo").is_dir():
+        return list(_from_proc(path))
+    return list(_from_lsof(path))
+
+
+def is_alive(process: int) -> bool:
+    """Check if a process runs; True if the system offers no harmless way to ask."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _from_proc(path: Path) -> Iterator[WritingProcess]:
+    name = f"/{path.name}"
+    for folder in _PROCESSES.iterdir():
+        if not folder.name.isdecimal() or int(folder.name) == os.getpid():
+            continue
+        # A process may end, or close a file, meanwhile; those of other users are not readable.
+        with contextlib.suppress(OSError):
+            for link in (folder / "fd").iterdir():
+                with contextlib.suppress(OSError, ValueError):
+                    # By name first: asking for the status of an open file can hang on a network file system.
+                    if os.readlink(link).endswith(name) and link.samefile(path) and _is_for_writing(folder, link.name):
+                        yield WritingProcess(int(folder.name), (folder / "comm").read_text().strip())
+                        break
+
+
+def _is_for_writing(process: Path, descriptor: str) -> bool:
+    """Read `flags`, which are those of open(2), in octal (proc_pid_fdinfo(5))."""
+    for line in (process / "fdinfo" / descriptor).read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key == "flags":
+            return int(value, 8) & os.O_ACCMODE in (os.O_WRONLY, os.O_RDWR)
+    return False
+
+
+def _from_lsof(path: Path) -> Iterator[WritingProcess]:
+    program = shutil.which("lsof")
+    if program is None:
+        return
+    try:
+        # One field a line, its letter first: process, command, access (lsof(8), "OUTPUT FOR OTHER PROGRAMS").
+        done = subprocess.run(
+            [program, "-nP", "-Fpca", "--", str(path)], capture_output=True, text=True, timeout=_LSOF_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return
+    process, command = 0, ""
+    for line in done.stdout.splitlines():
+        field, value = line[:1], line[1:]
+        if field == "p":
+            process = int(value)
+        elif field == "c":
+            command = value
+        elif field == "a" and value in ("w", "u") and process != os.getpid():
+            yield WritingProcess(process, command)

@@ -1,6 +1,6 @@
-"""SQLite files in the user's cache folder: opened for the user alone, and set aside once they are broken.
+"""SQLite files in the user's cache folder: private to the user, and set aside once broken.
 
-Several processes may have one open at the same time; what it holds can be found out again.
+Several processes may have one open at the same time. Their content can be computed again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class CacheFile:
-    """One such file. `table` is the statement that makes its table, `wait` the seconds to wait for other processes."""
+    """One cache file. `table` is the statement that creates its table, `wait` the seconds to wait for other
+    processes."""
 
     def __init__(self, path: Path, table: str, wait: float) -> None:
         self.path = path
@@ -23,11 +24,11 @@ class CacheFile:
         self._connected: tuple[int, int] | None = None
 
     def connect(self) -> sqlite3.Connection:
-        """A connection to the file, which is made where it is missing. Raises sqlite3.Error, and OSError for a link."""
+        """Connect to the file, and create it if it is missing. Raises sqlite3.Error, and OSError for a link."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.path.is_symlink():  # What it leads to may be anybody's, and would be written to.
+        if self.path.is_symlink():  # A link may lead to somebody else's file, which would be written to.
             raise OSError("it is a link")
-        # What people asked is nobody else's business; SQLite gives its other files the same permissions.
+        # Private: it shows what the user asked. SQLite gives its other files the same permissions.
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             self._connected = _identity(os.fstat(handle))
@@ -45,21 +46,21 @@ class CacheFile:
         return connection
 
     def set_aside(self) -> Path | None:
-        """Give the broken file another name, so that a new one begins; None where another process was faster.
+        """Rename the broken file, so that a new one can begin; return None if another process did so first.
 
-        Close the connection first. Raises OSError.
+        Close the connection before. Raises OSError.
         """
         if _identity(self.path.stat()) != self._connected:
             return None
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.broken-{number}")).exists():
             number += 1
-        self.path.rename(aside)  # SQLite itself drops the log of a file that is gone once the new, empty one is opened.
+        self.path.rename(aside)  # SQLite drops the log of the old file once the new, empty one is opened.
         return aside
 
 
 def is_broken(error: Exception) -> bool:
-    """Whether an error says that the file is damaged or no database; others pass, as when a disk is full."""
+    """Check if an error means that the file is damaged or no database. Others pass, such as a full disk."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _BROKEN  # The low byte is the error, the rest its details.
 

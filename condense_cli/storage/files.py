@@ -1,4 +1,4 @@
-"""Read input and write output: whole or not at all, compressed where the name or the bytes say so."""
+"""Read input and write output: whole or not at all, compressed if the name or the bytes say so."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 STDIO: Final = "-"
 LARGEST_STREAM: Final = 1 << 30
-"""Bytes that are read of a pipe or a device, which may have no end; a file of any size is read."""
+"""Bytes read from a pipe or device, which may have no end. Files may have any size."""
 _PIECE: Final = 1 << 20
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Bytes of a file, or of standard input for "-". Raises UnreadableError, also for a pipe that gives too much."""
+    """Read a file, or standard input for "-". Raises UnreadableError, also for a pipe that gives too much."""
     if not str(path):
         raise UnreadableError("The name of the file is empty.", "Name a transcript, or use - for standard input.")
     if str(path) == STDIO:
@@ -59,7 +59,7 @@ def _read_stream(stream: BinaryIO, name: str) -> bytes:
 
 @contextlib.contextmanager
 def input_errors(path: str | Path) -> Iterator[None]:
-    """Turn errors of the system inside into one that says what could not be read."""
+    """Turn errors of the system into an UnreadableError."""
     try:
         yield
     except FileNotFoundError:
@@ -73,8 +73,8 @@ def input_errors(path: str | Path) -> Iterator[None]:
 def write_bytes(path: Path, data: bytes, *, last_check: Callable[[], None] | None = None) -> None:
     """Write a file whole or not at all: to a neighbour first, then renamed over it. Raises OutputError.
 
-    An existing file keeps its permissions and, where the system lets it, its owner; a device or pipe is written to
-    as it is. `last_check` is called right before the renaming, and may raise to leave everything as it is.
+    An existing file keeps its permissions and, if the system allows it, its owner. A device or pipe is written to
+    directly. `last_check` is called right before the renaming, and may raise to leave everything as it is.
     """
     with written_whole(path, last_check=last_check) as file:
         file.write(data)
@@ -83,7 +83,7 @@ def write_bytes(path: Path, data: bytes, *, last_check: Callable[[], None] | Non
 def create_bytes(path: Path, data: bytes, *, like: Path) -> bool:
     """Write a new file whole or not at all, with the permissions of another one. Raises OutputError.
 
-    False when the file is there already with these very bytes. A file that differs is an error, never overwritten.
+    Returns False if the file exists with these very bytes. A different file is an error and never overwritten.
     """
     with output_errors(path):
         if not path.exists():
@@ -98,7 +98,7 @@ def create_bytes(path: Path, data: bytes, *, like: Path) -> bool:
 
 
 def name_new(existing: Path, new: Path) -> None:
-    """Give a file a second name; where the file system knows no second names, move it. Raises FileExistsError."""
+    """Give a file a second name, or move it if the file system has none. Raises FileExistsError."""
     try:
         os.link(existing, new)
     except FileExistsError:
@@ -111,9 +111,9 @@ def name_new(existing: Path, new: Path) -> None:
 
 @contextlib.contextmanager
 def written_whole(path: Path, *, last_check: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
-    """A file to write to piece by piece, which takes the place of `path` when the block ends without an error.
+    """Yield a file to write to, which replaces `path` if the block ends without an error.
 
-    Otherwise nothing is there that was not there before. As `write_bytes` for the rest. Raises OutputError.
+    Otherwise nothing changes. For the rest as `write_bytes`. Raises OutputError.
     """
     with output_errors(path):
         if path.exists() and not path.is_file():
@@ -135,12 +135,12 @@ def written_whole(path: Path, *, last_check: Callable[[], None] | None = None) -
 
 @contextlib.contextmanager
 def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Callable[[], Path]]]:
-    """A hidden file beside another one, open to write, and what puts it on disk and gives its path.
+    """Yield a hidden file beside another one, open to write, and a function that flushes it and returns its path.
 
-    It has the permissions of a third one, if there is one. It is gone afterwards, or has another name.
+    It has the permissions of a third file, if that exists. At the end it is removed unless it was renamed.
     """
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
-    # Without another file it gets what every new file gets; otherwise nobody else may read it before it has those.
+    # Without a third file it gets the usual permissions; with one, nobody may read it until it has those.
     mode = 0o666 if like is None else 0o600
     file: BinaryIO | None = None
 
@@ -153,11 +153,11 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
             status = like.stat()
             with contextlib.suppress(OSError, AttributeError):  # Only root may give files away; Windows has no owners.
                 os.chown(temporary, status.st_uid, status.st_gid)
-            temporary.chmod(status.st_mode & 0o7777)  # After the owner: changing that takes bits away.
+            temporary.chmod(status.st_mode & 0o7777)  # After the owner, whose change clears bits.
         return temporary
 
     try:
-        # A process that is told to stop may hear it while the file is made.
+        # A process may be told to stop while the file is created.
         file = open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115 - closed below
         yield file, finish
     finally:
@@ -169,13 +169,13 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
 
 
 def check_replaceable(path: Path) -> None:
-    """Raises PermissionError for a file that exists and is read-only: renaming over it would ignore that."""
+    """Raise PermissionError for a read-only file: renaming over it would ignore that."""
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(0, "the file is read-only")
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk, where the system can."""
+    """Flush the names in a folder to disk, if the system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -186,7 +186,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def output_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the system inside into one that says what could not be written."""
+    """Turn errors of the system into an OutputError."""
     try:
         yield
     except OSError as error:
@@ -194,7 +194,7 @@ def output_errors(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it where they are missing. Raises OutputError."""
+    """Create a folder and its parents. Raises OutputError."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -202,9 +202,9 @@ def make_folder(path: Path) -> None:
 
 
 def check_no_links(folder: Path, below: str | Path) -> None:
-    """Raises OutputError where a name on the way from a folder to a file below it is a link.
+    """Raise OutputError if a name between a folder and a file below it is a link.
 
-    The user named the folder; whatever stands in it may be anybody's, and a link would lead out of it.
+    The user named the folder; what is in it may be somebody else's, and a link would lead out of it.
     """
     path = folder
     for name in Path(below).parts:
@@ -216,7 +216,7 @@ def check_no_links(folder: Path, below: str | Path) -> None:
 
 
 def holds(path: Path, data: bytes) -> bool:
-    """Whether a file has exactly these bytes."""
+    """Check if a file has exactly these bytes."""
     view = memoryview(data)
     try:
         with path.open("rb") as file:
@@ -231,7 +231,7 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 class Stamp(Struct, frozen=True):
-    """What changes when a file is written to or exchanged; None in all for a file that is not there, or hidden."""
+    """Status that changes when a file is written to or replaced; all None for a missing or hidden file."""
 
     device: int | None = None
     inode: int | None = None
@@ -248,13 +248,13 @@ def stamp(path: Path) -> Stamp:
 
 
 def check_output(source: str, output: Path, hint: str = "Write to another file.") -> None:
-    """Refuse an output that is the input. Raises UsageError with the hint."""
+    """Raise UsageError, with the hint, if the output is the input."""
     if source != STDIO and is_same_file(source, output):
         raise UsageError(f"The output {output} is the input file.", hint)
 
 
 def is_same_file(one: str, other: Path) -> bool:
-    """Whether two names are those of one file that is there."""
+    """Check if two names are those of one existing file."""
     with contextlib.suppress(OSError):
         return os.path.samefile(one, other)
     return False
@@ -269,13 +269,13 @@ _LEVEL: Final = 6
 
 
 def suffix_of(name: str | Path) -> str:
-    """Which compression the name of a file asks for: one of SUFFIXES, or nothing."""
+    """Return the compression that a file's name asks for: one of SUFFIXES, or ""."""
     suffix = Path(name).suffix.lower()
     return suffix if suffix in SUFFIXES else ""
 
 
 def is_compressed(file: str | bytes) -> bool:
-    """Whether a file, or one that begins with these bytes, is compressed in a way that is known here."""
+    """Check if a file, or its first bytes, are compressed in a known way."""
     if isinstance(file, str):
         with input_errors(file), Path(file).open("rb") as stream:
             return is_compressed(stream.read(len(ZSTD)))
@@ -283,7 +283,7 @@ def is_compressed(file: str | bytes) -> bool:
 
 
 def unpacked(data: bytes, name: str) -> bytes:
-    """The bytes of a file, decompressed where they are compressed. Raises UnreadableError, for too many as well."""
+    """Return the bytes of a file, decompressed. Raises UnreadableError, also for too many bytes."""
     if not is_compressed(data[: len(ZSTD)]):
         return data
     whole = io.BytesIO()
@@ -298,7 +298,7 @@ def unpacked(data: bytes, name: str) -> bytes:
 
 
 def packed(data: bytes, name: str | Path) -> bytes:
-    """The bytes as a file of that name holds them."""
+    """Compress bytes as the file's name demands."""
     if not suffix_of(name):
         return data
     target = io.BytesIO()
@@ -309,9 +309,9 @@ def packed(data: bytes, name: str | Path) -> bytes:
 
 @contextmanager
 def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
-    """A stream decompressed on the way, as its `start` demands. Raises UnreadableError where it is broken or cut off.
+    """Yield a stream, decompressed as its `start` demands. Raises UnreadableError if it is broken or cut off.
 
-    The errors of reading inside the block are turned into that.
+    Errors of reading inside the block are turned into that.
     """
     if start.startswith(GZIP):
         import gzip  # Few files are packed.
@@ -339,12 +339,12 @@ def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing(stream: IO[bytes], name: str | Path) -> Iterator[IO[bytes]]:
-    """A stream compressed on the way, as the name of the file demands. The same bytes give the same file."""
+    """Yield a stream, compressed as the file's name demands. The same bytes give the same file."""
     suffix = suffix_of(name)
     if suffix == ".gz":
         import gzip
 
-        # No name and no time in the header, or the same run would write another file every second.
+        # Without name and time in the header, so that equal runs write equal files.
         with gzip.GzipFile("", "wb", _LEVEL, stream, mtime=0) as packer:
             yield cast("IO[bytes]", packer)
     elif suffix == ".zst":
@@ -355,7 +355,7 @@ def writing(stream: IO[bytes], name: str | Path) -> Iterator[IO[bytes]]:
 
 
 def zstd() -> ModuleType:
-    """Python's own module since 3.14, and the same one for older Pythons from the package backports.zstd."""
+    """Return Python's own module (since 3.14), or the same one from the package backports.zstd."""
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:

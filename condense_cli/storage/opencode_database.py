@@ -1,7 +1,8 @@
-"""Sessions of opencode, which keeps all of them in one SQLite file. It is only read.
+"""Read sessions of opencode, which keeps all of them in one SQLite file.
 
-A session is named as if its database were a folder: `.../opencode/opencode.db/ses_...`. What is read of it is what
-`opencode export` writes: {"info": {...}, "messages": [{"info": {...}, "parts": [...]}]}.
+A session is named as if its database were a folder: `.../opencode/opencode.db/ses_...`. It is read as `opencode export`
+writes it: {"info": {...}, "messages": [{"info": {...}, "parts": [...]}]}.
+
 https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/session.sql.ts
 """
 
@@ -20,7 +21,7 @@ from msgspec import Struct
 from ..errors import UnreadableError
 
 if TYPE_CHECKING:
-    import sqlite3  # Every file is read through here; few of them are databases.
+    import sqlite3  # Every file is read through this module, and few are databases.
 
 HINT: Final = "Write the result to a file with -o, and give it back with opencode import FILE."
 _WAIT: Final = 2.0
@@ -28,7 +29,7 @@ _WAIT: Final = 2.0
 
 
 class StoredSession(Struct, frozen=True):
-    """What the database says of a session. `updated` is in milliseconds since 1970, `parts` a number."""
+    """A session by its row. `updated` is in milliseconds since 1970; `parts` is their number."""
 
     id: str
     title: str
@@ -39,13 +40,13 @@ class StoredSession(Struct, frozen=True):
 
 
 def is_in_database(path: Path) -> bool:
-    """Whether a path names a session in a database."""
+    """Check if a path names a session in a database."""
     return path.parent.suffix == ".db" and path.parent.is_file()
 
 
 def sessions(database: Path) -> list[StoredSession]:
-    """The sessions in which something was said; sub-agents and what was put away are aside. Raises UnreadableError."""
-    # An index says how many parts there are; how long they are would be found by reading all of them.
+    """List the sessions with messages; sub-agents and archived ones are `is_side`. Raises UnreadableError."""
+    # An index gives the number of parts. Their length would take reading all of them.
     query = """
         SELECT session.id, title, directory, session.time_updated, parts.number,
                parent_id IS NOT NULL OR time_archived IS NOT NULL
@@ -60,7 +61,7 @@ def sessions(database: Path) -> list[StoredSession]:
 
 
 def exported(path: Path) -> bytes:
-    """A session as `opencode export` writes it. Raises UnreadableError."""
+    """Return a session as `opencode export` writes it. Raises UnreadableError."""
     with _opened(path.parent) as database:
         found = database.execute("SELECT * FROM session WHERE id = ?", (path.name,)).fetchone()
         if found is None:
@@ -81,7 +82,7 @@ def exported(path: Path) -> bytes:
 
 
 def _info(row: sqlite3.Row) -> dict[str, Any]:
-    """The head of an export, which `opencode import` reads."""
+    """Return the head of an export, which `opencode import` reads."""
     known = dict(row)
     info = {
         "id": known["id"],
@@ -104,7 +105,7 @@ def _info(row: sqlite3.Row) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, to be read; whatever is wrong with it, or with what is in it, is an UnreadableError."""
+    """Open the database for reading. Any fault of it, or of its content, is an UnreadableError."""
     import sqlite3
 
     try:

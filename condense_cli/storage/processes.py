@@ -1,4 +1,4 @@
-"""Work spread over several processes: results in the order of the tasks, and never many of them in memory."""
+"""Spread work over several processes: results in the order of the tasks, few of them in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Result = TypeVar("_Result")
 
 
 def usable_processors() -> int:
-    """How many processors this process may use."""
+    """Count the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -36,12 +36,12 @@ def usable_processors() -> int:
 def in_order(
     work: Callable[[_Task], _Result], tasks: Iterable[_Task], jobs: int, *, ahead: int | None = None
 ) -> Iterator[_Result]:
-    """What `work` makes of each task, in order, by so many processes; 1 is this process alone.
+    """Apply `work` to each task, in order, in `jobs` processes; 1 uses this process alone.
 
-    `work`, tasks and results travel between processes, so they must be picklable, and `work` a small thing. So many
-    tasks are taken before the first result is wanted (two for each process, where `ahead` says nothing), and then one
-    with each result: however many there are, a few are in memory. Raises what `work` raises. When the iterator is left
-    early, what is running is given up; a process that is told to stop cleans up first.
+    `work`, tasks and results are pickled, so `work` should be small. `ahead` tasks (by default two per process) are
+    taken before the first result, and one more with each result, so only a few are in memory. Raises what `work`
+    raises. If the iterator is left early, running tasks are given up; a process that is told to stop cleans up
+    first.
     """
     if jobs <= 1:
         for task in tasks:
@@ -49,7 +49,7 @@ def in_order(
         return
     ahead = ahead or 2 * jobs
     workers = _Workers(work)
-    # A thread waits for each process and gives it the next task, whatever this one does with a result meanwhile.
+    # A thread per process hands it the next task while this one uses a result.
     threads = ThreadPoolExecutor(jobs)
     waiting: deque[Future[_Result]] = deque()
     try:
@@ -70,10 +70,10 @@ def in_order(
 
 
 class _Workers(Generic[_Task, _Result]):
-    """Processes that wait for tasks, each at the end of a pipe of its own.
+    """Processes that wait for tasks, each with a pipe of its own.
 
-    The executor of the standard library lets its processes share pipes and locks: one that is stopped while it reads
-    or writes leaves a part of a message for the others to stumble over. Here each may be stopped at any moment.
+    The standard library's executor shares pipes and locks: a process stopped while it reads or writes leaves part
+    of a message to the others. Here each can be stopped at any moment.
     """
 
     def __init__(self, work: Callable[[_Task], _Result]) -> None:
@@ -83,20 +83,19 @@ class _Workers(Generic[_Task, _Result]):
         self._idle: SimpleQueue[Connection] = SimpleQueue()
 
     def start(self) -> None:
-        """Start one more process."""
-        # It starts anew on every system: a copy of this one would have its locks, but not its threads.
+        # Spawned on every system: a fork would have the locks of this process, but not its threads.
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
         with _without_interrupts():
             process.start()
-        theirs.close()  # Or the end of the process would not be the end of the pipe.
+        theirs.close()  # Otherwise the pipe would not end with the process.
         self._processes.append(process)
         self._pipes.append(ours)
         self._idle.put(ours)
 
     def ask(self, task: _Task) -> _Result:
-        """What the work makes of a task. Raises what the work raises, and CondenseError where the process died."""
+        """Return the result of a task. Raises what the work raises, and CondenseError if the process died."""
         pipe = self._idle.get()
         try:
             pipe.send(task)
@@ -114,12 +113,12 @@ class _Workers(Generic[_Task, _Result]):
         return cast("_Result", result)
 
     def terminate(self) -> None:
-        """Tell all processes to stop, whatever they do."""
+        """Stop all processes, whatever they do."""
         for process in self._processes:
             process.terminate()
 
     def close(self) -> None:
-        """Send the processes home that are waiting for a task."""
+        """End the processes that wait for a task."""
         for pipe in self._pipes:
             pipe.close()
         for process in self._processes:
@@ -127,7 +126,7 @@ class _Workers(Generic[_Task, _Result]):
 
 
 def _serve(pipe: Connection, work: Callable[[_Task], object]) -> None:
-    """What a process does: work on what comes, until nobody is at the other end."""
+    """Work on tasks until nobody is at the other end of the pipe."""
     _begin()
     with suppress(EOFError, OSError):
         while True:
@@ -140,18 +139,20 @@ def _serve(pipe: Connection, work: Callable[[_Task], object]) -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error as it may travel: where it was raised goes with it as a note."""
+    """Make an error that can be pickled, with its traceback as a note."""
     error.add_note(traceback.format_exc())
     try:
         pickle.loads(ForkingPickler.dumps(error))
-    except Exception:  # Its type has a constructor of its own, or it holds what cannot be pickled.
+    except Exception:  # Its type has its own constructor, or it holds a value that cannot be pickled.
         return CondenseError(f"{type(error).__name__}: {error}")
     return error
 
 
 def _begin() -> None:
-    """What every process does first: stop cleanly when told to, and never outlive the one that started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # For systems where a process cannot be started without hearing it.
+    """Make a new process stop cleanly when told to, and end with the one that started it."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # For systems where a process cannot be started with the signal blocked.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -165,11 +166,11 @@ def _follow(sentinel: int) -> None:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Processes started inside never see Ctrl-C, which is for the first one to hear; that hears it a moment later."""
+    """Start processes that never see Ctrl-C: only the first process handles it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # It starts with the first process otherwise, and lets the signals in again.
+    resource_tracker.ensure_running()  # Otherwise it starts with the first process, and unblocks the signals.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,5 +1,5 @@
-"""The terminal app: one session, what a configuration would cut of it, and what a person wants otherwise.
+"""The terminal app: what a configuration would cut of a session, and what the user keeps or cuts instead.
 
-`choice`, `selecting`, `opened`, `lines`, `strip`, `totals` and `form` hold and compute values and know no terminal;
-`rows`, `screens/` and `app` show them with Textual. `background` is the thread between the two.
+`choice`, `opened`, `lines` and `editing` compute values and know no terminal; `widgets`, `dialogs`, the two screens and
+`app` show them with Textual.
 """

@@ -1,24 +1,88 @@
-"""The app: which screen comes when."""
+"""The terminal app, and the list of sessions that it begins with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import ClassVar
 
-from textual.app import App
-from textual.binding import BindingType
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Footer, Static
 
 from ..errors import CondenseError
-from ..report.lists.sessions import SessionList
+from ..report.lists.sessions import SessionList, SessionRow, table_of
+from ..report.terminal import table_lines
+from ..report.text.visible import visible
 from .choice import UserChoice
+from .editor_screen import EditorScreen
+from .lines import ShownLine
 from .opened import Desk, OpenSession
-from .screens.editor import EditorScreen
-from .screens.session import SessionScreen
-from .screens.sessions import SessionsScreen
+from .session_screen import SessionScreen
+from .widgets import Rows
+
+
+class SessionsScreen(Screen[None]):
+    """Sessions, newest first. `find` lists them, in a thread."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "app.quit", "Quit", key_display="q"),
+    ]
+
+    class Opened(Message):
+        """The user opened a session."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    def __init__(self, find: Callable[[], SessionList]) -> None:
+        super().__init__()
+        self._find = find
+        self.sessions: list[SessionRow] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static("Sessions of this machine", classes="title", id="about")
+        yield Static("Looking…", id="head", markup=False)
+        yield Rows(id="sessions")
+        yield Static(id="said", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self.query_one(Rows).focus()
+        self.run_worker(self._look, thread=True)
+
+    def on_screen_resume(self) -> None:
+        self.say("")
+
+    def _look(self) -> None:
+        found = self._find()
+        self.app.call_from_thread(self._show, found)
+
+    def _show(self, found: SessionList) -> None:
+        self.sessions = [session for session in found.sessions if session.problem is None]
+        head = self.query_one("#head", Static)
+        if not self.sessions:
+            places = ", ".join(place.path for place in found.places)
+            head.update(f"No sessions found. Looked in {places}. condense ui FILE opens a file.")
+            return
+        width = self.size.width - 4
+        first, *rest = table_lines(table_of(self.sessions, datetime.now(UTC), width), width)
+        head.update(f"  {first}")
+        self.query_one(Rows).show([ShownLine(line) for line in rest], 0)
+
+    def say(self, text: str) -> None:
+        self.query_one("#said", Static).update(visible(text))
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        self.say("Opening…")
+        self.post_message(self.Opened(self.sessions[event.index].path))
 
 
 class CondenseApp(App[None]):
-    """Sessions, one of them, and the editor of configurations."""
+    """The list of sessions, one session, and the editor of configurations."""
 
     CSS = """
     Screen { layout: vertical; }
@@ -51,7 +115,7 @@ class CondenseApp(App[None]):
         session: OpenSession | None = None,
         editor: EditorScreen | None = None,
     ) -> None:
-        """With an `editor`, that is all there is; with a `session`, it begins with that."""
+        """Show the `editor` alone if it is given; else begin with the `session`, or with the list."""
         super().__init__()
         self._desk, self._first, self._list = desk, start, find
         self._opened, self._editor = session, editor

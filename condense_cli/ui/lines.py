@@ -1,8 +1,9 @@
-"""A conversation as lines of a terminal: the list of messages, and the text of one with its cuts."""
+"""Lines of the screens: a conversation, its strip of tokens, and the help."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -24,21 +25,21 @@ _FOLDED: Final = "▸"
 
 
 class ShownLine(Struct, frozen=True):
-    """A line with its style, which tells nothing that the text does not: there may be no colours."""
+    """A line with its style. The style adds nothing to the text: there may be no colours."""
 
     text: str
     style: str = ""
 
 
 class ShownPlace(Struct, frozen=True):
-    """What a line of the list is: a message by its position in the view, or a block of it."""
+    """Place of a line in the list: a message by its position in the view, or a block of it."""
 
     position: int
     number: int | None = None
 
 
 def place_lines(view: View, expanded: Collection[int]) -> list[tuple[ShownPlace, ShownLine]]:
-    """The list of messages, with the blocks of those that are expanded (their positions)."""
+    """List the messages, with the blocks of expanded ones (their positions)."""
     found = []
     for position, message in enumerate(view.conversation.messages):
         is_open = position in expanded
@@ -66,7 +67,8 @@ def _block_line(message: PageMessage, number: int, view: View) -> ShownLine:
 
 
 def _mark(addresses: Sequence[Address], tokens: tuple[int, int], blocks: Sequence[PageBlock], view: View) -> str:
-    """K and X for what a person keeps and cuts, then what happens: - gone, ~ cut in part or in a summary."""
+    """Return two marks: K or X if the user keeps or cuts it, then - if it is gone, or ~ if it is cut in part or
+    summarized."""
     if addresses and view.kept.issuperset(addresses):
         return "K"
     if addresses and view.cut.issuperset(addresses):
@@ -90,7 +92,7 @@ def _sizes(tokens: tuple[int, int]) -> str:
 
 
 def short_number(number: int) -> str:
-    """A number in at most five characters: 950, 3.1k, 120k, 1.2M."""
+    """Write a number in at most five characters: 950, 3.1k, 120k, 1.2M."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
             value = number / size
@@ -99,17 +101,17 @@ def short_number(number: int) -> str:
 
 
 def _label(blocks: Sequence[PageBlock]) -> str:
-    """What tells a person which message it is: the first call, or how a text begins."""
+    """Label a message by its first call, or the beginning of its text."""
     named = next((block for block in blocks if block.label), None)
     if named is not None:
         tool, _, rest = named.label.partition(" ")
-        # Paths begin alike, and the list is narrow; the whole is beside it.
+        # Paths begin alike and the list is narrow; the whole path is beside it.
         return f"{tool} {rest.rpartition('/')[2] or rest}" if rest.startswith("/") else named.label
     return next((" ".join(block.text[:200].split()) for block in blocks if block.text.strip()), "")
 
 
 def message_lines(view: View, place: ShownPlace, width: int) -> list[ShownLine]:
-    """The text of a message, or of one of its blocks, as the choice makes it, wrapped to a width."""
+    """Return the text of a message or block after condensing, wrapped to a width."""
     message = view.conversation.messages[place.position]
     numbers = range(len(message.blocks)) if place.number is None else [place.number]
     found: list[ShownLine] = []
@@ -145,7 +147,7 @@ def _why(numbers: Sequence[int], reasons: Sequence[CutReason], width: int) -> It
 
 
 def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
-    """The lines of a block with what becomes of each: " " stays, "-" goes, "+" is new; "└" is why, below those."""
+    """Mark each line of a block: " " stays, "-" goes, "+" is new; "└" gives the reason, below those."""
     lines = block.text.split("\n")
     if not block.edits:
         sign = "+" if block.tokens[0] == 0 and block.outcome != UNCHANGED else " "
@@ -163,7 +165,7 @@ def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
 
 
 def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[ShownLine]:
-    """A line in as many as it takes, broken between words where that is possible; each begins with the lead."""
+    """Wrap a line, between words if possible; each part begins with the lead."""
     room = max(8, width - cell_len(lead))
     text = text.replace("\t", "    ")
     if cell_len(text) <= room:
@@ -175,7 +177,92 @@ def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[ShownLine]
 
 
 def fitted(text: str, width: int) -> str:
-    """A text in exactly so many cells, shortened with an ellipsis."""
+    """Fit a text into exactly `width` cells, shortened with an ellipsis."""
     if cell_len(text) > width:
         return set_cell_size(text, max(0, width - 1)) + "…"
     return set_cell_size(text, width)
+
+
+KEPT: Final = " ▁▂▃▄▅▆▇█"
+"""Cells by the number of eighths that are kept."""
+CUT, PARTLY, CURSOR = "░", "▒", "▲"
+
+
+class Column(Struct, frozen=True):
+    """A column of the strip: tokens before and after of its messages, and if the cursor is on one of them."""
+
+    before: int
+    after: int
+    is_current: bool
+
+
+def columns(sizes: Sequence[tuple[int, int]], width: int, current: int) -> list[Column]:
+    """Spread messages, given by their tokens before and after, evenly over at most `width` columns."""
+    number = min(len(sizes), max(1, width))
+    edges = [len(sizes) * place // number for place in range(number + 1)] if number else []
+    found = []
+    for start, end in pairwise(edges):
+        before, after = (sum(size[side] for size in sizes[start:end]) for side in (0, 1))
+        found.append(Column(before, after, start <= current < end))
+    return found
+
+
+def strip_lines(found: Sequence[Column], height: int) -> list[str]:
+    """Draw `height` rows and one for the cursor: kept tokens are solid, cut ones shaded."""
+    largest = max((max(column.before, column.after) for column in found), default=0) or 1
+    share = largest / height
+    lines = ["".join(_cell(column, row * share, share) for column in found) for row in reversed(range(height))]
+    return [*lines, "".join(CURSOR if column.is_current else " " for column in found)]
+
+
+def _cell(column: Column, least: float, share: float) -> str:
+    """Draw the cell of a column for `share` tokens from `least` on. The lowest row shows any number."""
+    kept, before = (_eighths(tokens - least, share) for tokens in (column.after, column.before))
+    if not least:
+        kept, before = max(kept, int(column.after > 0)), max(before, int(column.before > 0))
+    if before > kept:
+        return PARTLY if kept else CUT
+    return KEPT[kept]
+
+
+def _eighths(tokens: float, share: float) -> int:
+    return min(8, max(0, round(8 * tokens / share)))
+
+
+SESSION_KEYS: Final = (
+    ("up down pgup pgdn", "move through the messages; the text beside them follows"),
+    ("tab", "go to the text, and back"),
+    ("enter left right", "show the blocks of a message, or hide them"),
+    ("n N", "next and previous message that is cut"),
+    ("k", "keep: this block or message, its tool, its file, everything before"),
+    ("x", "cut, likewise"),
+    ("space", "keep what is under the cursor, cut it, or leave it to the passes"),
+    ("p", "another preset"),
+    ("t", "a target: 60000, 60k or 40%"),
+    ("e", "edit the configuration"),
+    ("w", "write: a new session, in place, a file, or a configuration"),
+    ("u r", "undo any step, including what was written; redo"),
+    ("i", "what fills the session"),
+    ("q escape", "back; twice where what you chose is not written"),
+)
+EDITOR_KEYS: Final = (
+    ("tab", "from the passes to a pass's settings, and back"),
+    ("enter", "change a setting"),
+    ("delete backspace", "reset a setting to its default"),
+    ("a", "add a pass"),
+    ("d", "remove a pass"),
+    ("K J", "move a pass up or down"),
+    ("space", "switch a pass off or on"),
+    ("u r", "undo, do again"),
+    ("s", "save as YAML"),
+    ("q escape", "back; valid changes apply to the open session"),
+)
+MARKS: Final = (
+    ("K X", "kept and cut by you (lower case: in part)"),
+    ("~ - +", "cut in part or summarized, gone, new"),
+)
+
+
+def help_lines(keys: tuple[tuple[str, str], ...]) -> list[str]:
+    """Return the keys in two columns."""
+    return [f"{key:<18} {what}" for key, what in keys]

@@ -1,11 +1,14 @@
-"""A session that is open: read and counted once, condensed as often as something else is chosen."""
+"""An open session: condensed for each choice in a thread beside the keys, summed up, and written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from threading import Condition, Thread
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +20,8 @@ from ..config.overrides import overrides_from
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
+from ..delivering import Delivery, Destination, Where
+from ..errors import CondenseError, OutputError, UsageError
 from ..extractive.remembered import remember
 from ..money.prices import signs_of
 from ..passes.condensation import Condensation
@@ -24,23 +29,94 @@ from ..passes.explained import explained
 from ..passes.selection import Address
 from ..providers.registry import Registry
 from ..providers.window import window_of
-from ..report.costs.money import PriceSource, cost_of
+from ..report.costs.money import PriceSource, cost_figures, cost_of
 from ..report.costs.usage import in_use, overhead_of
 from ..report.inspection import facts as inspection
+from ..report.inspection.facts import Inspection
 from ..report.page.conversation import ConversationPage, conversation_of
 from ..report.run.facts import Cost
 from ..report.run.shortcomings import warnings_of
-from ..storage.files import Stamp, stamp
-from .background import Clock
-from .choice import UserChoice
-from .configurations import Configurations
-from .selecting import Places
+from ..report.text.labels import percent
+from ..report.text.visible import visible
+from ..storage.backups import undo
+from ..storage.files import Stamp, check_output, holds, make_folder, output_errors, read_bytes, stamp, write_bytes
+from .choice import Configurations, Places, UserChoice
+
+Asked = TypeVar("Asked")
+Found = TypeVar("Found")
+Clock = Callable[[], float]
+
+
+class Overtaken(BaseException):
+    """A newer request came in. Not an `Exception`, which providers would take for an error of theirs."""
+
+
+class Background(Generic[Asked, Found]):
+    """A thread that does `work` for the newest request and reports to `done`.
+
+    `work` may yield several results; each is reported. The clock that it gets raises Overtaken once its result is
+    no longer wanted, so it should be read often.
+    """
+
+    def __init__(
+        self, work: Callable[[Asked, Clock], Iterable[Found]], done: Callable[[Asked, Found | CondenseError], object]
+    ) -> None:
+        self._work, self._done = work, done
+        self._changed = Condition()
+        self._number = 0
+        self._asked: Asked | None = None
+        self._is_open = True
+        self._thread = Thread(target=self._run, name="condense-ui", daemon=True)
+        self._thread.start()
+
+    def ask(self, asked: Asked) -> None:
+        """Do this next, and drop the current work."""
+        with self._changed:
+            self._number += 1
+            self._asked = asked
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Drop the current work and end the thread."""
+        with self._changed:
+            self._number += 1
+            self._is_open = False
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._asked is not None or not self._is_open)
+                if not self._is_open:
+                    return
+                asked, number, self._asked = self._asked, self._number, None
+            assert asked is not None
+            self._do(asked, number)
+
+    def _do(self, asked: Asked, number: int) -> None:
+        def clock() -> float:
+            if self._number != number:
+                raise Overtaken
+            return time.perf_counter()
+
+        try:
+            for found in self._work(asked, clock):
+                clock()
+                self._done(asked, found)
+        except CondenseError as error:
+            self._done(asked, error)
+        except Overtaken:
+            return
+        except Exception as error:  # A defect must not end the thread.
+            self._done(asked, CondenseError(f"Internal error ({type(error).__name__}: {error}).", "Please report it."))
 
 
 class ShownTotals(Struct, frozen=True):
-    """What a choice comes to: tokens are the model's; `used` those of the next request, None where no window is known.
+    """Figures of a choice, in the model's tokens. `used_before` is the size of the next request; `window` is None
+    if unknown.
 
-    `by_references` of what is saved can be restored.
+    `by_references` is the part of the saving that can be restored.
     """
 
     before: int
@@ -58,7 +134,7 @@ class ShownTotals(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """A session as a choice makes it: all that is shown of it. `kept` and `cut` are the blocks that a person named."""
+    """A session condensed by a choice, as it is shown. `kept` and `cut` are the blocks that the user selected."""
 
     choice: UserChoice
     result: Condensation
@@ -70,7 +146,7 @@ class View(Struct, frozen=True):
 
 
 class Desk(Struct, frozen=True):
-    """What holds for every session of one user."""
+    """Settings for every session of one user."""
 
     configurations: Configurations
     user: UserConfiguration
@@ -78,7 +154,7 @@ class Desk(Struct, frozen=True):
 
 
 class OpenSession:
-    """A transcript with all that does not depend on a choice. One thread at a time may ask it."""
+    """A transcript with everything that does not depend on a choice. For one thread at a time."""
 
     def __init__(self, path: str, transcript: Transcript, seen: Stamp, desk: Desk) -> None:
         self.path, self.transcript, self.seen = path, transcript, seen
@@ -92,23 +168,22 @@ class OpenSession:
 
     @classmethod
     def read(cls, path: str, desk: Desk) -> OpenSession:
-        """The session in a file. Raises UsageError, TranscriptError."""
+        """Read the session in a file. Raises UsageError, TranscriptError."""
         seen = stamp(Path(path))
         return cls(path, api.load(path), seen, desk)
 
     @cached_property
     def window(self) -> int | None:
-        """Tokens of the model's context window, where that is known."""
+        """Tokens of the model's context window, if known."""
         return window_of(self.transcript.model, Configuration(), self._user, signs=signs_of(self.transcript)).tokens
 
     @cached_property
     def contents(self) -> inspection.Inspection:
-        """What fills the session."""
         encoding = encoding_for(self.transcript.model)
         return inspection.inspect(self.transcript, self.count, self.factor, encoding, source=self.path)
 
     def condensed(self, choice: UserChoice, clock: Clock, *, proves: bool = False) -> Condensation:
-        """The session as a choice condenses it, without a model. Raises CondenseError, and what `clock` does."""
+        """Condense the session by a choice, without a model. Raises CondenseError, and what `clock` does."""
         percent = choice.target_percent
         return api.condense(
             self.transcript,
@@ -123,7 +198,7 @@ class OpenSession:
         )
 
     def view(self, choice: UserChoice, clock: Clock) -> View:
-        """What is shown of a choice, but for why lines went. Raises CondenseError, and what `clock` does."""
+        """Show a choice, without the reasons for lines. Raises CondenseError, and what `clock` does."""
         result = self.condensed(choice, clock)
         clock()
         conversation = conversation_of(result, self.count)
@@ -132,7 +207,7 @@ class OpenSession:
         return View(choice, result, conversation, self._totals(result), kept, cut, tuple(warnings_of(result)))
 
     def views(self, choice: UserChoice, clock: Clock) -> Iterator[View]:
-        """The same, and then with why lines went or stayed, which takes as long again."""
+        """Show a choice, then again with the reasons for lines, which takes as long again."""
         view = self.view(choice, clock)
         yield view
         clock()
@@ -161,3 +236,117 @@ class OpenSession:
     @cached_property
     def _prices(self) -> PriceSource:
         return PriceSource.of(self.transcript.model, datetime.now(UTC), lives_hour=self.transcript.lives_hour)
+
+
+def totals_text(totals: ShownTotals) -> str:
+    """Return tokens, window and money in a line."""
+    return " · ".join(_totals(totals))
+
+
+def _totals(totals: ShownTotals) -> Iterator[str]:
+    saved = percent(totals.before - totals.after, totals.before)
+    missed = "" if totals.target is None or totals.after <= totals.target else f", target {totals.target:,} missed"
+    yield f"{totals.before:,} → {totals.after:,} tokens ({saved:.1f}% saved{missed})"
+    if totals.window:
+        before, after = (percent(used, totals.window) for used in (totals.used_before, totals.used_after))
+        yield f"window {before:.0f}% → {after:.0f}% of {totals.window:,}"
+    if totals.model is None:
+        yield "no money, as the file names no model"
+        return
+    money = cost_figures(totals.cost, totals.model, is_changed=totals.before != totals.after)
+    if money:
+        yield money
+
+
+def choice_text(choice: UserChoice) -> str:
+    """Describe a choice in a line."""
+    parts = [choice.name + (" (edited)" if choice.text else ""), f"target {choice.target or 'none'}"]
+    parts += [f"{name} {', '.join(found)}" for name in ("keep", "cut") if (found := getattr(choice, name))]
+    return " · ".join(parts)
+
+
+def contents_text(found: Inspection) -> str:
+    """Return what fills a session in a line, largest first."""
+    largest = sorted(found.content_types, key=lambda share: -share.tokens)
+    return " · ".join(f"{share.name} {share.percent:.0f}%" for share in largest if share.percent >= 1)
+
+
+class SavedResult(Struct, frozen=True):
+    """Sentences about what was written, and how to undo it; None if nothing was written."""
+
+    said: tuple[str, ...]
+    take_back: Callable[[], str] | None
+
+
+def check_new_file(source: str, path: str) -> None:
+    """Raise UsageError or OutputError if no new file can be written there."""
+    if not path.strip():
+        raise UsageError("A file needs a name.")
+    file = Path(path).expanduser()
+    if file.exists() or file.is_symlink():
+        raise UsageError(f"{file} exists already.", "Name another file.")
+    if not file.absolute().parent.is_dir():
+        raise OutputError(f"There is no folder {file.parent}.")
+    check_output(source, file)
+
+
+def write(session: OpenSession, choice: UserChoice, where: Where, file: str | None = None) -> SavedResult:
+    """Condense the session as chosen, prove the result and write it. Raises CondenseError."""
+    output = str(Path(file).expanduser()) if file is not None else None
+    to = Destination(where, session.path, output, dry_run=False, force=False, seen=session.seen)
+    to.check(session.transcript)
+    data = api.dump(session.condensed(choice, time.perf_counter, proves=True))
+    delivery = to.write(data, session.transcript)
+    if delivery.backup is not None:
+        return SavedResult((*delivery.said, *delivery.warnings), lambda: _restore(session))
+    created = _created(delivery)
+    return SavedResult(delivery.said, None if created is None else taking_away(created))
+
+
+def _created(delivery: Delivery) -> Path | None:
+    """Return the file that was created; None if it existed before."""
+    if delivery.output is None or (delivery.new_session is not None and not delivery.new_session.is_new):
+        return None
+    return Path(delivery.output)
+
+
+def _restore(session: OpenSession) -> str:
+    """Restore the original. Raises OutputError if the file changed since."""
+    undo(Path(session.path), now=datetime.now(UTC))
+    session.seen = stamp(Path(session.path))
+    return f"Restored {visible(session.path)}."
+
+
+def taking_away(path: Path) -> Callable[[], str]:
+    """Return a function that removes a file just written; it raises OutputError if the file has changed by then."""
+    data = path.read_bytes()
+
+    def take_away() -> str:
+        _check_unchanged(path, data)
+        with output_errors(path):
+            path.unlink()
+        return f"Removed {visible(str(path))}."
+
+    return take_away
+
+
+def _check_unchanged(path: Path, data: bytes) -> None:
+    if not (path.exists() and holds(path, data)):
+        raise OutputError(f"{path} is no longer what was written.", "It stays as it is.")
+
+
+def write_text(path: str, text: str) -> SavedResult:
+    """Write a configuration; undoing that restores the old content. Raises OutputError."""
+    file = Path(path).expanduser()
+    before = read_bytes(file) if file.exists() else None
+    make_folder(file.parent)
+    write_bytes(file, text.encode())
+    take_away = taking_away(file)
+
+    def put_back() -> str:
+        assert before is not None
+        _check_unchanged(file, text.encode())
+        write_bytes(file, before)
+        return f"Put {visible(str(file))} back as it was."
+
+    return SavedResult((f"Written: {visible(str(file))}",), take_away if before is None else put_back)

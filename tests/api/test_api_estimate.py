@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from provided import Mine
 
 from condense_cli import api, formats
+from condense_cli.api import estimating, evaluating
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset
@@ -22,7 +23,6 @@ from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.measuring import estimating, evaluating
 from condense_cli.money.prices import signs_of
 from condense_cli.passes.condensation import RunError
 from condense_cli.passes.context import Context

@@ -12,6 +12,7 @@ from build import LONG, anthropic, assistant, claude_line, conversation, read_tu
 from summarizers import Short
 
 from condense_cli import api
+from condense_cli.api import estimating
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
 from condense_cli.config.options import NO_OVERRIDES
@@ -20,7 +21,6 @@ from condense_cli.core.factor import Factor, Known
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
-from condense_cli.measuring import estimating
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.providers import manager

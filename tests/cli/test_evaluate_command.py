@@ -13,9 +13,9 @@ import pytest
 from helpers import condense, condense_on_terminal, condense_process, snapshot
 from looked_up import work
 
+from condense_cli.api.evaluating import KNOWN_WAYS
 from condense_cli.cli.commands.decide import AGAINST, RECALLS, WITNESSES
 from condense_cli.errors import ExitStatus
-from condense_cli.measuring.evaluating import KNOWN_WAYS
 from condense_cli.quality import recall, witnesses
 from condense_cli.quality.cases import SMALLEST
 from condense_cli.quality.evaluation import BUDGETS, CUTS

@@ -11,9 +11,9 @@ from helpers import condense
 from condense_cli.cli.building import instead_of
 from condense_cli.cli.commands.shrink import RunOptions
 from condense_cli.cli.table import COMMANDS, FILES, GROUPS
+from condense_cli.clients.choices import Client
 from condense_cli.config.options import COMMON, OUTPUT, options_of
 from condense_cli.errors import ExitStatus
-from condense_cli.sessions.choices import Client
 
 OLD_NAMES = {"keep_recent", "only_tools", "except_tools", "range", "pins"}
 """Other names for --keep: they work, and are in no help page."""

@@ -11,7 +11,7 @@ from helpers import DATA, SMALLER, condense, snapshot
 from replacing import GREW, appended, beside, in_place
 
 from condense_cli.errors import ExitStatus
-from condense_cli.storage import backups, open_files
+from condense_cli.storage import backups
 
 
 # The file as it was, its permissions and time included; what condense wrote can be written again, so it goes.
@@ -192,7 +192,7 @@ def test_backups_belong_to_one_file(file: Path) -> None:
 def test_undo_refuses_a_file_that_changes_meanwhile(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_place(file)
 
-    def writers(path: Path) -> list[open_files.WritingProcess]:
+    def writers(path: Path) -> list[backups.WritingProcess]:
         appended(path)
         return []
 

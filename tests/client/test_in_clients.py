@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from condense_cli.installing.codex_trust import said_by_codex
-from condense_cli.installing.target import Target
+from condense_cli.clients.codex import listed_hooks
+from condense_cli.clients.settings import Target
 
 from . import messages_api, responses_api
 from .claude import ClaudeCode
@@ -153,7 +153,7 @@ def test_codex_runs_the_hooks_that_are_trusted_and_the_status_says_so(codex: Cod
     condense(codex.home, "install", "codex", "--yes")
     path = f"{codex.executable.parent}{os.pathsep}{os.environ['PATH']}"
     seen = {"HOME": str(codex.home), "CODEX_HOME": str(codex.folder), "PATH": path}
-    hooks = said_by_codex(Target("codex", codex.home, seen)) or []
+    hooks = listed_hooks(Target(codex.home, seen)) or []
     assert sorted(hook["eventName"] for hook in hooks) == ["preCompact", "sessionStart", "stop"]
     configuration = codex.folder / "config.toml"
     trusted = [f'[hooks.state."{hook["key"]}"]\ntrusted_hash = "{hook["currentHash"]}"\n' for hook in hooks]

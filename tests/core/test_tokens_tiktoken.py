@@ -32,8 +32,7 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.core import tiktoken_counter, tokens
 from condense_cli.core.tokens import COUNTERS, count_text, encoding_for
 from condense_cli.errors import UsageError
-from condense_cli.rows.reading import RowLines
-from condense_cli.rows.recognising import rows_in
+from condense_cli.rows.reading import RowLines, rows_in
 
 OLD: Final = "text-davinci-003"
 """A model whose vocabulary, p50k_base, comes with no package."""

@@ -14,8 +14,8 @@ from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.survey import Survey
-from condense_cli.ledger.bounded import quoted
 from condense_cli.ledger.entries import UserRequest
+from condense_cli.ledger.text import quoted
 from condense_cli.passes.condensation import Condensation
 
 COUNT = Counter()

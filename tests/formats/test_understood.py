@@ -23,7 +23,7 @@ from condense_cli.core.values import BlockKind
 from condense_cli.errors import ExitStatus, UnknownFormatError
 from condense_cli.formats import parse
 from condense_cli.live.conversation import Live
-from condense_cli.live.decisions import DecisionKind
+from condense_cli.live.deciding import DecisionKind
 from condense_cli.proxy.compress import compressed, order_of
 from condense_cli.rules.validity import validate
 

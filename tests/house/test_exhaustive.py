@@ -8,11 +8,13 @@ from typing import get_args
 
 import pytest
 
+from condense_cli.clients.choices import Client
+from condense_cli.clients.table import CLIENTS
 from condense_cli.config.models import Kind as Lossy
 from condense_cli.config.profiles import _URLS, _VARIABLES, Api
 from condense_cli.core.values import CONTENT_TYPE_OF_KIND, BlockKind, Family
 from condense_cli.ledger.entries import State
-from condense_cli.ledger.written import _STATES
+from condense_cli.ledger.text import _STATES
 from condense_cli.llm.client import _TEXTS, Cause
 from condense_cli.llm.prompts import _BLOCKS, Subject
 from condense_cli.providers.smart import _CONTENT
@@ -20,8 +22,6 @@ from condense_cli.report.difference.diff import What
 from condense_cli.report.inspection.facts import _KIND_NAMES
 from condense_cli.report.run.terminal import _WHAT_STYLE
 from condense_cli.rules.validity import RULES
-from condense_cli.sessions.peek import READERS
-from condense_cli.sessions.places import Client
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from condense_cli.sessions.places import Client
         (_TEXTS, Cause, ()),
         (_BLOCKS, Subject, {Subject.CONVERSATION}),
         (_WHAT_STYLE, What, ()),
-        (READERS, Client, ()),
+        (CLIENTS, Client, ()),
         (_URLS, get_args(Api), ()),
         (_VARIABLES, get_args(Api), ()),
         (_CONTENT, get_args(Lossy), ()),

@@ -15,7 +15,7 @@ from yesterday.frozen import CHANGED, Frozen, Replaced, content, digest, manifes
 
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.prompts import PROMPT_VERSION
-from condense_cli.many.record import NAME, is_up_to_date, read_record
+from condense_cli.rows.many_files import NAME, is_up_to_date, read_record
 
 FOLDERS = [pytest.param(folder, id=folder.name) for folder in versions()]
 REPLACED = [

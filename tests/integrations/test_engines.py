@@ -18,7 +18,7 @@ from helpers import condense
 
 from condense_cli import Condenser
 from condense_cli.cli.commands.shrink import Writing
-from condense_cli.many.ray_engine import as_done
+from condense_cli.rows.ray_engine import as_done
 
 from .wire import TASK, look
 

@@ -18,7 +18,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr
 
 from condense_cli.integrations.langchain import CondenseEdit, CondenseMiddleware
-from condense_cli.live.decisions import Fitted
+from condense_cli.live.deciding import Fitted
 
 from .wire import DONE, PER_REQUEST, POLICY, TASK, TURNS, Wire, look, wire
 

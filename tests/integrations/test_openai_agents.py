@@ -22,7 +22,7 @@ from agents.run import CallModelData, ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from condense_cli.integrations.openai_agents import CondenseFilter
-from condense_cli.live.decisions import Fitted
+from condense_cli.live.deciding import Fitted
 
 from .wire import DONE, PER_REQUEST, POLICY, TASK, TURNS, wire
 from .wire import look as found_in

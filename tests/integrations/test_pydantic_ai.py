@@ -17,7 +17,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage, UsageLimits
 
 from condense_cli.integrations.pydantic_ai import Condense
-from condense_cli.live.decisions import Fitted
+from condense_cli.live.deciding import Fitted
 
 from .wire import DONE, PER_REQUEST, POLICY, TASK, TURNS, wire
 from .wire import look as found_in

@@ -17,7 +17,7 @@ from client.messages_api import events
 from msgspec import Struct, field
 
 from condense_cli import api
-from condense_cli.live.decisions import Fitted
+from condense_cli.live.deciding import Fitted
 from condense_cli.rules.validity import validate
 
 Json = dict[str, Any]

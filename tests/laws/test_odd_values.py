@@ -14,8 +14,8 @@ from helpers import condense
 from hypothesis import given
 from hypothesis import strategies as st
 
-from condense_cli.asking import answers, figures
-from condense_cli.asking.library import Library
+from condense_cli.clients import mcp_tools
+from condense_cli.clients.mcp_tools import Library
 from condense_cli.config.files import UserConfiguration
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
@@ -45,13 +45,13 @@ COMMANDS: list[tuple[str, ...]] = [
     ("show", "F", "1"),
 ]
 TOOLS: list[Callable[[Library], str]] = [
-    lambda library: answers.show(library, "1"),
-    lambda library: answers.show(library, "406167"),
-    lambda library: answers.search(library, "a|x", is_pattern=True, context=2),
-    figures.inspect,
-    lambda library: figures.check(library, UserConfiguration()),
-    figures.recap,
-    lambda library: figures.recap(library, lost=True),
+    lambda library: mcp_tools.show(library, "1"),
+    lambda library: mcp_tools.show(library, "406167"),
+    lambda library: mcp_tools.search(library, "a|x", is_pattern=True, context=2),
+    mcp_tools.inspect,
+    lambda library: mcp_tools.check(library, UserConfiguration()),
+    mcp_tools.recap,
+    lambda library: mcp_tools.recap(library, lost=True),
 ]
 """Those of the MCP server, which also reads files of which not every line is JSON."""
 

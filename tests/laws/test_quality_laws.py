@@ -12,12 +12,12 @@ from real import SAMPLES, all_files, transcript
 from strategies import FILES
 
 from condense_cli import api
+from condense_cli.api.evaluating import KNOWN_WAYS
 from condense_cli.config.models import Configuration
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript, cut_before
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
-from condense_cli.measuring.evaluating import KNOWN_WAYS
 from condense_cli.quality.cases import Case, cases_of
 from condense_cli.quality.recall import Questions, Recall
 from condense_cli.quality.witnesses import WITNESSES, measure

@@ -26,7 +26,7 @@ from condense_cli.core.markers import parse_gap
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Transcript, cut_before
 from condense_cli.formats import parse
-from condense_cli.ledger.written import OPENING
+from condense_cli.ledger.text import OPENING
 from condense_cli.passes.condensation import Condensation
 
 WITH_TARGET = ("balanced", "cost", "speed", "max")

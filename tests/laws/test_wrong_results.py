@@ -13,7 +13,7 @@ from condense_cli import api, formats
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError
 from condense_cli.live.conversation import Live
-from condense_cli.live.decisions import DecisionKind
+from condense_cli.live.deciding import DecisionKind
 from condense_cli.passes.condensation import Condensation, Proof
 from condense_cli.providers import proven
 from condense_cli.providers.proven import RunFault, checked, fault_of

@@ -12,7 +12,7 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import BlockKind, ContentType
 from condense_cli.extractive.answers import is_typed, words_in
-from condense_cli.ledger.written import parse
+from condense_cli.ledger.text import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.lines import read_lines
 from condense_cli.passes.condensation import Condensation

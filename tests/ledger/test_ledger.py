@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from ledgers import ledgers
 
 from condense_cli.core.tokens import Counter
-from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.entries import FileEntry, Ledger, Todo, UserRequest, merge
-from condense_cli.ledger.written import parse, render
+from condense_cli.ledger.text import fit, parse, render
 
 COUNT = Counter()
 

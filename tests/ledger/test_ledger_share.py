@@ -10,8 +10,8 @@ from helpers import Records
 from condense_cli.core.markers import parse_summary
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
-from condense_cli.ledger.written import parse as parse_ledger
-from condense_cli.passes.modes.stretch import FRAME, SummarizedStretch, SummaryLimits
+from condense_cli.ledger.text import FRAME, SummarizedStretch, SummaryLimits
+from condense_cli.ledger.text import parse as parse_ledger
 
 ENTRY = 20
 """Tokens of an entry of these ledgers, and of the line that says how many are left out, are fewer."""

@@ -16,7 +16,7 @@ from condense_cli.extractive.summary import Sections, addresses
 from condense_cli.extractive.survey import Survey
 from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.ledger.collect import collect
-from condense_cli.passes.modes.stretch import said_by_summary
+from condense_cli.ledger.text import said_by_summary
 
 COUNT = Counter()
 

@@ -9,17 +9,27 @@ import pytest
 
 from condense_cli.errors import UsageError
 from condense_cli.integrations import conversations, needs
-from condense_cli.integrations.carrying import Block, Part, Told, call, carried, fitted, result, text, thinking
-from condense_cli.integrations.conversations import FittedConversations
+from condense_cli.integrations.conversations import (
+    Block,
+    FittedConversations,
+    Part,
+    RoleBlocks,
+    call,
+    convert_messages,
+    fit_messages,
+    result,
+    text,
+    thinking,
+)
 from condense_cli.live.conversation import KEEP_RECENT
-from condense_cli.live.decisions import Fitted
+from condense_cli.live.deciding import Fitted
 
 Said = dict[str, Any]
 """Who, and texts by part: those of a result are a string, those of a call a dict, thoughts a list."""
 
 
 class Dialect:
-    def told(self, message: Said) -> Told:
+    def told(self, message: Said) -> RoleBlocks:
         blocks: dict[Part, Block] = {}
         for part, said in message["parts"].items():
             if isinstance(said, dict):
@@ -55,11 +65,11 @@ def history(turns: int) -> list[Said]:
 
 
 def fit(live: FittedConversations, messages: list[Said], model: str = "claude-opus-4-5") -> list[Said]:
-    return fitted(live, "one", messages, Dialect(), usage=100_000, model=model)
+    return fit_messages(live, "one", messages, Dialect(), usage=100_000, model=model)
 
 
 def test_results_are_told_in_one_message() -> None:
-    told = carried(history(2), Dialect())
+    told = convert_messages(history(2), Dialect())
     assert [message["role"] for message in told.sent] == ["user", "assistant", "user", "assistant", "user"]
     assert [len(message["content"]) for message in told.sent] == [1, 3, 2, 3, 2]
     back = told.back(Dialect(), told.sent)

@@ -17,7 +17,7 @@ from live_replay import Eager, Replay, as_sent, requests_of
 
 from condense_cli import Live
 from condense_cli.live import conversation as module
-from condense_cli.live.decisions import DecisionKind
+from condense_cli.live.deciding import DecisionKind
 from condense_cli.live.policies import Moment
 from condense_cli.live.state import StateFile
 
@@ -214,7 +214,7 @@ def test_what_is_decided_after_a_restart_and_a_rewind_is_sent_again(tmp_path: Pa
 def test_state_that_is_kept_needs_no_computing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, messages = tmp_path / "live.db", long_conversation()
     first = live_of(state=StateFile(path, keep=True)).fit(messages)
-    monkeypatch.setattr("condense_cli.live.steps.freeze", None)
+    monkeypatch.setattr("condense_cli.live.freezing.freeze", None)
     again = live_of(state=StateFile(path, keep=True)).fit(messages, decide=False)
     assert as_sent(again.messages) == as_sent(first.messages)
 

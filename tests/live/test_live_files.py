@@ -10,9 +10,8 @@ from live_replay import Eager, as_sent
 
 from condense_cli import Configuration, Live, loads
 from condense_cli.live.conversation import KEEP_READS
-from condense_cli.live.decisions import DecisionKind
-from condense_cli.live.files_at_work import blocks_at_work
-from condense_cli.live.freezing import Means, _within, freeze, usual_configuration
+from condense_cli.live.deciding import DecisionKind
+from condense_cli.live.freezing import FreezeSettings, _within, blocks_at_work, freeze, usual_configuration
 
 
 def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[str]:
@@ -175,7 +174,7 @@ def test_results_that_just_came_are_spared() -> None:
     transcript = loads(messages, format="anthropic")
 
     def spared(configuration: Configuration, turns: int) -> Configuration:
-        means = Means(configuration, 2, keep_reads=turns)
+        means = FreezeSettings(configuration, 2, keep_reads=turns)
         return _within(means, transcript.messages, 0, len(messages) - 2, has_to_fit=False)
 
     for turns, blocks in ((1, [("8.0", "10.0")]), (0, [])):
@@ -190,7 +189,7 @@ def test_results_that_just_came_are_spared() -> None:
 
 # What was printed just now stays, and is cut once it is old.
 def test_a_result_that_just_came_stays_and_is_cut_later() -> None:
-    means = Means(usual_configuration(), 2, keep_reads=60)
+    means = FreezeSettings(usual_configuration(), 2, keep_reads=60)
     last = [assistant("Done."), user("Go on.")]
     now = freeze([user("Go."), *runs(0, 1), *last], 0, means, format_name="anthropic", model=None)
     assert now == "nothing would get smaller"

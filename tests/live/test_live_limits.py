@@ -10,7 +10,7 @@ from live_conversations import finished, lines
 from live_replay import Replay
 
 from condense_cli import Live
-from condense_cli.live.decisions import DecisionKind, Fitted
+from condense_cli.live.deciding import DecisionKind, Fitted
 
 LIMIT = 10_000
 

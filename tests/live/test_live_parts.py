@@ -12,12 +12,10 @@ from msgspec.structs import replace
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
-from condense_cli.live.breakpoints import with_breakpoints
-from condense_cli.live.deciding import Asked
+from condense_cli.live.deciding import DecisionRequest
 from condense_cli.live.policies import Economic, Moment, Outcome, Share, Tokens, break_even, policy_named
-from condense_cli.live.requests import Request
+from condense_cli.live.requests import Request, tokens_of, with_breakpoints
 from condense_cli.live.state import LastRequest, Memory, StateFile
-from condense_cli.live.usage import tokens_of
 from condense_cli.money.economics import NEVER, Rates
 
 RATES = Rates(Decimal("1.25"), Decimal("0.1"))
@@ -142,7 +140,10 @@ def test_what_saves_nothing_never_pays() -> None:
 
 
 def test_a_window_is_full_at_its_limit() -> None:
-    asked = [Asked(Request([]), (), replace(MOMENT, used=used), None, 0.0, 0) for used in (0, 99_999, 100_000, 100_001)]
+    asked = [
+        DecisionRequest(Request([]), (), replace(MOMENT, used=used), None, 0.0, 0)
+        for used in (0, 99_999, 100_000, 100_001)
+    ]
     assert [each.is_too_large for each in asked] == [False, False, False, True]
     limit = asked[0].limit or 0
     for used, is_over in ((limit, False), (limit + 1, True)):

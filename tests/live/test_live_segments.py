@@ -9,8 +9,8 @@ import pytest
 from build import assistant, result, text, thinking, user
 from msgspec.structs import replace
 
-from condense_cli.live.requests import Request
-from condense_cli.live.segments import (
+from condense_cli.live.requests import (
+    Request,
     Segment,
     Segments,
     are_neighbours,

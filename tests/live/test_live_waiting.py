@@ -16,9 +16,8 @@ from summarizers import Short
 
 from condense_cli import Live
 from condense_cli.errors import UsageError
-from condense_cli.live import ahead, steps
-from condense_cli.live.decisions import DecisionKind
-from condense_cli.live.money import rates_of
+from condense_cli.live import deciding, freezing
+from condense_cli.live.deciding import DecisionKind, rates_of
 from condense_cli.live.state import StateFile
 from condense_cli.money.prices import price_of
 
@@ -29,12 +28,12 @@ class Held:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.may_end = threading.Event()
         self.number = 0
-        monkeypatch.setattr(ahead, "next_segment", self._try)
+        monkeypatch.setattr(deciding, "next_segment", self._try)
 
     def _try(self, *given: Any) -> Any:
         self.number += 1
         assert self.may_end.wait(LONG)
-        return steps.next_segment(*given)
+        return freezing.next_segment(*given)
 
 
 @pytest.fixture
@@ -144,7 +143,7 @@ def test_an_error_of_a_decision_beside_is_said(monkeypatch: pytest.MonkeyPatch) 
     def fail(*given: Any) -> Any:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(ahead, "next_segment", fail)
+    monkeypatch.setattr(deciding, "next_segment", fail)
     live, messages = live_of(timeout=60), conversation()
     fitted = live.fit(messages, now=0)
     assert (fitted.decision.kind, fitted.decision.reason, fitted.messages) == (

@@ -11,8 +11,7 @@ from live_conversations import conversation, live_of, turns
 from condense_cli import Live
 from condense_cli.core.factor import typical_of
 from condense_cli.errors import UsageError
-from condense_cli.live.deciding import Asked
-from condense_cli.live.decisions import DecisionKind
+from condense_cli.live.deciding import DecisionKind, DecisionRequest
 from condense_cli.live.policies import Moment, Share, Tokens, policy_named
 from condense_cli.live.requests import Request
 
@@ -121,7 +120,7 @@ def test_thresholds_that_are_none(name: str) -> None:
 def test_what_fits_is_told_in_our_tokens(ours: int, beside: int, room: int) -> None:
     used = ours + beside
     moment = Moment(used=used, suffix=ours, older=ours, fresh=0, turns=5, window=200_000, is_cold=False)
-    asked = Asked(Request([]), (), moment, None, 0.0, beside)
+    asked = DecisionRequest(Request([]), (), moment, None, 0.0, beside)
     assert asked.limit == 171_808
     assert asked.room(171_808) == room
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from condense_cli.config.loading import parse_configuration
 from condense_cli.core.transcript import Message
 from condense_cli.ledger.entries import Ledger, UserRequest
-from condense_cli.ledger.written import render
+from condense_cli.ledger.text import render
 from condense_cli.passes.receipts import changed
 from condense_cli.passes.words import lost, told
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from real import PROJECT, more_of
 
 from condense_cli.core.factor import typical_of
-from condense_cli.live.decisions import CacheGuess
+from condense_cli.live.deciding import CacheGuess
 from condense_cli.live.state import StateFile
 from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.answers import UsageReader

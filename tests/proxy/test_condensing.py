@@ -15,7 +15,7 @@ from build import assistant, thinking, user
 from helpers import LONG
 
 from condense_cli.formats import parse
-from condense_cli.live.ahead import Attempt
+from condense_cli.live.deciding import Attempt
 from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
 from condense_cli.storage.files import packed, unpacked

@@ -11,11 +11,11 @@ from build import anthropic, assistant, call, configuration, one_pass, openai, r
 from looked_up import READS, shown, work
 
 import condense_cli
+from condense_cli.api.evaluating import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, cut_before
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.measuring.evaluating import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
 from condense_cli.quality.baselines import BASELINES, EXTRACTION, mask_but_newest
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Evaluated, Point, evaluate

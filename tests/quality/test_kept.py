@@ -7,7 +7,7 @@ import real
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.measuring.evaluating import evaluate
+from condense_cli.api.evaluating import evaluate
 from condense_cli.quality.evaluation import Cut, Evaluated, Point, beats, kept_by
 from condense_cli.quality.recall import Recall, Score
 

@@ -13,13 +13,12 @@ from claude_tree import boundary, reply, said
 from helpers import as_lines
 
 from condense_cli import api
+from condense_cli.api.evaluating import Plan, judge_recorded
 from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import BrokenOutputError
 from condense_cli.formats.compacted import CompactionKind, compactions, stretches
-from condense_cli.measuring.evaluating import Plan
-from condense_cli.measuring.judging import judge_recorded
 from condense_cli.quality import recorded
 from condense_cli.quality.recall import Score
 from condense_cli.quality.recorded import CLIENT, After, Judged, NotJudged

@@ -164,7 +164,7 @@ def test_arrow_tables_keep_their_types() -> None:
 
 
 def test_a_cell_that_its_type_cannot_hold_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from condense_cli.rows import batches
+    from condense_cli.rows import arrow
 
     def grown(*given: Any) -> Any:
         found = worked(*given)
@@ -188,7 +188,7 @@ def test_a_cell_that_its_type_cannot_hold_stays(monkeypatch: pytest.MonkeyPatch)
     done = Condenser("speed")(View(messages=table["messages"].to_pylist()))
     assert done["messages"] == table["messages"].to_pylist()
     assert "cannot hold" in done["error"][0]
-    assert batches.batch_of(table, "messages").columns == ["messages"]
+    assert arrow.batch_of(table, "messages").columns == ["messages"]
 
 
 def test_numpy_columns() -> None:

@@ -14,7 +14,7 @@ from many_files import SHORT, run
 from rowsets import LONG, SPEED, rows
 
 from condense_cli.errors import ExitStatus
-from condense_cli.many.record import NAME
+from condense_cli.rows.many_files import NAME
 
 
 def statuses(done: Outcome) -> dict[str, str]:

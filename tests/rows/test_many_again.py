@@ -14,7 +14,7 @@ from many_files import SHORT, run
 from rowsets import SPEED
 
 from condense_cli.errors import ExitStatus
-from condense_cli.many.record import NAME, RECORD, FileRecord, add_entry, read_record
+from condense_cli.rows.many_files import NAME, RECORD, FileRecord, add_entry, read_record
 
 
 def test_what_is_up_to_date_is_left_alone(tree: Path, tmp_path: Path) -> None:

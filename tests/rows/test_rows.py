@@ -24,11 +24,9 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.formats import serialize
-from condense_cli.rows.condensing import Counters, for_each_row, tallied
-from condense_cli.rows.reading import RowLines
-from condense_cli.rows.recognising import kind_of
-from condense_cli.rows.row import Row, RowKind, named_kind, read_row
-from condense_cli.rows.tally import Tally
+from condense_cli.rows.condensing import Counters, for_each_row, tally_result
+from condense_cli.rows.facts import Tally
+from condense_cli.rows.reading import Row, RowKind, RowLines, kind_of, named_kind, read_row
 
 
 def line_of(value: Any) -> bytes:
@@ -48,7 +46,7 @@ def condensed(
 
     def condense(transcript: Transcript, line: int) -> bytes | None:
         transcript = replace(transcript, model=model or transcript.model)
-        return tallied(api.condense(transcript, config, counter=counters(transcript)), tally, line)
+        return tally_result(api.condense(transcript, config, counter=counters(transcript)), tally, line)
 
     done = for_each_row(
         RowLines(1, lines),

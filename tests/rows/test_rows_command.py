@@ -15,7 +15,7 @@ from helpers import COMMAND, as_lines, condense, condense_on_terminal, environme
 from rowsets import BROKEN, DATA, LONG, SPEED, expected, row, rows
 
 from condense_cli.errors import ExitStatus
-from condense_cli.rows import working
+from condense_cli.rows import condensing
 from condense_cli.rows.reading import batches
 
 # --- One process ------------------------------------------------------------------------------------------------------
@@ -206,8 +206,8 @@ def test_messages_of_an_unknown_kind_are_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is a batch, and no batch is too few for other processes."""
-    monkeypatch.setattr(working, "_FEW", 1)
-    monkeypatch.setattr(working, "batches", lambda stream, name: batches(stream, name, size=1))
+    monkeypatch.setattr(condensing, "_FEW", 1)
+    monkeypatch.setattr(condensing, "batches", lambda stream, name: batches(stream, name, size=1))
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from rowsets import LONG, rows
 
 from condense_cli.errors import ExitStatus
 from condense_cli.llm.cache import Cache, Stored
-from condense_cli.many.record import NAME
+from condense_cli.rows.many_files import NAME
 from condense_cli.storage import backups
 
 KEY = b"key"

@@ -14,11 +14,10 @@ from condense_cli.config.presets import PACKAGED
 from condense_cli.providers.registry import Registry
 from condense_cli.report.lists.sessions import SessionList
 from condense_cli.ui.app import CondenseApp
-from condense_cli.ui.choice import UserChoice
-from condense_cli.ui.configurations import Configurations
+from condense_cli.ui.choice import Configurations, UserChoice
+from condense_cli.ui.editor_screen import EditorScreen
 from condense_cli.ui.opened import Desk, OpenSession
-from condense_cli.ui.screens.editor import EditorScreen
-from condense_cli.ui.screens.session import SessionScreen
+from condense_cli.ui.session_screen import SessionScreen
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 DESK = Desk(Configurations(PACKAGED), UserConfiguration(), Registry())

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from condense_cli import api
 from condense_cli.cli.work.ui import check_terminal, sessions_here
 from condense_cli.errors import UsageError
-from condense_cli.ui.screens.sessions import SessionsScreen
+from condense_cli.ui.app import SessionsScreen
 
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
 ID = "5f2c91d8-0000-4000-8000-000000000001"

@@ -8,8 +8,8 @@ from threading import Event
 import pytest
 
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.ui.background import Background, Clock
 from condense_cli.ui.choice import ChoiceHistory, UserChoice
+from condense_cli.ui.opened import Background, Clock
 
 START = UserChoice("balanced")
 

@@ -15,12 +15,10 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.config.preset_folders import presets_folder
 from condense_cli.config.presets import PACKAGED
 from condense_cli.errors import UsageError
-from condense_cli.ui.choice import UserChoice
-from condense_cli.ui.configurations import Configurations
-from condense_cli.ui.editing import TEMPLATES, Edited
-from condense_cli.ui.form import Field, FieldFault, fault_at, fields
-from condense_cli.ui.rows import Rows
-from condense_cli.ui.screens.editor import EditorScreen
+from condense_cli.ui.choice import Configurations, UserChoice
+from condense_cli.ui.editing import TEMPLATES, Edited, Field, FieldFault, fault_at, fields
+from condense_cli.ui.editor_screen import EditorScreen
+from condense_cli.ui.widgets import Rows
 
 BALANCED = (presets_folder() / "balanced.yaml").read_text()
 

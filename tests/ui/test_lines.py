@@ -11,12 +11,9 @@ from build import assistant, call, result, user
 from helpers import as_lines
 from real import SAMPLES
 
-from condense_cli.ui.choice import UserChoice
-from condense_cli.ui.lines import ShownPlace, message_lines, place_lines, short_number
-from condense_cli.ui.opened import View
-from condense_cli.ui.selecting import Places
-from condense_cli.ui.strip import Column, columns, strip_lines
-from condense_cli.ui.totals import choice_text, totals_text
+from condense_cli.ui.choice import Places, UserChoice
+from condense_cli.ui.lines import Column, ShownPlace, columns, message_lines, place_lines, short_number, strip_lines
+from condense_cli.ui.opened import View, choice_text, totals_text
 
 
 def view_of(path: Path, choice: UserChoice) -> View:

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
-from condense_cli.ui.rows import Rows
+from condense_cli.ui.widgets import Rows
 
 
 def chosen(pilot: Pilot[None]) -> tuple[list[str], list[str]]:

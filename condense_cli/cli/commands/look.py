@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Annotated, Final
 
+from ...clients.choices import Client, Order
 from ...config.options import COMMON, OUTPUT, Flag
-from ...sessions.choices import Client, Order
 from ..building import Command
 from ..options import (
     COUNTING,

@@ -19,20 +19,26 @@ from ...core.tokens import Counter
 from ...core.version import __version__
 from ...core.wording import plural
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
-from ...many.inputs import Input, find_inputs
-from ...many.ray_engine import as_done
-from ...many.record import NAME, RECORD, FileRecord, add_entry, file_hash, is_up_to_date, read_record
 from ...passes.condensation import Condensation
 from ...passes.flags import missed_keeps
 from ...report.sections import Table
 from ...report.text.labels import percent_text
 from ...rows.condensing import add_conversation
-from ...rows.facts import SetReport
-from ...rows.files import WORKED, FileResult, FileStatus, FileTokens, exit_status
-from ...rows.recognising import rows_in
-from ...rows.row import FORMAT as ROWS
-from ...rows.row import RowKind
-from ...rows.tally import Tally
+from ...rows.facts import WORKED, FileResult, FileStatus, FileTokens, SetReport, Tally, exit_status
+from ...rows.many_files import (
+    NAME,
+    RECORD,
+    FileRecord,
+    Input,
+    add_entry,
+    file_hash,
+    find_inputs,
+    is_up_to_date,
+    read_record,
+)
+from ...rows.ray_engine import as_done
+from ...rows.reading import FORMAT as ROWS
+from ...rows.reading import RowKind, rows_in
 from ...storage.files import check_no_links, make_folder, packed, write_bytes
 from ...storage.processes import in_order, usable_processors
 from ..commands.shrink import RunOptions, Writing

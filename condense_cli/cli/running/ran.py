@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from ...clients.choices import RESUMABLE
 from ...core.tokens import Counter, Encoding, encoding_for
 from ...delivering import Delivery, Destination, Where
 from ...errors import OutputError, UsageError
@@ -120,12 +121,10 @@ def check_configurations(files: Iterable[str], targets: Iterable[str | Path | No
 
 def proposal(source: str, format_name: str, *, is_writable: bool, is_more: bool) -> str:
     """Say how to get the condensed transcript if nothing was written, and with `is_more` how to see every change."""
-    from ...formats.engine.session_ids import SESSION_FILES  # Compiles patterns that few runs need.
-
     more = "; --diff shows every change." if is_more else "."
     if not is_writable:
         return f"Nothing was written: this format can only be read. Add --to anthropic -o FILE{more}"
-    if format_name in SESSION_FILES and source != "-":
+    if format_name in RESUMABLE and source != "-":
         return f"Nothing was written: add --new-session or -o FILE{more}"
     return f"Nothing was written: add -o FILE{more}"
 

@@ -25,16 +25,9 @@ from ...errors import ExitStatus, UsageError
 from ...passes.flags import missed_keeps
 from ...report.run.summaries import sentences
 from ...rows import facts
-from ...rows.arrays import is_array
-from ...rows.condensing import Counters, for_each_row, tallied
-from ...rows.files import FileResult
-from ...rows.pairs import New
-from ...rows.reading import RowLines
-from ...rows.recognising import is_parquet
-from ...rows.row import RowKind
-from ...rows.splitting import ROOM, split, tallied_parts
-from ...rows.tally import Problem, Tally
-from ...rows.working import flow, results
+from ...rows.condensing import ROOM, Counters, New, flow, for_each_row, split, tally_parts, tally_result, work_in_order
+from ...rows.facts import FileResult, Problem, Tally
+from ...rows.reading import RowKind, RowLines, is_array, is_parquet
 from ...storage.processes import usable_processors
 from ..commands.shrink import RunOptions, Showing
 from ..console import console, print_lines, say, write_out
@@ -121,7 +114,7 @@ def condense_rows(
     missed = {*task.treatment.work.overrides.keep}
     with flow(task.file, task.kind, output) as (kind, lines, write):
         do = partial(condense_batch, task, kind)
-        for done, told in done_to_each(do, task.treatment, lines, jobs, shared=summaries, spread=results):  # noqa: B007
+        for done, told in done_to_each(do, task.treatment, lines, jobs, shared=summaries, spread=work_in_order):  # noqa: B007
             tally.add(done.tally)
             status = max(status, done.status)
             missed &= done.missed
@@ -149,11 +142,11 @@ def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summarie
         missed.intersection_update(missed_keeps([*missed], transcript.messages))
         count = counters(transcript)
         if most is None:
-            return tallied(condensed(transcript, count), tally, line)
+            return tally_result(condensed(transcript, count), tally, line)
         factor = factor_as(work.count, transcript, count)
         parts = split(transcript, most, lambda beginning: condensed(beginning, count, factor), count, factor)
         bare = sum(map(count.message, transcript.messages))
-        return tallied_parts(transcript, parts, most, tally, bare, factor)
+        return tally_parts(transcript, parts, most, tally, bare, factor)
 
     lines = for_each_row(batch, name_of(task.file), kind, tally, condense)
     status = status_of(summaries, ExitStatus.DONE, allow_partial=treatment.allow_partial)

@@ -31,10 +31,9 @@ from ...report.text.labels import TokenShare, ToolShare, percent, tool_shares
 from ...report.text.tokens import of_several
 from ...report.text.visible import visible
 from ...rows import facts
-from ...rows.reading import opened
-from ...rows.row import RowKind
-from ...rows.surveys import CheckedRows, Contents, LargeRow, Restored, checking, restoring, survey, weighing
-from ...rows.tally import Problem
+from ...rows.condensing import CheckedRows, Contents, LargeRow, Restored, checking, restoring, survey, weighing
+from ...rows.facts import Problem
+from ...rows.reading import RowKind, opened
 from ...storage.files import STDIO
 from ...storage.processes import usable_processors
 from ..console import console, print_lines, print_parts, write_text

@@ -18,10 +18,10 @@ from ...config.files import load_user_configuration
 from ...core.tokens import Counter
 from ...core.transcript import Message
 from ...errors import CondenseError
-from ...many.inputs import Input
 from ...report.costs.money import digits
 from ...report.run.facts import Summarized
-from ...rows.recognising import rows_in
+from ...rows.many_files import Input
+from ...rows.reading import rows_in
 from ...storage.processes import in_order
 from ..work.reading import read_transcript
 from .job import SummaryUse, Treatment, check_keep, summaries_for, summary_use

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ...api.estimating import PlannedSummaries, estimated
 from ...calling import Calls, OnDemand
 from ...config.models import Configuration
 from ...config.overrides import Settings
 from ...errors import UsageError
-from ...measuring.estimating import Told, estimated
 from ...passes.condensation import Condensation
 from ...providers.registry import Registry
 from ...report.as_json import to_json
 from ...report.estimate.facts import Estimate
 from ...report.estimate.sections import sections
-from ...rows.recognising import rows_in
+from ...rows.reading import rows_in
 from ..commands.decide import EstimateOptions
 from ..console import print_parts, say, write_text
 from ..running.job import SummaryUse, summary_use
@@ -77,7 +77,7 @@ def estimate(options: EstimateOptions) -> None:
 def _estimated(counted: Counted, ways: _Ways, options: EstimateOptions, calls: Calls, source: str) -> Estimate:
     """Measure each configuration on the transcript. Raises CondenseError."""
 
-    def told(result: Condensation, summaries: OnDemand | None) -> Told:
+    def told(result: Condensation, summaries: OnDemand | None) -> PlannedSummaries:
         say_error(result)
         use = summary_use(summaries) if summaries else SummaryUse()
         return use.used, use.notes

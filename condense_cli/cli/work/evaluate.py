@@ -12,24 +12,23 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...api.comparing import Contender, compare_files
+from ...api.evaluating import BESIDE, Plan, Unread, evaluate_files, judge_files
 from ...calling import Calls, OnDemand, check_profile
+from ...clients.finding import find
+from ...clients.table import session_places
 from ...config.loading import load_with_positions
 from ...config.models import Configuration
 from ...core.arguments import is_share
 from ...core.tokens import Counter
 from ...errors import ExitStatus, OutputError, UnreadableError, UsageError
 from ...llm.budget import Budget
-from ...measuring.comparing import Contender, compare_files
-from ...measuring.evaluating import Plan, Unread, evaluate_files
-from ...measuring.judging import BESIDE, judge_files
 from ...quality.evaluation import Evaluated
 from ...report.as_json import to_json
 from ...report.evaluation import facts, recorded, recorded_sections, sections
 from ...report.evaluation.curves_svg import draw
 from ...report.evaluation.facts import ModelWay, model_way
 from ...report.page.evaluation import evaluation_page, recorded_page
-from ...sessions.finding import find
-from ...sessions.machine import session_places
 from ...storage.files import check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions

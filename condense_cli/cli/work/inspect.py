@@ -11,7 +11,7 @@ from ...money.prices import signs_of
 from ...providers.window import window_of
 from ...report.as_json import to_json
 from ...report.inspection import facts, sections
-from ...rows.recognising import rows_in
+from ...rows.reading import rows_in
 from ..commands.look import InspectOptions
 from ..console import print_parts, write_text
 from .counting import check_one, count_asked, counted_transcript

@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import typer
 
+from ...clients.choices import Client
+from ...clients.hooks import faults_of
+from ...clients.listing import project_root
+from ...clients.settings import Target, forget, given_back, note_edits
+from ...clients.table import CLIENTS
 from ...errors import UsageError
-from ...hooks.notes import faults_of
-from ...installing.before_install import forget, given_back, note
-from ...installing.plan import InstallPlan
-from ...installing.target import Target
 from ...report.text.visible import visible
-from ...sessions.listing import project_root
 from ..commands.session import InstallOptions
 from ..console import say
 
@@ -27,12 +25,14 @@ def install(options: InstallOptions) -> None:
     """Show the changes and write them if the user agrees. Raises CondenseError."""
     if options.status and (options.dry_run or options.yes or options.remove):
         raise UsageError("--status changes nothing.", "Use it alone or with --project.")
-    target = _target(options.client.value, options.project)
-    steps: Any = import_module(f"...installing.{options.client.value.replace('-', '_')}", __package__)
+    target = _target(options.project)
+    client = options.client.value
+    setup = CLIENTS[Client(client)].setup
+    assert setup is not None
     if options.status:
-        raise SystemExit(_say_status(target, list(steps.problems(target))))
-    removal: InstallPlan = steps.removed(target)
-    plan: InstallPlan = given_back(removal) if options.remove else steps.installed(target)
+        raise SystemExit(_say_status(client, target, list(setup.problems(target))))
+    removal = setup.removal_plan(target)
+    plan = given_back(removal) if options.remove else setup.install_plan(target)
     if not plan.changes:
         already = "condense is not installed there." if options.remove else "everything is installed already."
         typer.echo(f"Nothing to change: {already}")
@@ -46,7 +46,7 @@ def install(options: InstallOptions) -> None:
             if options.remove:
                 forget(plan.changes)
             else:
-                note(plan.changes, {edit.path for edit in removal.changes})
+                note_edits(plan.changes, {edit.path for edit in removal.changes})
             typer.echo("Removed." if options.remove else "Written. Restart the client to use it.")
     for remark in plan.remarks:
         typer.echo(remark)
@@ -54,9 +54,9 @@ def install(options: InstallOptions) -> None:
         typer.echo("The MCP server was left out; it needs a package: pip install 'condense-cli[mcp]'")
 
 
-def _target(client: str, project: bool) -> Target:
+def _target(project: bool) -> Target:
     folder = project_root(Path.cwd()) if project else None
-    return Target(client, Path(os.path.expanduser("~")), os.environ, folder, find_spec("mcp") is not None)
+    return Target(Path(os.path.expanduser("~")), os.environ, folder, find_spec("mcp") is not None)
 
 
 def _is_wanted(yes: bool) -> bool:
@@ -68,12 +68,12 @@ def _is_wanted(yes: bool) -> bool:
     return typer.confirm("Write this?", default=False)
 
 
-def _say_status(target: Target, problems: list[str]) -> int:
+def _say_status(client: str, target: Target, problems: list[str]) -> int:
     where = f"in {target.project}" if target.project else "for all projects"
-    typer.echo(f"{target.client}, {where}: {'not everything works' if problems else 'installed'}.")
+    typer.echo(f"{client}, {where}: {'not everything works' if problems else 'installed'}.")
     for problem in problems:
         typer.echo(visible(problem))
-    faults = faults_of(target.client)
+    faults = faults_of(client)
     if faults:
         typer.echo(f"Hooks failed {len(faults)} times; the last ones:")
     for fault in faults[-5:]:

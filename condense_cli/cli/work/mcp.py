@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...asking.library import Library
+from ...clients.mcp_tools import Library
+from ...clients.table import session_places
 from ...config.files import load_user_configuration
 from ...errors import UsageError
-from ...sessions.machine import session_places
 from ..commands.session import McpOptions
 from .reading import input_file
 
@@ -19,7 +19,7 @@ def mcp(options: McpOptions) -> None:
         raise UsageError("Standard input belongs to the client.", "Name its file.")
     named = input_file(file, session, is_latest_said=False) if file or session else None
     try:
-        from ...asking.server import serve, server  # With the package mcp.
+        from ...clients.mcp_server import serve, server  # With the package mcp.
     except ImportError as error:
         raise UsageError(
             "The MCP server needs the package mcp, which is not installed.", "pip install 'condense-cli[mcp]'"

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ...clients.choices import cache_folder
 from ...errors import UsageError
 from ...live.conversation import KEEP_RECENT, Live
 from ...live.state import Memory, State, StateFile
@@ -24,7 +25,6 @@ from ...proxy.apis import check_other, check_upstream
 from ...proxy.clients import Started, started
 from ...proxy.record import Record, summary
 from ...proxy.settings import ProxySettings
-from ...sessions.machine import cache_folder
 from ..commands.session import PORT, ProxyOptions
 from ..console import say
 

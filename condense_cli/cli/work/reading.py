@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from ... import formats
+from ...clients.choices import tilde
+from ...clients.table import session_places
 from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Transcript
 from ...errors import UnreadableError, UsageError
-from ...many.inputs import TRANSCRIPTS, files_in
 from ...plugins import Installed
 from ...report.text.visible import shortened
-from ...sessions.machine import session_places, tilde
+from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.files import read_bytes, unpacked
 from ..console import say
 
@@ -50,7 +51,7 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
             "No transcript given: name a FILE, or a session of this machine with --session ID.",
             "--session latest is the newest; condense sessions lists them; - reads standard input.",
         )
-    from ...sessions.choosing import choose  # Slow to import, and few runs name a session.
+    from ...clients.listing import choose  # Slow to import, and few runs name a session.
 
     choice = choose(session, session_places(), Path.cwd())
     if session == LATEST and is_latest_said:
@@ -65,7 +66,7 @@ def say_origin(file: str) -> None:
     """Say so if a session was condensed before, and from which one."""
     if not os.path.lexists(f"{file}.condense-origin"):
         return
-    from ...storage.new_session import origin_of  # Few runs need it, and it imports shlex.
+    from ...clients.new_session import origin_of  # Few runs need it, and it imports shlex.
 
     original = origin_of(file)
     if original is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from ...core.tokens import BUILT_IN
-from ...recaps import told
+from ...ledger.recap import TOKENS
+from ...ledger.recap import recap as recap_of
 from ...report.as_json import to_json
 from ...report.recaps.facts import build
 from ...report.text.visible import visible
@@ -18,9 +19,9 @@ def recap(options: RecapOptions) -> None:
     """Print the recap. Raises CondenseError."""
     file = input_file(options.file, options.session)
     transcript = read_transcript(file, options.format, options.lenient)
-    found = told.recap(
+    found = recap_of(
         transcript,
-        told.TOKENS if options.tokens is None else options.tokens,
+        TOKENS if options.tokens is None else options.tokens,
         lost=options.lost,
         counter=options.counter or BUILT_IN,
     )

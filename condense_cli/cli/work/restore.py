@@ -14,14 +14,14 @@ from ...delivering import replaced_at
 from ...errors import ExitStatus, UsageError
 from ...report.as_json import SHAPE, to_json
 from ...report.text.visible import visible
-from ...rows.recognising import rows_in
+from ...rows.reading import rows_in
 from ...storage.files import check_output, packed, write_bytes
 from ..commands.shrink import RestoreOptions
 from ..console import console, say, write_out, write_text
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
-    from ...rows.surveys import Restored
+    from ...rows.condensing import Restored
 
 
 def restore(options: RestoreOptions) -> None:

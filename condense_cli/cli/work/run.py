@@ -18,7 +18,7 @@ from ...report.as_json import to_json_line
 from ...report.run.facts import Report
 from ...report.run.shortcomings import why_status
 from ...report.text.visible import visible
-from ...rows.recognising import rows_in
+from ...rows.reading import rows_in
 from ..commands.shrink import RunOptions, Showing
 from ..console import say, tell, write_out
 from ..options import TARGETS

@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ...clients import finding, listing
+from ...clients.choices import cache_folder, tilde
+from ...clients.client import SessionFile
+from ...clients.table import session_places
 from ...config.files import load_user_configuration
 from ...core.wording import plural
 from ...errors import UsageError
 from ...report.as_json import to_json
 from ...report.lists.sessions import SessionList, sections
-from ...sessions import finding, listing
-from ...sessions.finding import SessionFile
-from ...sessions.machine import cache_folder, session_places, tilde
 from ..commands.look import SessionsOptions
 from ..console import console, print_parts, say, write_text
 
@@ -32,7 +33,7 @@ def sessions(options: SessionsOptions) -> None:
     if folder is not None:
         files = list(listing.of_project(files, folder))
     with _progress() as on_read:
-        listed = listing.listed(
+        listed = listing.list_sessions(
             files,
             cache_folder(),
             limit=options.limit or None,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+from ...clients.new_session import origins_of
 from ...core import json_text
 from ...core.transcript import Block, Transcript, calls_by_id
 from ...errors import CondenseError, UsageError
@@ -15,7 +16,6 @@ from ...report.inspection.lookup import Hit, HitKind, find
 from ...report.inspection.lookup_facts import build
 from ...report.text.labels import call_label, kind_label
 from ...report.text.visible import visible
-from ...storage.new_session import origins_of
 from ..commands.look import ShowOptions
 from ..console import say, write_out, write_text
 from .reading import input_file, name_of, read_transcript

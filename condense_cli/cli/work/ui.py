@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+from ...clients import finding, listing
+from ...clients.choices import cache_folder
+from ...clients.table import session_places
 from ...config.files import load_user_configuration
 from ...config.preset_folders import user_configuration_path
 from ...errors import UsageError
 from ...report.lists.sessions import SessionList
-from ...sessions import finding, listing
-from ...sessions.machine import cache_folder, session_places
-from ...ui.configurations import Configurations
+from ...ui.choice import Configurations
 from ...ui.opened import Desk, OpenSession
 from ..commands.session import UiOptions
 from ..commands.settings import EditPreset
@@ -37,7 +38,7 @@ def edit_preset(options: EditPreset) -> None:
     """Edit a preset or a file, with a transcript to see the effect on. Raises CondenseError."""
     check_terminal()
     from ...ui.app import CondenseApp
-    from ...ui.screens.editor import EditorScreen
+    from ...ui.editor_screen import EditorScreen
 
     name = options.name
     desk, presets = _desk(), presets_here()
@@ -75,5 +76,5 @@ def check_terminal() -> None:
 def sessions_here() -> SessionList:
     """List the newest sessions of this machine."""
     found = finding.find(session_places())
-    newest = listing.listed(found.files, cache_folder(), limit=_MOST)
+    newest = listing.list_sessions(found.files, cache_folder(), limit=_MOST)
     return listing.report(newest, found, load_user_configuration())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ...clients.new_session import origin_of
 from ...errors import UsageError
 from ...report.as_json import SHAPE, to_json
 from ...report.text.visible import visible
 from ...storage import backups
 from ...storage.backups import Backup, Undone
-from ...storage.new_session import origin_of
 from ..commands.shrink import UndoOptions
 from ..console import console, write_text
 from .reading import input_file

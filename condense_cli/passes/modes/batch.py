@@ -21,13 +21,13 @@ from ...core.transcript import Block, Message, Place
 from ...core.values import STANDING_ROLES, BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.client_text import request_before
+from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits
 from ..limits import is_offline
 from ..receipts import SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
 from ..sheet import Sheet, Step
 from ..summaries import BatchTask, Refused, Written, written_by
 from .approach import fitted
 from .chosen import choose
-from .stretch import FRAME, SummarizedStretch, SummaryLimits
 
 _RENEWED: Final = 16
 """Tokens that a summary of an earlier one alone has to save: that its figures are shorter is no reason for another."""

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from ...config.models import SummarizationConfig
 from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Message, cut_before
+from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
 from ..receipts import Receipt
 from ..sheet import Sheet, Step
 from ..summaries import OFFLINE, Written
 from .batch import RunSummary, put_summaries
 from .chosen import choose
-from .stretch import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
 
 _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 

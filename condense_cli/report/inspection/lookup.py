@@ -17,8 +17,8 @@ from ...core.values import BlockKind, Container
 from ...core.wording import plural
 from ...errors import CondenseError, TranscriptError, UsageError
 from ...formats import format_named, parse
+from ...ledger.text import said_by_summaries
 from ...lossless.decode import decode
-from ...passes.modes.stretch import said_by_summaries
 from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
 from ..text.labels import readable

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ...core.transcript import Transcript
 from ...ledger.entries import CommandEntry, FileEntry, Todo
-from ...recaps.told import Told
+from ...ledger.recap import SizedRecap
 from ..run.facts import Counting
 
 SHAPE: Final = 1
@@ -46,7 +46,7 @@ class RecapReport(Struct, frozen=True):
     text: str
 
 
-def build(told: Told, transcript: Transcript, *, source: str) -> RecapReport:
+def build(told: SizedRecap, transcript: Transcript, *, source: str) -> RecapReport:
     found = told.recap
     return RecapReport(
         SHAPE,

@@ -8,8 +8,7 @@ from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.summaries import OFFLINE
-from ...quality.evaluation import KeptShare
-from ...quality.expected import expected_of
+from ...quality.evaluation import KeptShare, expected_of
 from .facts import Summarized
 
 Ended = tuple[str, Condensation, Sequence[Summarized]]

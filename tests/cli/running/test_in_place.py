@@ -16,8 +16,9 @@ import pytest
 from helpers import DATA, SMALLER, condense, condense_on_terminal, snapshot
 from replacing import GREW, appended, beside, in_place
 
+from condense_cli.clients import claude_code
 from condense_cli.errors import ExitStatus, OutputError
-from condense_cli.storage import backups, files, open_files
+from condense_cli.storage import backups, files
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 IS_ROOT = os.geteuid() == 0
@@ -218,11 +219,11 @@ def test_lsof_is_asked_where_there_is_no_proc(file: Path, tmp_path: Path, monkey
         f"#!/bin/sh\nprintf 'p{os.getpid()}\\ncpython\\nf3\\naw\\np77\\nctail\\nf3\\nar\\np78\\ncnode\\nf9\\nau\\n'"
     )
     lsof.chmod(0o755)
-    monkeypatch.setattr(open_files, "_PROCESSES", tmp_path / "nothing")
+    monkeypatch.setattr(backups, "_PROCESSES", tmp_path / "nothing")
     monkeypatch.setenv("PATH", str(lsof.parent), prepend=os.pathsep)
-    assert [str(writer) for writer in open_files.writers(file)] == ["node (process 78)"]
+    assert [str(writer) for writer in backups.writers(file)] == ["node (process 78)"]
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert open_files.writers(file) == []
+    assert backups.writers(file) == []
 
 
 # Claude Code reads a session once: whoever has it open is told to resume it.
@@ -234,13 +235,13 @@ def test_a_running_client_is_named(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()
     entry = tmp_path / "sessions" / f"{os.getpid()}.json"
     entry.write_text("not JSON")
-    assert open_files.running_client(file) is None
+    assert claude_code.running(file) is None
     entry.write_text(json.dumps({"pid": os.getpid(), "sessionId": id}))
     assert in_place(file, "--json").json["warnings"] == [
         f"claude (process {os.getpid()}) has this session open and keeps using the old content until you resume it."
     ]
     entry.rename(entry.with_name("4194305.json"))  # No process has such a number.
-    assert open_files.running_client(file) is None
+    assert claude_code.running(file) is None
 
 
 @pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")

@@ -16,7 +16,7 @@ from model_server import model_server
 from condense_cli import api
 from condense_cli.core.markers import gaps_in, parse_summary
 from condense_cli.errors import ExitStatus
-from condense_cli.ledger.written import parse as parse_ledger
+from condense_cli.ledger.text import parse as parse_ledger
 
 
 @pytest.mark.parametrize("name", APIS)

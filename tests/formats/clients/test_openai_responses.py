@@ -94,7 +94,7 @@ def test_logs_of_others_are_no_items(record: Item) -> None:
 
 
 def test_rows_hold_items() -> None:
-    from condense_cli.rows.recognising import kind_of
+    from condense_cli.rows.reading import kind_of
 
     kind = kind_of([json.dumps({"model": "m", "input": LOOP}).encode()] * 3)
     assert kind is not None

@@ -14,8 +14,7 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
-from condense_cli.rows.recognising import kind_of
-from condense_cli.rows.row import RowKind, read_row
+from condense_cli.rows.reading import RowKind, kind_of, read_row
 from condense_cli.rules.validity import validate
 
 CALL = '{"name": "read_file",  "arguments": {"path": "a.py", "reason": "' + "because " * 30 + '"}}'

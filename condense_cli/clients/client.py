@@ -1,0 +1,210 @@
+"""The value of a client: where its sessions are, what their files tell at a glance, and how it is set up.
+
+Each client is one such value in a file of its own (or beside its like), listed in `table.py`. A file is looked into
+without reading it as a conversation: thousands of sessions are listed at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+from ..core import json_text
+from ..core.transcript import JsonPath
+from ..storage.backups import snapshot_of
+from .choices import Client
+from .peeking import last_timestamp
+from .settings import InstallPlan, Target
+
+
+class Layout(StrEnum):
+    """Arrangement of session files in a folder."""
+
+    PROJECTS = "projects"
+    """<project>/<id>.jsonl; sub-agents in agent-*.jsonl beside it, or in <project>/<id>/subagents."""
+    ROLLOUTS = "rollouts"
+    """YYYY/MM/DD/rollout-<time>-<id>.jsonl, or the same without days."""
+    ARCHIVE = "archive"
+    """As ROLLOUTS; sessions that were put away."""
+    TASKS = "tasks"
+    """<id>/api_conversation_history.json."""
+    MESSAGES = "messages"
+    """<id>/<id>.messages.json; other *.messages.json beside it are sub-agents."""
+
+    LOGS = "logs"
+    """Files at the depth, and with the names, that the pattern of the place says."""
+    DATABASE = "database"
+    """Rows of opencode*.db."""
+
+
+class Machine(Struct, frozen=True):
+    """Home folder, environment and platform (`sys.platform`): all that decides where clients keep things."""
+
+    home: Path
+    environment: Mapping[str, str]
+    platform: str
+
+    def folder(self, variable: str, *usual: str) -> Path:
+        """Return the folder that a variable names, or else the usual one below home."""
+        return Path(self.environment.get(variable) or self.home.joinpath(*usual))
+
+    @property
+    def config(self) -> Path:
+        return self.folder("XDG_CONFIG_HOME", ".config")
+
+
+class SessionPlace(Struct, frozen=True):
+    """A folder with sessions. `pattern` (LOGS, DATABASE) names each folder on the way and the file, as globs."""
+
+    client: Client
+    layout: Layout
+    folder: Path
+    pattern: tuple[str, ...] = ()
+
+
+class SessionFile(Struct, frozen=True):
+    """One file that holds a session. `is_side`: a sub-agent's, archived, or a snapshot; listed on demand only.
+
+    `size` is in bytes. For a session in a database it is the number of its parts, which changes as the session does;
+    counting their bytes would mean reading them.
+    """
+
+    client: Client
+    id: str
+    path: str
+    size: int
+    mtime_ns: int
+    place: SessionPlace
+    is_side: bool = False
+
+    @property
+    def is_snapshot(self) -> bool:
+        """True for the copy of a session that was kept before a compaction."""
+        return snapshot_of(os.path.basename(self.path)) is not None
+
+
+class KnownSession(Struct, frozen=True):
+    """Title and project that a client notes beside a session file."""
+
+    title: str | None = None
+    project: str | None = None
+
+
+NOTHING_KNOWN = KnownSession()
+
+Index = Mapping[str, KnownSession]
+
+
+class Indexes:
+    """Index files of clients, each read once. A broken one is empty."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, Index] = {}
+
+    def get(self, path: Path, read: Callable[[Path], Index]) -> Index:
+        if path not in self._read:
+            self._read[path] = read(path)
+        return self._read[path]
+
+
+Looked = Callable[[bytes], str | None]
+
+
+class Peek(Struct, frozen=True):
+    """Functions of a file's bytes. `project` needs its beginning only, `last_time` (seconds since 1970) its end."""
+
+    title: Looked
+    project: Looked
+    has_messages: Callable[[bytes], bool]
+    last_time: Callable[[bytes], float | None] = last_timestamp
+    model: Looked = lambda data: None
+
+
+NO_CHANCE: Final = "Write to a file with -o FILE."
+
+
+class Session(Struct, frozen=True):
+    """The session that a file holds: its id, its beginning (as its client writes the time) and its folder."""
+
+    id: str
+    began: str | None = None
+    cwd: str | None = None
+
+
+class SessionFiles(Struct, frozen=True):
+    """Rules of one client for its session files.
+
+    `identify` reads the session from the records, the name of the file and the name of its folder; it raises UsageError
+    if the client could not resume it. `places` yields the paths of the session's own id in a record. `name` returns the
+    name of a sibling, from the file's own name, the session and the new id. `is_home` tells from the folders above a
+    file, nearest first, whether the client looks there. `resume` is the command that takes the id or, if it
+    `takes_path`, the path of a file anywhere.
+    """
+
+    client: str
+    identify: Callable[[Iterable[Any], str, str], Session]
+    places: Callable[[dict[str, Any], str], Iterator[JsonPath]]
+    name: Callable[[str, Session, str], str]
+    is_home: Callable[[Sequence[str]], bool]
+    resume: tuple[str, ...]
+    takes_path: bool = False
+
+
+class Setup(Struct, frozen=True):
+    """Functions that make a client run condense. `problems` are sentences about faults of an installation.
+
+    All raise UnreadableError for settings that cannot be read.
+    """
+
+    install_plan: Callable[[Target], InstallPlan]
+    removal_plan: Callable[[Target], InstallPlan]
+    problems: Callable[[Target], Iterator[str]]
+
+
+def stem(path: Path) -> str:
+    return path.stem
+
+
+def nothing_known(file: SessionFile, indexes: Indexes) -> KnownSession:
+    return NOTHING_KNOWN
+
+
+class KnownClient(Struct, frozen=True):
+    """A client. `id_of` gives the session's id from the path of a log; `known` what is noted beside a session.
+
+    With `has_id_inside` the name of a file holds only the beginning of its session's id. `files` says how to write a
+    session beside the others, if the client would resume it.
+    """
+
+    places: Callable[[Machine], Iterable[SessionPlace]]
+    peek: Peek
+    id_of: Callable[[Path], str] = stem
+    known: Callable[[SessionFile, Indexes], KnownSession] = nothing_known
+    has_id_inside: bool = False
+    setup: Setup | None = None
+    files: SessionFiles | None = None
+
+
+def file_bytes(path: Path) -> bytes:
+    """Read a file; empty if that is not possible."""
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return b""
+
+
+def file_json(path: Path) -> Any:
+    """Parse a file as JSON; None if that is not possible."""
+    try:
+        return json_text.parse(file_bytes(path))
+    except (ValueError, RecursionError):
+        return None
+
+
+def text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

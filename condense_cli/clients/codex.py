@@ -1,0 +1,329 @@
+"""Codex: its sessions, and hooks in `hooks.json`, the MCP server in `config.toml`, and the user's trust in the hooks.
+
+Codex runs no hook that nobody has looked at: in the client, `/hooks` shows them and trusts them. A hook whose command
+changes has to be trusted anew. Sessions are in `$CODEX_HOME` or ~/.codex (codex-rs/rollout); their names in
+session_index.jsonl, whose newest entry counts (codex-rs/rollout/src/session_index.rs).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from threading import Timer
+from typing import Any, Final
+
+from ..core.transcript import JsonPath
+from ..errors import UsageError
+from .choices import Client
+from .client import (
+    NO_CHANCE,
+    NOTHING_KNOWN,
+    Index,
+    Indexes,
+    KnownClient,
+    KnownSession,
+    Layout,
+    Machine,
+    Peek,
+    Session,
+    SessionFile,
+    SessionFiles,
+    SessionPlace,
+    Setup,
+    file_bytes,
+)
+from .peeking import first_request, records, records_with, texts_in, title_of
+from .settings import (
+    InstallPlan,
+    SettingsEdit,
+    Target,
+    commands_in,
+    edit_of,
+    is_our_server,
+    is_ours,
+    problems_of,
+    program,
+    read_text,
+    settings_in,
+    tables_in,
+    with_hooks,
+    with_table,
+    without_hooks,
+    without_table,
+)
+
+
+def title(data: bytes) -> str | None:
+    """Return the first request as the client shows it, else as the model gets it."""
+    return first_request(_shown(data)) or first_request(_sent(data))
+
+
+def _shown(data: bytes) -> Iterator[str]:
+    for payload in _payloads(data, "event_msg", b'"user_message"'):
+        if payload.get("type") == "user_message" and isinstance(payload.get("message"), str):
+            # Editors put the names of open files before the request.
+            yield payload["message"].rpartition("## My request for Codex:\n")[2]
+
+
+def _sent(data: bytes) -> Iterator[str]:
+    for payload in _payloads(data, "response_item", b'"user"'):
+        if payload.get("type") == "message" and payload.get("role") == "user":
+            yield from texts_in(payload.get("content"), ("input_text",))
+
+
+def _payloads(data: bytes, kind: str, mark: bytes) -> Iterator[dict[str, Any]]:
+    for record in records_with(data, mark):
+        payload = record.get("payload")
+        if record.get("type") == kind and isinstance(payload, dict):
+            yield payload
+
+
+def project(data: bytes) -> str | None:
+    for record in records(data):
+        payload = record.get("payload")
+        if isinstance(payload, dict) and isinstance(payload.get("cwd"), str):
+            return str(payload["cwd"])
+    return None
+
+
+def has_messages(data: bytes) -> bool:
+    return b'"response_item"' in data
+
+
+SERVER: Final = "condense"
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ROLLOUT: Final = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-.+\.jsonl")
+_TABLE: Final = f"mcp_servers.{SERVER}"
+
+TRUST: Final = "Codex runs hooks only once you trust them: start codex, type /hooks, and trust those of condense."
+
+_MOVED: Final = "Codex identifies hooks by position, so it may ask you to trust later ones again."
+
+
+def install_plan(target: Target) -> InstallPlan:
+    """Plan the settings that make the client use condense. Raises UnreadableError."""
+    path = _hooks(target)
+    text, before = settings_in(path)
+    edits = [edit_of(path, text, before, with_hooks(before, Client.CODEX))]
+    remarks = [TRUST]
+    if target.has_mcp:
+        edits.append(_server(target, {"command": program()[0], "args": [*program()[1:], "mcp"]}))
+    if target.project is not None:
+        remarks.append(f"Codex reads {target.project / '.codex'} only in trusted projects.")
+    return InstallPlan(tuple(edits), tuple(remarks))
+
+
+def removal_plan(target: Target) -> InstallPlan:
+    """Plan the removal of everything that condense installed. Raises UnreadableError."""
+    path = _hooks(target)
+    text, before = settings_in(path)
+    after = without_hooks(before)
+    remarks = (_MOVED,) if after != before and after.get("hooks") else ()
+    return InstallPlan((edit_of(path, text, before, after), _server(target, None)), remarks)
+
+
+def problems(target: Target) -> Iterator[str]:
+    """Yield sentences about what keeps the installation from working."""
+    path = _hooks(target)
+    _, settings = settings_in(path)
+    yield from problems_of(settings)
+    found = dict(commands_in(settings))
+    tables = tables_in(_config(target), read_text(_config(target)))
+    features = tables.get("features")
+    if isinstance(features, dict) and features.get("hooks") is False:
+        yield f"Hooks are switched off in {_config(target)} (features.hooks)."
+    elif found:
+        waiting = untrusted(target, path, found)
+        if waiting:
+            yield f"Not trusted yet: {', '.join(waiting)}. {TRUST}"
+    if target.has_mcp and SERVER not in _servers(tables):
+        yield "The MCP server is not installed."
+
+
+def _hooks(target: Target) -> Path:
+    return _settings_folder(target) / "hooks.json"
+
+
+def _config(target: Target) -> Path:
+    return _settings_folder(target) / "config.toml"
+
+
+def _settings_folder(target: Target) -> Path:
+    return _home(target) if target.project is None else target.project / ".codex"
+
+
+def _servers(tables: dict[str, Any]) -> dict[str, Any]:
+    servers = tables.get("mcp_servers")
+    return servers if isinstance(servers, dict) else {}
+
+
+def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> SettingsEdit:
+    """Edit the configuration to hold our server, or not. Another server of this name is left alone."""
+    path = _config(target)
+    text = read_text(path)
+    found = _servers(tables_in(path, text)).get(SERVER)
+    known: dict[str, Any] = found if isinstance(found, dict) else {}
+    is_ours = is_our_server(found)
+    if (found is not None and not is_ours) or (found is None and wanted is None):
+        return SettingsEdit(path, text, text)
+    if is_ours and wanted is not None and all(known.get(key) == value for key, value in wanted.items()):
+        return SettingsEdit(path, text, text)
+    left = without_table(text or "", _TABLE)
+    after = with_table(left, _TABLE, wanted) if wanted is not None else left
+    tables_in(path, after)
+    return SettingsEdit(path, text, after if after.strip() else None)
+
+
+_SECONDS: Final = 10
+_CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[str]:
+    """List the events whose hook does not run."""
+    said = listed_hooks(target)
+    if said is not None:
+        trusted = {
+            str(hook.get("eventName", "")).casefold()
+            for hook in said
+            if is_ours(hook.get("command"))
+            and hook.get("trustStatus") in ("trusted", "managed")
+            and hook.get("enabled")
+        }
+        return [event for event in events if event.casefold() not in trusted]
+    tables = tables_in(_home(target) / "config.toml", read_text(_home(target) / "config.toml"))
+    section = tables.get("hooks")
+    state = section.get("state") if isinstance(section, dict) else None
+    known = (
+        [
+            key
+            for key, value in state.items()
+            if isinstance(value, dict) and value.get("trusted_hash") and value.get("enabled") is not False
+        ]
+        if isinstance(state, dict)
+        else []
+    )
+    places = {os.path.realpath(hooks), str(hooks)}
+    return [
+        event
+        for event in events
+        if not any(key.startswith(f"{place}:{_CAPITAL.sub('_', event).lower()}:") for key in known for place in places)
+    ]
+
+
+def listed_hooks(target: Target) -> list[dict[str, Any]] | None:
+    """Ask Codex for its hooks, without starting a session. None if it cannot be asked."""
+    codex = shutil.which("codex", path=target.environment.get("PATH"))
+    if codex is None:
+        return None
+    try:
+        process = subprocess.Popen(
+            [codex, "app-server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(target.environment),
+        )
+    except OSError:
+        return None
+    limit = Timer(_SECONDS, process.kill)
+    limit.start()
+    try:
+        with process:
+            answer = _listed_hooks(process, str(target.project or target.home))
+            process.kill()
+        return answer
+    except (OSError, ValueError):
+        return None
+    finally:
+        limit.cancel()
+
+
+def _listed_hooks(process: subprocess.Popen[bytes], folder: str) -> list[dict[str, Any]] | None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    client = {"name": "condense", "title": "condense", "version": "0"}
+    for request in (
+        {"id": 1, "method": "initialize", "params": {"clientInfo": client}},
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [folder]}},
+    ):
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+    process.stdin.flush()
+    for line in process.stdout:
+        answer = json.loads(line)
+        if isinstance(answer, dict) and answer.get("id") == 2:
+            result = answer.get("result")
+            data = result.get("data") if isinstance(result, dict) else None
+            return [hook for each in data or () for hook in each.get("hooks", ())] if isinstance(data, list) else None
+    return None
+
+
+def _home(target: Target) -> Path:
+    return Path(target.environment.get("CODEX_HOME") or target.home / ".codex")
+
+
+def _places(machine: Machine) -> Iterator[SessionPlace]:
+    folder = machine.folder("CODEX_HOME", ".codex")
+    yield SessionPlace(Client.CODEX, Layout.ROLLOUTS, folder / "sessions")
+    yield SessionPlace(Client.CODEX, Layout.ARCHIVE, folder / "archived_sessions")
+
+
+def _known(file: SessionFile, indexes: Indexes) -> KnownSession:
+    return indexes.get(file.place.folder.parent / "session_index.jsonl", _threads).get(file.id, NOTHING_KNOWN)
+
+
+def _threads(path: Path) -> Index:
+    threads: dict[str, KnownSession] = {}
+    for record in records(file_bytes(path)):
+        thread_id, name = record.get("id"), record.get("thread_name")
+        if isinstance(thread_id, str) and isinstance(name, str) and name.strip():
+            threads[thread_id] = KnownSession(title_of(name))
+    return threads
+
+
+def _session_of(values: Iterable[Any], name: str, folder: str) -> Session:
+    for value in values:
+        if isinstance(value, dict) and value.get("type") == "session_meta" and isinstance(value.get("payload"), dict):
+            session_id, began, cwd = (value["payload"].get(key) for key in ("id", "timestamp", "cwd"))
+            if isinstance(session_id, str) and _UUID.fullmatch(session_id):
+                return Session(
+                    session_id, began if isinstance(began, str) else None, cwd if isinstance(cwd, str) else None
+                )
+    raise UsageError(f"{name} is not a session that Codex can resume: it has no session_meta with an id.", NO_CHANCE)
+
+
+def _id_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
+    payload = value.get("payload")
+    if value.get("type") == "session_meta" and isinstance(payload, dict):
+        for key in ("id", "session_id"):
+            if payload.get(key) == session_id:
+                yield ("payload", key)
+
+
+def _new_name(name: str, session: Session, new: str) -> str:
+    """Return a name that Codex accepts. A file that was renamed gets the time that its session began."""
+    found = _ROLLOUT.fullmatch(name)
+    time = found.group(1) if found else re.sub(r"[.Z].*", "", session.began or "1970-01-01T00:00:00").replace(":", "-")
+    return f"rollout-{time}-{new}.jsonl"
+
+
+CODEX: Final = KnownClient(
+    _places,
+    Peek(title, project, has_messages),
+    known=_known,
+    setup=Setup(install_plan, removal_plan, problems),
+    files=SessionFiles(
+        "Codex",
+        _session_of,
+        _id_places,
+        _new_name,
+        lambda folders: list(folders[3:4]) == ["sessions"],
+        ("codex", "resume"),
+    ),
+)
+"""Resuming was tried with version 0.169.0."""

@@ -1,0 +1,169 @@
+"""Clients that keep one log for each session (pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI), and opencode."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from ..core import json_text
+from ..errors import UnreadableError
+from ..storage import opencode_database
+from .choices import Client
+from .client import (
+    NOTHING_KNOWN,
+    Index,
+    Indexes,
+    KnownClient,
+    KnownSession,
+    Layout,
+    Machine,
+    Peek,
+    SessionFile,
+    SessionPlace,
+    file_bytes,
+    file_json,
+    text_or_none,
+)
+from .peeking import first_request, records, records_with, title_of
+
+_USER: Final = re.compile(rb'"role"\s*:\s*"user"|"type"\s*:\s*"user(?:\.message)?"')
+_FOLDER: Final = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)+")')
+_NOT_TYPED: Final = ("injection", "system_trigger")
+"""Kinds of origin that Kimi Code gives to words of its own."""
+
+
+def title(data: bytes) -> str | None:
+    return first_request(_asked(data))
+
+
+def _asked(data: bytes) -> Iterator[str]:
+    found = records_with(data, b'"user') if b"\n" in data.strip() else records(data)
+    for record in found:
+        for message in record.get("messages") or [record]:
+            yield from _texts(message) if isinstance(message, dict) else ()
+
+
+def _texts(record: dict[str, Any]) -> Iterator[str]:
+    message, data = record.get("message"), record.get("data")
+    if record.get("type") == "user.message" and isinstance(data, dict):
+        yield from _parts(data.get("content")) if not data.get("source") else ()
+    elif isinstance(message, dict) and message.get("role") == "user":
+        origin = message.get("origin")
+        if not isinstance(origin, dict) or origin.get("kind") not in _NOT_TYPED:
+            yield from _parts(message.get("content", message.get("parts")))
+    elif record.get("type") == "user":
+        yield from _parts(record.get("content"))
+
+
+def _parts(content: Any) -> Iterator[str]:
+    for part in content if isinstance(content, list) else [content]:
+        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(text, str):
+            yield text
+
+
+def project(data: bytes) -> str | None:
+    """Return the folder that a log names first; logs of Gemini CLI and Kimi Code name none."""
+    found = _FOLDER.search(data)
+    try:
+        return str(json_text.parse(found[1])) if found else None
+    except ValueError:
+        return None
+
+
+def has_messages(data: bytes) -> bool:
+    return _USER.search(data) is not None
+
+
+_PEEK: Final = Peek(title, project, has_messages)
+
+
+def _pi_places(machine: Machine) -> Iterator[SessionPlace]:
+    folder = machine.folder("PI_CODING_AGENT_DIR", ".pi", "agent")
+    yield SessionPlace(Client.PI, Layout.LOGS, folder / "sessions", ("*", "*.jsonl"))
+
+
+def _gemini_places(machine: Machine) -> Iterator[SessionPlace]:
+    pattern = ("*", "chats", "session-*.json*")
+    yield SessionPlace(Client.GEMINI, Layout.LOGS, machine.home / ".gemini" / "tmp", pattern)
+
+
+def _gemini_known(file: SessionFile, indexes: Indexes) -> KnownSession:
+    """Read the project from <project>/.project_root."""
+    root = file_bytes(Path(file.path).parents[1] / ".project_root").decode("utf-8", "replace").strip()
+    return KnownSession(None, root or None)
+
+
+def _kimi_places(machine: Machine) -> Iterator[SessionPlace]:
+    pattern = ("*", "*", "agents", "main", "wire.jsonl")
+    yield SessionPlace(Client.KIMI, Layout.LOGS, machine.home / ".kimi-code" / "sessions", pattern)
+
+
+def _kimi_known(file: SessionFile, indexes: Indexes) -> KnownSession:
+    """Read title and project from <session>/state.json."""
+    state = file_json(Path(file.path).parents[2] / "state.json")
+    known = state if isinstance(state, dict) else {}
+    named = text_or_none(known.get("title")) if known.get("isCustomTitle") else None
+    return KnownSession(title_of(named) if named else None, text_or_none(known.get("cwd")))
+
+
+def _qwen_places(machine: Machine) -> Iterator[SessionPlace]:
+    yield SessionPlace(Client.QWEN, Layout.LOGS, machine.home / ".qwen" / "projects", ("*", "chats", "*.jsonl"))
+
+
+def _copilot_places(machine: Machine) -> Iterator[SessionPlace]:
+    folder = machine.home / ".copilot" / "session-state"
+    yield SessionPlace(Client.COPILOT, Layout.LOGS, folder, ("*", "events.jsonl"))
+
+
+PI: Final = KnownClient(_pi_places, _PEEK, lambda path: path.stem.rpartition("_")[2])
+GEMINI: Final = KnownClient(
+    _gemini_places,
+    # A client that resumes a session may leave a log in which nobody said anything.
+    Peek(title, project, lambda data: title(data) is not None),
+    lambda path: path.stem.rpartition("-")[2],
+    _gemini_known,
+    has_id_inside=True,
+)
+KIMI: Final = KnownClient(_kimi_places, _PEEK, lambda path: path.parents[2].name, _kimi_known)
+QWEN: Final = KnownClient(_qwen_places, _PEEK)
+COPILOT: Final = KnownClient(_copilot_places, _PEEK, lambda path: path.parent.name)
+
+
+_UNNAMED: Final = ("New session - ", "Child session - ")
+
+
+def _opencode_places(machine: Machine) -> Iterator[SessionPlace]:
+    """One database in $XDG_DATA_HOME/opencode, or ~/.local/share/opencode on every system."""
+    folder = machine.folder("XDG_DATA_HOME", ".local", "share") / "opencode"
+    yield SessionPlace(Client.OPENCODE, Layout.DATABASE, folder, ("opencode*.db",))
+
+
+def _exported_title(data: bytes) -> str | None:
+    messages = json_text.parse(data)["messages"]
+    asked = (part for message in messages if message["info"].get("role") == "user" for part in message["parts"])
+    return first_request(text for part in asked if isinstance(text := part.get("text"), str))
+
+
+def _stored(database: Path) -> Index:
+    """Read the titles in a database. opencode names a session after its first request once a model has answered."""
+    with contextlib.suppress(UnreadableError):
+        return {
+            stored.id: KnownSession(
+                None if stored.title.startswith(_UNNAMED) else title_of(stored.title), stored.project
+            )
+            for stored in opencode_database.sessions(database)
+        }
+    return {}
+
+
+OPENCODE: Final = KnownClient(
+    _opencode_places,
+    Peek(
+        _exported_title, lambda data: str(json_text.parse(data)["info"]["directory"]), has_messages, lambda data: None
+    ),
+    known=lambda file, indexes: indexes.get(Path(file.path).parent, _stored).get(file.id, NOTHING_KNOWN),
+)

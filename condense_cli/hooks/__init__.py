@@ -1,1 +1,0 @@
-"""Hooks that clients run at their events. They must end at once if there is nothing to do, so imports come late."""

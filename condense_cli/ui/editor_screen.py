@@ -1,0 +1,256 @@
+"""The editor of a configuration: its parts, a form for each, and its effect on the open session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from msgspec.structs import replace
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.widgets import Footer, Static
+
+from ..errors import CondenseError
+from ..passes.receipts import PRELUDE, PassReceipt
+from ..report.text.visible import visible
+from .choice import ChoiceHistory, Configurations, UserChoice
+from .dialogs import TextDialog, ask_field, ask_leave, ask_pass, ask_save
+from .editing import Edited, EditedPart, Field, fault_at, fault_text, is_enabled
+from .lines import EDITOR_KEYS, GONE, LOUD, QUIET, ShownLine, help_lines
+from .opened import Background, OpenSession, View, totals_text
+from .widgets import Rows, SteppingScreen
+
+
+class EditorScreen(SteppingScreen[UserChoice | None]):
+    """Edit the configuration of a choice; return the choice with another text, or None if nothing changed.
+
+    Without a session no effect is shown. `home` is the file to save to by default.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "add", "Add"),
+        Binding("d", "remove", "Remove"),
+        Binding("K", "shift(-1)", "Move", key_display="K/J"),
+        Binding("J", "shift(1)", show=False),
+        Binding("space", "switch", "Off/on"),
+        Binding("delete,backspace", "unset", show=False),
+        Binding("u", "undo", "Undo"),
+        Binding("r", "redo", show=False),
+        Binding("s", "save", "Save"),
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("escape,q", "leave", "Back", key_display="q"),
+    ]
+
+    def __init__(
+        self, choice: UserChoice, configurations: Configurations, session: OpenSession | None, home: Path | None = None
+    ) -> None:
+        """Raises ConfigurationError if the text cannot be edited."""
+        super().__init__()
+        self.configurations, self.session, self.home = configurations, session, home
+        text = configurations.text_of(choice)
+        self._first = choice
+        self.saved = home.read_bytes() if home is not None and home.exists() else None
+        """Bytes of the file at `home`, if known."""
+        self.history = ChoiceHistory(replace(choice, text=text))
+        self.edited = Edited(text, configurations)
+        self.parts: list[EditedPart] = []
+        self.fields: list[Field] = []
+        self._receipts: dict[str, PassReceipt] = {}
+        self._shown: UserChoice | None = None
+        self._background: Background[UserChoice, View] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="about", markup=False)
+        with Horizontal():
+            yield Rows(id="parts")
+            yield Rows(id="form")
+        yield Static(id="field", markup=False)
+        yield Static(id="fault", markup=False)
+        yield Static(id="totals", markup=False)
+        yield Static(id="said", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        session = self.session
+        if session is not None:
+            self._background = Background(
+                lambda choice, clock: [session.view(choice, clock)],
+                lambda choice, found: self.post_message(self.Computed(choice, found)),
+            )
+        self.query_one("#parts").focus()
+        self.renew()
+
+    def on_unmount(self) -> None:
+        if self._background is not None:
+            self._background.close()
+
+    @property
+    def is_settled(self) -> bool:
+        """True if the effect shown is that of the edited configuration, as far as it is valid."""
+        return self._background is None or self.edited.fault is not None or self._shown == self.history.choice
+
+    def do(self, edited: Edited, said: str) -> None:
+        """Take a step to an edited configuration."""
+        self.step(replace(self.history.choice, text=edited.text), said)
+
+    def renew(self) -> None:
+        choice = self.history.choice
+        self.edited = Edited(choice.text, self.configurations)
+        state = fault_text(self.edited.fault, len(self.edited.passes))
+        self.query_one("#about", Static).update(visible(f"Configuration {choice.name}"))
+        self.query_one("#fault", Static).update(visible(state))
+        if self._background is not None and self.edited.fault is None:
+            self.query_one("#totals").add_class("old")
+            self._background.ask(choice)
+        self._show_parts()
+
+    def on_stepping_screen_computed(self, event: SteppingScreen.Computed) -> None:
+        if event.choice != self.history.choice:
+            return
+        self._shown = event.choice
+        if isinstance(event.found, CondenseError):
+            self.say(f"! {event.found.message}")
+            return
+        self._receipts = {receipt.id: receipt for receipt in event.found.result.passes}
+        totals = self.query_one("#totals", Static)
+        totals.update(totals_text(event.found.totals))
+        totals.remove_class("old")
+        self._show_parts()
+
+    # Views.
+
+    @property
+    def part(self) -> EditedPart:
+        """The part under the cursor."""
+        return self.parts[min(self.query_one("#parts", Rows).current, len(self.parts) - 1)]
+
+    @property
+    def field(self) -> Field | None:
+        """The setting under the cursor of the form."""
+        current = self.query_one("#form", Rows).current
+        return self.fields[current] if current < len(self.fields) else None
+
+    def _show_parts(self) -> None:
+        self.parts = self.edited.parts()
+        self.query_one("#parts", Rows).show([self._part_line(part) for part in self.parts])
+        self._show_form()
+
+    def _part_line(self, part: EditedPart) -> ShownLine:
+        fault = self.edited.fault
+        has_fault = fault is not None and bool(part.path) and fault.path[: len(part.path)] == part.path
+        lead = "! " if has_fault else "  "
+        if part.index is None:
+            is_set = not part.path or part.path[0] in self.edited.values
+            effect = self._effect(PRELUDE) if part.path == ("lossless_prelude",) else ""
+            return ShownLine(
+                f"{lead}{part.title}  {effect}".rstrip(), LOUD if not part.path else "" if is_set else QUIET
+            )
+        config = self.edited.passes[part.index]
+        effect = "off" if not is_enabled(config) else self._effect(str(config.get("id", "")))
+        return ShownLine(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
+
+    def _effect(self, field_id: str) -> str:
+        """Describe the effect of a pass on the open session."""
+        receipt = self._receipts.get(field_id)
+        if receipt is None or self.session is None:
+            return ""
+        if receipt.reason:
+            return "skipped"
+        shown = self.session.factor.shown
+        return f"{shown(receipt.tokens_after) - shown(receipt.tokens_before):+,}"
+
+    def _say_skipped(self) -> None:
+        """Say why the pass under the cursor did nothing."""
+        index = self.part.index
+        config = self.edited.passes[index] if index is not None else {}
+        receipt = self._receipts.get(str(config.get("id", "")))
+        self.say(f"{receipt.name} was skipped: {receipt.reason}" if receipt is not None and receipt.reason else "")
+
+    def _show_form(self) -> None:
+        self.fields = self.edited.form(self.part)
+        faulty = fault_at(self.edited.fault, self.fields)
+        lines = [self._field_line(field, number == faulty) for number, field in enumerate(self.fields)]
+        self.query_one("#form", Rows).show(lines)
+        self._show_field()
+
+    def _field_line(self, field: Field, is_faulty: bool) -> ShownLine:
+        lead = "!" if is_faulty else "*" if field.is_set else " "
+        name = f"{'  ' * field.depth}{field.name.replace('_', ' ')}"
+        return ShownLine(f"{lead} {name:<20} {field.shown}", GONE if is_faulty else "" if field.is_set else QUIET)
+
+    def _show_field(self) -> None:
+        field = self.field
+        self.query_one("#field", Static).update("" if field is None else visible(f"{field.name}: {field.expects}"))
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        if event.rows.id == "parts":
+            self.query_one("#form", Rows).show([], 0)
+            self._show_form()
+            self._say_skipped()
+        else:
+            self._show_field()
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        if event.rows.id == "parts":
+            self.query_one("#form").focus()
+        elif self.field is not None:
+            ask_field(self, self.field)
+
+    # Keys.
+
+    def action_add(self) -> None:
+        ask_pass(self)
+
+    def action_remove(self) -> None:
+        """Remove the pass under the cursor."""
+        self._of_pass(lambda index: self.do(self.edited.without(("passes", index)), f"Removed {self.part.title}"))
+
+    def action_shift(self, by: int) -> None:
+        """Move the pass up or down, and the cursor with it."""
+
+        def shift(index: int) -> None:
+            to = index + by
+            if 0 <= to < len(self.edited.passes):
+                title = self.part.title
+                rows = self.query_one("#parts", Rows)
+                rows.current += by
+                self.do(self.edited.with_moved(index, to), f"Moved {title} {'up' if by < 0 else 'down'}")
+
+        self._of_pass(shift)
+
+    def action_switch(self) -> None:
+        """Switch the pass off or on; in the form, toggle a switch."""
+        field = self.field
+        if self.focused is not None and self.focused.id == "form" and field is not None and field.kind == "switch":
+            ask_field(self, field)
+            return
+        self._of_pass(lambda index: self.do(self.edited.switched(index), f"Switched {self.part.title}"))
+
+    def _of_pass(self, then: Callable[[int], None]) -> None:
+        index = self.part.index
+        if index is None:
+            self.say("That is no pass.")
+        else:
+            then(index)
+
+    def action_unset(self) -> None:
+        """Reset the setting under the cursor to its default."""
+        field = self.field
+        if field is not None and field.is_set:
+            self.do(self.edited.without(field.path), f"{field.name} by default")
+
+    def action_save(self) -> None:
+        ask_save(self)
+
+    def action_help(self) -> None:
+        self.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in help_lines(EDITOR_KEYS)]))
+
+    def action_leave(self) -> None:
+        ask_leave(self)
+
+    def leave(self, *, drops: bool = False) -> None:
+        """Close the editor with the edited configuration, or without it if `drops`."""
+        is_changed = self.edited.text != self.configurations.text_of(self._first)
+        self.dismiss(self.history.choice if is_changed and not drops else None)

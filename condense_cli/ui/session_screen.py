@@ -1,0 +1,444 @@
+"""The screen of one session: what a choice cuts, block by block, and its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Final, Protocol, TypeVar
+
+from msgspec.structs import replace
+from rich.console import Console
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.events import Resize
+from textual.widgets import Footer, Static
+
+from ..clients.choices import tilde
+from ..delivering import Where
+from ..errors import CondenseError
+from ..report.inspection.sections import sections
+from ..report.page.conversation import UNCHANGED
+from ..report.terminal import render
+from ..report.text.visible import visible
+from .choice import ChoiceHistory, UserChoice, configuration_text
+from .dialogs import Ask, Offer, Pick, TextDialog
+from .editor_screen import EditorScreen
+from .lines import (
+    MARKS,
+    SESSION_KEYS,
+    ShownLine,
+    ShownPlace,
+    columns,
+    help_lines,
+    message_lines,
+    place_lines,
+    strip_lines,
+)
+from .opened import (
+    Background,
+    OpenSession,
+    SavedResult,
+    View,
+    check_new_file,
+    choice_text,
+    contents_text,
+    totals_text,
+    write,
+    write_text,
+)
+from .widgets import Rows, SteppingScreen
+
+Found = TypeVar("Found")
+
+_CONFIGURATION: Final = "configuration"
+_TO: Final = (
+    Offer("n", Where.NEW_SESSION.name, "a new session beside the original, to resume"),
+    Offer("i", Where.IN_PLACE.name, "in place, with a backup"),
+    Offer("f", Where.FILE.name, "a file"),
+    Offer("c", _CONFIGURATION, "the configuration, with your choices and the target"),
+)
+
+
+class OfSession(Protocol):
+    """The screen as its questions see it."""
+
+    session: OpenSession
+    history: ChoiceHistory
+    view: View | None
+
+    @property
+    def app(self) -> App[Any]: ...
+
+    @property
+    def place(self) -> ShownPlace | None:
+        """The message and block under the cursor."""
+
+    def selector(self) -> str:
+        """The selector of the place under the cursor."""
+
+    def do(self, choice: UserChoice, said: str) -> None:
+        """Make another choice."""
+
+    def say(self, text: str) -> None: ...
+
+    def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
+        """Do slow work, and pass on the result."""
+
+
+def ask_what(screen: OfSession, *, keeps: bool) -> None:
+    """Ask what to keep or cut at the cursor."""
+    place, view = screen.place, screen.view
+    if view is None or place is None or not screen.selector():
+        return
+    message = view.conversation.messages[place.position]
+    found = screen.session.places.meanings(message.number, place.number)
+    choice = screen.history.choice
+    known = choice.keep if keeps else choice.cut
+    verb = "Keep" if keeps else "Cut"
+
+    def picked(selector: str | None) -> None:
+        if selector is not None:
+            said = f"No longer {verb.lower()} {selector}" if selector in known else f"{verb} {selector}"
+            screen.do(choice.keeping(selector) if keeps else choice.cutting(selector), said)
+
+    offers = [
+        Offer(each.key, each.selector, f"{each.label}{'  (again: no longer)' if each.selector in known else ''}")
+        for each in found
+    ]
+    screen.app.push_screen(Pick(f"{verb} what?", offers), picked)
+
+
+def ask_preset(screen: OfSession) -> None:
+    configurations, choice = screen.session.configurations, screen.history.choice
+    names = configurations.names()
+    offers = [Offer("", name, f"{name:<10} {configurations.description_of(name)}") for name in names]
+
+    def picked(name: str | None) -> None:
+        if name is not None:
+            screen.do(replace(choice, name=name, text=""), f"Preset {name}")
+
+    current = names.index(choice.name) if choice.name in names else 0
+    screen.app.push_screen(Pick("Which preset?", offers, current), picked)
+
+
+def ask_target(screen: OfSession) -> None:
+    choice = screen.history.choice
+
+    def typed(value: str | None) -> None:
+        if value is not None:
+            target = choice.with_target(value)
+            screen.do(target, f"Target {target.target or 'none'}")
+
+    hint = "60000, 60k or 40%; empty for no target"
+    screen.app.push_screen(Ask("Condense to how many tokens?", choice.target, choice.with_target, hint), typed)
+
+
+def ask_where(screen: OfSession) -> None:
+    """Ask where to write, and write there."""
+
+    def picked(value: str | None) -> None:
+        source = screen.session.path
+        if value == _CONFIGURATION:
+            _ask_file(screen, "condense.yaml", lambda path: _write_configuration(screen, path))
+        elif value == Where.FILE.name:
+            beside = Path(source).with_name(f"{Path(source).stem}-small{Path(source).suffix}")
+            _ask_file(screen, str(beside), lambda path: _write(screen, Where.FILE, path))
+        elif value is not None:
+            _write(screen, Where[value], None)
+
+    screen.app.push_screen(Pick("Write the result as", _TO), picked)
+
+
+def _ask_file(screen: OfSession, proposed: str, then: Callable[[str], None]) -> None:
+    def typed(path: str | None) -> None:
+        if path is not None:
+            then(path)
+
+    check = lambda path: check_new_file(screen.session.path, path)  # noqa: E731
+    screen.app.push_screen(Ask("To which file?", proposed, check), typed)
+
+
+def _write(screen: OfSession, where: Where, path: str | None) -> None:
+    choice = screen.history.choice
+    screen.say("Writing…")
+    screen.in_background(lambda: write(screen.session, choice, where, path), lambda written: _told(screen, written))
+
+
+def _write_configuration(screen: OfSession, path: str) -> None:
+    def written() -> SavedResult:
+        text = configuration_text(screen.session.configurations, screen.history.choice)
+        return write_text(path, text)
+
+    screen.in_background(written, lambda found: _told(screen, found))
+
+
+def _told(screen: OfSession, written: SavedResult) -> None:
+    if written.take_back is not None:
+        screen.history.wrote(written.said[0], written.take_back)
+    screen.say(f"{written.said[0]}. u undoes it." if written.take_back else written.said[0])
+    if len(written.said) > 1:
+        screen.app.push_screen(TextDialog("Written", [ShownLine(line) for line in written.said]))
+
+
+def edit(screen: OfSession) -> None:
+    """Open the editor on the chosen configuration."""
+
+    def edited(choice: UserChoice | None) -> None:
+        if choice is not None:
+            screen.do(choice, "Edited the configuration")
+
+    session = screen.session
+    screen.app.push_screen(EditorScreen(screen.history.choice, session.configurations, session), edited)
+
+
+def tell_contents(screen: OfSession) -> None:
+    """Show what fills the session, as in `condense inspect`."""
+    width = max(40, screen.app.size.width - 8)
+    console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
+    with console.capture() as capture:
+        for part in render(sections(screen.session.contents), width):
+            console.print(part)
+    screen.app.push_screen(
+        TextDialog("What fills the session", [ShownLine(line) for line in capture.get().split("\n")])
+    )
+
+
+def tell_help(screen: OfSession) -> None:
+    """Show the keys and the meaning of marks."""
+    lines = [*help_lines(SESSION_KEYS), "", *help_lines(MARKS)]
+    screen.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in lines]))
+
+
+_SHORTEST_PATH: Final = 20
+_STRIP: Final = 3
+"""Rows of the strip, without the one for the cursor."""
+
+
+class SessionScreen(SteppingScreen[None]):
+    """An open session. `view` is what is shown, `history` what was chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "keep", "Keep"),
+        Binding("x", "cut", "Cut"),
+        Binding("space", "cycle", "Keep/cut", show=False),
+        Binding("p", "preset", "Preset"),
+        Binding("t", "target", "Target"),
+        Binding("e", "edit", "Edit"),
+        Binding("w", "write", "Write"),
+        Binding("u", "undo", "Undo"),
+        Binding("r", "redo", "Redo", show=False),
+        Binding("n", "next_cut(1)", show=False),
+        Binding("N", "next_cut(-1)", show=False),
+        Binding("i", "contents", show=False),
+        Binding("right", "expand(True)", show=False),
+        Binding("left", "expand(False)", show=False),
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("escape,q", "leave", "Back", key_display="q"),
+    ]
+
+    def __init__(self, session: OpenSession, choice: UserChoice) -> None:
+        super().__init__()
+        self.session = session
+        self.history = ChoiceHistory(choice)
+        self.view: View | None = None
+        self._places: list[ShownPlace] = []
+        self._expanded: set[int] = set()
+        self._fault = ""
+        self._is_left = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="about", markup=False)
+        yield Static(id="strip", markup=False)
+        with Horizontal():
+            yield Rows(id="messages")
+            yield Rows(has_cursor=False, id="text")
+        yield Static(id="totals", markup=False)
+        yield Static(id="choice", markup=False)
+        yield Static(id="said", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        transcript, contents = self.session.transcript, self.session.contents
+        rest = f" · {transcript.format} · {transcript.model or 'unknown model'}"
+        path = tilde(self.session.path)
+        room = max(_SHORTEST_PATH, self.app.size.width - len(rest))
+        path = path if len(path) <= room else f"…{path[len(path) - room + 1 :]}"
+        self.query_one("#about", Static).update(visible(f"{path}{rest}\n{contents_text(contents)}"))
+        self.query_one("#messages").focus()
+        self._background: Background[UserChoice, View] = Background(
+            self.session.views, lambda choice, found: self.post_message(self.Computed(choice, found))
+        )
+        self.renew()
+
+    def on_unmount(self) -> None:
+        self._background.close()
+
+    # Choices and their results.
+
+    @property
+    def is_settled(self) -> bool:
+        """True if the view is that of the current choice."""
+        return bool(self._fault) or (self.view is not None and self.view.choice == self.history.choice)
+
+    def do(self, choice: UserChoice, said: str) -> None:
+        """Make another choice."""
+        self.step(choice, said)
+
+    def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
+        """Do slow work; show an error, or pass on the result."""
+
+        def done() -> None:
+            try:
+                found = work()
+            except CondenseError as error:
+                self.app.call_from_thread(self.say, f"! {error.message} {error.hint}".rstrip())
+            else:
+                self.app.call_from_thread(then, found)
+
+        self.run_worker(done, thread=True)
+
+    def renew(self) -> None:
+        self._fault, self._is_left = "", False
+        self.query_one("#choice", Static).update(visible(choice_text(self.history.choice)))
+        self.query_one("#totals").add_class("old")
+        self._background.ask(self.history.choice)
+
+    def on_stepping_screen_computed(self, event: SteppingScreen.Computed) -> None:
+        if event.choice != self.history.choice:
+            return
+        if isinstance(event.found, CondenseError):
+            self._fault = f"{event.found.message} {event.found.hint}".rstrip()
+            self.say(f"! {self._fault}")
+            return
+        view = event.found
+        at = self._renew(view)
+        totals = self.query_one("#totals", Static)
+        totals.update(totals_text(view.totals))
+        totals.remove_class("old")
+        warnings = [warning for warning in view.warnings if warning.startswith(("--keep", "--cut"))]
+        if warnings:
+            self.say(f"! {warnings[0]}")
+        self._show_messages(at)
+
+    def _renew(self, view: View) -> ShownPlace | None:
+        """Take another view and return the cursor's place in it; summaries come and go between views."""
+        place, known = self.place, self.view.conversation.messages if self.view else []
+        now = {message.id: position for position, message in enumerate(view.conversation.messages)}
+        self._expanded = {now[known[position].id] for position in self._expanded if known[position].id in now}
+        self.view = view
+        position = now.get(known[place.position].id) if place and known else None
+        return None if place is None or position is None else ShownPlace(position, place.number)
+
+    # Views.
+
+    @property
+    def place(self) -> ShownPlace | None:
+        """The message and block under the cursor."""
+        current = self.query_one("#messages", Rows).current
+        return self._places[current] if current < len(self._places) else None
+
+    def _show_messages(self, at: ShownPlace | None = None) -> None:
+        assert self.view is not None
+        at = at or self.place
+        found = place_lines(self.view, self._expanded)
+        self._places = [place for place, _ in found]
+        current = self._places.index(at) if at in self._places else None
+        self.query_one("#messages", Rows).show([line for _, line in found], current)
+        self._show_place()
+
+    def _show_place(self) -> None:
+        place, strip = self.place, self.query_one("#strip", Static)
+        if self.view is None or place is None:
+            return
+        text = self.query_one("#text", Rows)
+        text.show(message_lines(self.view, place, max(10, text.size.width - 1)))
+        sizes = [message.tokens for message in self.view.conversation.messages]
+        found = columns(sizes, strip.size.width, place.position)
+        strip.update("\n".join(strip_lines(found, _STRIP)))
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        if event.rows.id == "messages":
+            self.query_one("#text", Rows).scroll_home(animate=False)
+            self._show_place()
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        place = self.place
+        if place is not None and place.number is None:
+            self.action_expand(place.position not in self._expanded)
+
+    def on_resize(self, event: Resize) -> None:
+        self.call_after_refresh(self._show_place)
+
+    # Keys.
+
+    def action_expand(self, is_open: bool) -> None:
+        """Show or hide the blocks of the message."""
+        place = self.place
+        if self.view is None or place is None:
+            return
+        (self._expanded.add if is_open else self._expanded.discard)(place.position)
+        self._show_messages(place if is_open else ShownPlace(place.position))
+
+    def action_next_cut(self, by: int) -> None:
+        """Go to the next message that is cut, or back to the previous one."""
+        place = self.place
+        if self.view is None or place is None:
+            return
+        messages = self.view.conversation.messages
+        rest = range(place.position + by, len(messages) if by > 0 else -1, by)
+        for position in rest:
+            if any(block.outcome != UNCHANGED for block in messages[position].blocks):
+                self.query_one("#messages", Rows).current = self._places.index(ShownPlace(position))
+                return
+        self.say("No further cut." if by > 0 else "No earlier cut.")
+
+    def action_cycle(self) -> None:
+        """Keep what is under the cursor, then cut it, then leave it to the passes."""
+        selector = self.selector()
+        if selector:
+            choice = self.history.choice.cycled(selector)
+            kept, cut = selector in choice.keep, selector in choice.cut
+            self.do(choice, f"{'Keep' if kept else 'Cut' if cut else 'Leave'} {selector}")
+
+    def selector(self) -> str:
+        """Return the selector of the place under the cursor; if there is none, say so and return an empty text."""
+        place = self.place
+        if self.view is None or place is None:
+            return ""
+        message = self.view.conversation.messages[place.position]
+        found = "" if message.is_new else self.session.places.own(message.number, place.number)
+        if not found:
+            self.say("A summary is not part of the original, so it cannot be kept or cut.")
+        return found
+
+    def action_leave(self) -> None:
+        if self.history.is_unwritten and not self._is_left:
+            self._is_left = True
+            self.say("What you chose is not written: w writes it, q once more leaves without.")
+            return
+        self.app.pop_screen() if len(self.app.screen_stack) > 2 else self.app.exit()
+
+    def action_keep(self) -> None:
+        ask_what(self, keeps=True)
+
+    def action_cut(self) -> None:
+        ask_what(self, keeps=False)
+
+    def action_preset(self) -> None:
+        ask_preset(self)
+
+    def action_target(self) -> None:
+        ask_target(self)
+
+    def action_edit(self) -> None:
+        edit(self)
+
+    def action_write(self) -> None:
+        ask_where(self)
+
+    def action_contents(self) -> None:
+        tell_contents(self)
+
+    def action_help(self) -> None:
+        tell_help(self)
