@@ -191,6 +191,11 @@ NOTES = {
         "inputs and outputs of the newest run of a model, else the longest state of a graph",
         "other runs",
     ),
+    "otel-spans": Notes(
+        "an object with `resourceSpans`, or spans whose `attributes` begin with `gen_ai.` or `llm.`",
+        "the messages of the newest span of a model: the whole conversation so far, with its answer",
+        "other spans; reasoning. Older conventions, which have a message in each event, are not read",
+    ),
     "vscode-chat": Notes(
         "an object with `requests`, each with a `message` and a `response`",
         "the rendered message, and the rounds of calls with their results; without rounds what the window shows",

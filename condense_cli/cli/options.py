@@ -44,6 +44,7 @@ FORMAT_NAMES: Final = (
     "opencode-events",
     "openhands",
     "openhands-sdk",
+    "otel-spans",
     "pi",
     "qwen-code",
     "request-log",

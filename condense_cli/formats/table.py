@@ -114,6 +114,7 @@ TABLE: Final = (
     FormatRow("tau2", "lists", "turn_idx", attribute="TAU2"),
     FormatRow("langfuse", "exports", "observations", attribute="LANGFUSE"),
     FormatRow("langsmith", "exports", "run_type", attribute="LANGSMITH"),
+    FormatRow("otel-spans", "exports", "resourceSpans", "attributes", attribute="OTEL"),
     FormatRow("openhands", "openhands", "action", "observation", may_claim=True),
     FormatRow("openhands-sdk", "openhands", "kind", attribute="SDK"),
     FormatRow("sharegpt", "sharegpt", "value", "content.value", may_claim=True),

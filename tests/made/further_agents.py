@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from agent_logs import Messages, agents, lines, one
-from traces import langfuse, langsmith
+from traces import langfuse, langsmith, otel
 
 Json = dict[str, Any]
 
@@ -325,6 +326,8 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
 READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
     "vscode-chat": one(vscode_chat),
     "ai-sdk-ui": one(ai_sdk_ui),
+    "otel-spans": one(otel),
+    "otel-spans, OpenInference": one(partial(otel, is_open_inference=True)),
     "langfuse": one(langfuse),
     "langsmith": one(langsmith),
 }

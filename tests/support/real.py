@@ -65,6 +65,7 @@ READ_ONLY = {
     "vscode-chat": [],
     "langfuse": [],
     "langsmith": [],
+    "otel-spans": [],
     "claude-stream-json": ["claude-stream-json/*.jsonl"],
     "request-log": ["openai-proxy-log/*.jsonl"],
 }
