@@ -17,6 +17,7 @@ from .building import Command
 
 FORMAT_NAMES: Final = (
     "ai-sdk-ui",
+    "amp",
     "anthropic",
     "atif",
     "bedrock-converse",

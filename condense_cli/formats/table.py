@@ -106,6 +106,7 @@ TABLE: Final = (
     FormatRow("bedrock-converse", "parts", "content.untyped", attribute="CONVERSE"),
     FormatRow("goose", "parts", "created", may_claim=True, attribute="GOOSE"),
     FormatRow("droid", "parts", "cwd", attribute="DROID"),
+    FormatRow("amp", "parts", "messageId", attribute="AMP"),
     FormatRow("atif", "lists", "steps", attribute="ATIF"),
     FormatRow("mini-swe-agent", "swe_agent", may_claim=True, attribute="MINI"),
     FormatRow("inspect", "lists", "eval", "tool_calls", "source", may_claim=True, attribute="INSPECT"),

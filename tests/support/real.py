@@ -62,6 +62,7 @@ OF_FORMAT = {
 READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
     "ai-sdk-ui": [],
+    "amp": [],
     "vscode-chat": [],
     "langfuse": [],
     "langsmith": [],
