@@ -99,8 +99,8 @@ def _read_converse(document: Document, values: Iterator[Any]) -> Transcript:
 def _converse_blocks(
     part: Any, record: int, owner: JsonPath, tools: dict[str, str], *, is_user: bool
 ) -> Iterator[Block]:
-    held = {key: part[key] for key in _KEYS & part.keys()} if isinstance(part, dict) else {}
-    key, value = next(iter(held.items()), ("", None))
+    key = next((key for key in part if key in _KEYS), "") if isinstance(part, dict) else ""
+    value = part[key] if key else None
     if key == "text" and isinstance(value, str):
         yield text_block(value, record, (*owner, key), owner, is_user=is_user)
     elif key == "toolUse":

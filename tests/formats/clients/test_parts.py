@@ -16,6 +16,7 @@ from condense_cli.core.transcript import Block, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
+from condense_cli.formats.convert import convert
 
 Json = dict[str, Any]
 
@@ -62,6 +63,14 @@ def test_a_marker_takes_the_place_of_an_image_in_the_shape_of_its_api() -> None:
     written = cut(as_lines([*converse(result=shown), answer]), images=SUPPRESS)
     (part, _) = written[2]["content"][0]["toolResult"]["content"]
     assert part.keys() == {"text"}
+
+
+def test_an_image_of_converse_is_converted() -> None:
+    shown = {"image": {"format": "png", "source": {"bytes": picture(640, 480)}}}
+    asked = {"role": "user", "content": [{"text": "See."}, shown]}
+    converted = json.loads(convert(read([asked]), "anthropic").data)
+    source = {"type": "base64", "media_type": "image/png", "data": picture(640, 480)}
+    assert converted["messages"][0]["content"][1] == {"type": "image", "source": source}
 
 
 def test_the_system_prompt_and_the_tools_of_a_request_are_overhead() -> None:
