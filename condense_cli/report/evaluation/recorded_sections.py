@@ -62,10 +62,6 @@ def _name(file: RecordedFile, one: RecordedCompaction) -> str:
     return f"{file.name} {one.number}" if len(file.compactions or ()) > 1 else file.name
 
 
-def _how(one: RecordedCompaction) -> str:
-    return {True: "auto ", False: "asked ", None: ""}[one.is_auto] + one.kind
-
-
 def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
     return Table(columns, rows, range(2, len(columns)), title=title, is_path=True)
 
@@ -80,7 +76,7 @@ def _followed(judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list
     return [
         [
             _name(file, one),
-            _how(one),
+            {True: "auto ", False: "asked ", None: ""}[one.is_auto] + one.kind,
             f"{one.requests:,}",
             f"{one.read_again.files} of {one.read_again.touched}" if one.read_again else NONE,
             f"{one.read_again.tokens:,}" if one.read_again else NONE,
@@ -102,7 +98,7 @@ def _kept(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompacti
                 f"{left.tokens:,}" if left.recall else "failed",
                 *(percent(left.share(name)) for name in _MEASURES),
                 dollars(left.cost.one_off) if left.cost.one_off else NONE,
-                _pays(pays_after(left.cost)),
+                _PAYS.get(after := pays_after(left.cost), after.removesuffix(" turns")),
             ]
             for left in one.left
         ]
@@ -113,10 +109,6 @@ def _kept(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompacti
             shares = (way.facts, way.named, way.edits, way.files)
             rows.append(["", way.way, f"{way.tokens:,}", *map(percent, shares), "", ""])
     return rows
-
-
-def _pays(after: str) -> str:
-    return _PAYS.get(after, after.removesuffix(" turns"))
 
 
 def notes(found: Recorded) -> Iterator[str]:

@@ -161,7 +161,8 @@ def comparison(entries: Sequence[ProviderFacts], figures: MeasuredProvider) -> I
     """Yield the comparison: a column for each provider, in as many tables as the width needs."""
     cells = [_cells(entry) for entry in entries]
     rows = [[label, *(each[label] for each in cells)] for label in cells[0]]
-    yield Table(["", *map(_title, entries)], rows, splits=True)
+    titles = [f"{entry.id}{'' if entry.enabled else ' (off)'}" for entry in entries]
+    yield Table(["", *titles], rows, splits=True)
     yield BLANK
     about = [
         [
@@ -188,10 +189,6 @@ def _cells(entry: ProviderFacts) -> dict[str, str]:
         "multi-pass": _YES[can.multi_pass],
         "fallback": _YES[can.fallback],
     }
-
-
-def _title(entry: ProviderFacts) -> str:
-    return f"{entry.id}{'' if entry.enabled else ' (off)'}"
 
 
 def _range(bounds: tuple[float, float]) -> str:
@@ -221,7 +218,8 @@ def description(entry: Registered, facts: ProviderFacts) -> Iterator[Part]:
     yield Sentence(f"{facts.id}: {facts.name}", "bold")
     yield Sentence(facts.description)
     yield BLANK
-    abilities = (*_cells(facts).items(), ("best for", facts.best_for), ("version", _version(facts)))
+    version = f"{facts.version}, {facts.origin}{'' if facts.enabled else ', switched off'}"
+    abilities = (*_cells(facts).items(), ("best for", facts.best_for), ("version", version))
     yield Table(("", ""), [[label, value] for label, value in abilities if value], flexible=1, wraps=True)
     yield BLANK
     options = [*options_of(provider.settings)]
@@ -234,10 +232,6 @@ def description(entry: Registered, facts: ProviderFacts) -> Iterator[Part]:
     yield Sentence("Example", "bold")
     example = f" --set {provider.example}" if provider.example else ""
     yield Sentence(f"  condense run FILE --provider {facts.id}{example}")
-
-
-def _version(facts: ProviderFacts) -> str:
-    return f"{facts.version}, {facts.origin}{'' if facts.enabled else ', switched off'}"
 
 
 def _settings(options: Sequence[Option]) -> Iterator[list[str]]:
