@@ -24,7 +24,7 @@ from ...measuring.evaluating import Plan, Unread, evaluate_files
 from ...measuring.judging import BESIDE, judge_files
 from ...quality.evaluation import Evaluated
 from ...report.as_json import to_json
-from ...report.evaluation import facts, recorded, recorded_sections, sections
+from ...report.evaluation import facts, recorded, sections
 from ...report.evaluation.curves_svg import draw
 from ...report.evaluation.facts import ModelWay, model_way
 from ...report.page.evaluation import evaluation_page, recorded_page
@@ -196,7 +196,7 @@ def _judge(names: list[str], plan: Plan, options: EvaluateOptions, *, jobs: int)
     if options.json:
         write_text(to_json(report))
     else:
-        print_parts(recorded_sections.sections(report))
+        print_parts(recorded.sections(report))
     return ExitStatus.DONE if report.files else ExitStatus.INPUT
 
 

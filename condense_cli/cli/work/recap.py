@@ -7,7 +7,7 @@ import sys
 from ...core.tokens import BUILT_IN
 from ...recaps import told
 from ...report.as_json import to_json
-from ...report.recaps.facts import build
+from ...report.lists.recap import build
 from ...report.text.visible import visible
 from ..commands.session import RecapOptions
 from ..console import write_text
