@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -233,7 +234,6 @@ def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
     if len(old) == len(new) and all(a is b or _shape(a) == _shape(b) for a, b in zip(old, new, strict=True)):
         yield from zip(old, new, strict=True)
         return
-    import difflib
 
     contents = difflib.SequenceMatcher(None, [*map(_content, old)], [*map(_content, new)], autojunk=False)
     for tag, i1, i2, j1, j2 in contents.get_opcodes():
@@ -244,7 +244,6 @@ def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
 
 
 def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
-    import difflib
 
     shapes = difflib.SequenceMatcher(None, [*map(_shape, old)], [*map(_shape, new)], autojunk=False)
     for tag, i1, i2, j1, j2 in shapes.get_opcodes():
@@ -400,8 +399,6 @@ def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int
     if not old or not new:
         return [("replace", 0, len(old), 0, len(new))]
     if len(old) + len(new) <= _DIFFLIB_LINES:
-        import difflib
-
         return list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
     from rapidfuzz.distance import Indel
 
