@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ..core import json_text
 from ..core.factor import binds_thinking
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import SERVER_CALLS, TEXT_CALL, Block, JsonPath, Message, Source, Transcript
 from ..core.values import BlockKind, Family, Role, size_of
 
@@ -143,8 +144,12 @@ _SIDE_OF_MANY: Final = 2_000
 """Pixels that an image may have each way, and those where a request has more images than so many.
 https://platform.claude.com/docs/en/build-with-claude/vision"""
 
-_IMAGE: Final = 10 * 2**20
+LARGEST_IMAGE: Final = 10 * 2**20
 """Characters of base64 that an image may have: 5 MB until 2026."""
+
+IMAGES: Final = 600
+"""Images that a request may have; with models whose window has 200,000 tokens, 100.
+https://platform.claude.com/docs/en/build-with-claude/vision"""
 
 REQUEST: Final = 32 * 2**20
 MESSAGES: Final = 100_000
@@ -164,9 +169,16 @@ def images_not_too_large(transcript: Transcript) -> Iterator[Violation]:
                 f"{' for many-image requests' if is_many else ''}: {most} pixels"
             )
             yield Violation("images_not_too_large", index, about, said)
-        if block.encoded > _IMAGE:
-            said = f"messages.{index}: image exceeds 10 MB maximum: {block.encoded} bytes > {_IMAGE} bytes"
+        if block.encoded > LARGEST_IMAGE:
+            said = f"messages.{index}: image exceeds 10 MB maximum: {block.encoded} bytes > {LARGEST_IMAGE} bytes"
             yield Violation("images_not_too_large", index, about, said)
+
+
+def images_not_too_many(transcript: Transcript) -> Iterator[Violation]:
+    images = [message.index for message, block in transcript.blocks() if block.kind is BlockKind.IMAGE]
+    if len(images) > IMAGES:
+        said = f"messages: too much media: {len(images)} images > {IMAGES}"
+        yield Violation("images_not_too_many", images[0], "images", said)
 
 
 def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
@@ -182,6 +194,27 @@ def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
             said = "request_too_large: Request exceeds the maximum size"
             yield Violation("request_not_too_large", message.index, "", said)
             return
+
+
+_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
+_NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
+"""A lone surrogate that stands for no byte of a file that is not UTF-8."""
+_ESCAPED: Final = lazy_pattern(
+    rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2}(?<!\\u[dD][89abAB]..\\u....))"
+)
+"""The escape of a lone surrogate; also of one behind an escaped backslash, which is text."""
+
+
+def texts_are_unicode(transcript: Transcript) -> Iterator[Violation]:
+    """Half of a surrogate pair is left where a client cuts a text in the middle of an emoji."""
+    data = transcript.source.data
+    if not _ESCAPED.search(data):
+        return
+    lone = _SURROGATE if json_text.is_utf8(data) else _NO_BYTE
+    for message, block in transcript.blocks():
+        if lone.search(block.text):
+            said = f"messages.{message.index}: The request body is not valid JSON: no low surrogate in string"
+            yield Violation("texts_are_unicode", message.index, str(block.place), said)
 
 
 BOUND_THINKING: Final = "thinking_bound_to_prefix"
@@ -434,7 +467,9 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         thinking_is_signed,
         thinking_bound_to_prefix,
         images_not_too_large,
+        images_not_too_many,
         request_not_too_large,
+        texts_are_unicode,
     ),
     Family.OPENAI_CHAT: (
         tool_calls_answered,
@@ -442,6 +477,7 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         one_result_per_call,
         call_ids_unique,
         content_beside_no_calls,
+        texts_are_unicode,
     ),
     Family.OPENAI_RESPONSES: (
         outputs_have_calls,
@@ -449,13 +485,14 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         one_result_per_call,
         call_ids_unique,
         reasoning_is_followed,
+        texts_are_unicode,
     ),
 }
 
 _ONLY_ABOUT: Final[Mapping[Callable[[Block], bool], tuple[Rule, ...]]] = {
     lambda block: bool(block.api_type): (server_calls_answered, documents_not_from_assistant, compaction_comes_first),
     lambda block: block.unsigned: (thinking_is_signed,),
-    lambda block: block.kind is BlockKind.IMAGE: (images_not_too_large,),
+    lambda block: block.kind is BlockKind.IMAGE: (images_not_too_large, images_not_too_many),
 }
 """Rules about blocks of which most conversations have none."""
 
