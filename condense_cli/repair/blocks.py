@@ -46,7 +46,19 @@ def remove_unsigned(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
 
 
 def remove_reasoning(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
-    return remove_named("Removed reasoning that led to nothing", draft, faults)
+    """Remove the reasoning that messages end with."""
+    at = {fault.message: fault for fault in faults}
+    found = []
+    changes = []
+    for message in draft.transcript.messages:
+        fault = at.get(message.index)
+        for block in reversed(message.blocks):
+            if fault is None or block.kind is not BlockKind.THINKING:
+                break
+            found.append(block)
+            said = "Removed reasoning that led to nothing"
+            changes.append(Change(fault.rule, draft.line(block.place.record), said, fault.said))
+    return draft.without(found, changes) if found else None
 
 
 def remove_empty(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
