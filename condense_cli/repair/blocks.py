@@ -13,8 +13,8 @@ from ..core.factor import binds_thinking
 from ..core.transcript import Block, JsonPath
 from ..core.values import BlockKind
 from ..formats.engine.base import Values, records_of
-from ..rules.validity import BOUND_THINKING
-from .draft import Change, Draft, Fault, UnmendableError
+from ..rules.validity import BOUND_THINKING, lone_surrogates
+from .draft import BrokenRule, Change, Draft, UnmendableError
 
 _REPLACEMENT: Final = r"\ufffd"
 _CACHE_MARKS: Final = 4
@@ -26,7 +26,7 @@ _ESCAPE: Final = re.compile(
 """An escape: of a pair, of half of one, or any other."""
 
 
-def remove_named(said: str, draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def remove_named(said: str, draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove the blocks that the faults are about."""
     about = {fault.about: fault for fault in faults}
     found = [block for _, block in draft.transcript.blocks() if str(block.place) in about]
@@ -37,15 +37,15 @@ def remove_named(said: str, draft: Draft, faults: Sequence[Fault]) -> Draft | No
     return draft.without(found, changes) if found else None
 
 
-def remove_blank(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def remove_blank(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     return remove_named("Removed an empty text", draft, faults)
 
 
-def remove_unsigned(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def remove_unsigned(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     return remove_named("Removed thinking without a signature", draft, faults)
 
 
-def remove_reasoning(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def remove_reasoning(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove the reasoning that messages end with."""
     at = {fault.message: fault for fault in faults}
     found = []
@@ -61,7 +61,7 @@ def remove_reasoning(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.without(found, changes) if found else None
 
 
-def remove_empty(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def remove_empty(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove messages that say nothing."""
     empty = {fault.message for fault in faults}
     blocks = [
@@ -93,20 +93,21 @@ def _is_empty_message(value: Any) -> bool:
     return isinstance(value, dict) and "role" in value and not (value.get("content") or value.get("tool_calls"))
 
 
-def replace_surrogates(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def replace_surrogates(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Exchange each half of a surrogate pair for U+FFFD, in the parts of records that hold one."""
-    about = {fault.about: fault for fault in faults}
-    owners: dict[int, dict[JsonPath, Fault]] = defaultdict(dict)
-    for _, block in draft.transcript.blocks():
-        if fault := about.get(str(block.place)):
-            owners[block.place.record][block.owner] = fault
+    lone = lone_surrogates(draft.transcript)
+    named = {fault.message: fault for fault in faults}
+    owners: dict[int, dict[JsonPath, BrokenRule]] = defaultdict(dict)
+    for message, block in draft.transcript.blocks():
+        if message.index in named and lone.search(block.text):
+            owners[block.place.record][block.owner] = named[message.index]
     edits: dict[int, dict[JsonPath, str | None]] = {}
     changes = []
-    for record, named in owners.items():
+    for record, paths in owners.items():
         text = json_text.decode(draft.transcript.source.raw(record))
-        spans = json_text.locate(text, named)
-        edits[record] = {path: _ESCAPE.sub(_whole, text[slice(*spans[path])]) for path in named}
-        fault = next(iter(named.values()))
+        spans = json_text.locate(text, paths)
+        edits[record] = {path: _ESCAPE.sub(_whole, text[slice(*spans[path])]) for path in paths}
+        fault = next(iter(paths.values()))
         said = "Put U+FFFD in place of half a surrogate pair"
         changes.append(Change(fault.rule, draft.line(record), said, fault.said))
     return draft.edited(changes, edits=edits) if edits else None
@@ -117,7 +118,7 @@ def _whole(escape: re.Match[str]) -> str:
     return _REPLACEMENT if len(text) == len(_REPLACEMENT) else text
 
 
-def unmark_cache(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def unmark_cache(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Leave the newest four marks for the cache."""
     values = Values(draft.transcript.source)
     marked: dict[tuple[int, JsonPath], None] = {}
@@ -139,7 +140,7 @@ def unmark_cache(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.edited(changes, edits=edits, is_sent=False) if edits else None
 
 
-def replace_documents(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def replace_documents(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put a note in place of documents where no API takes one."""
     about = {fault.about: fault for fault in faults}
     edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
@@ -171,7 +172,7 @@ def remove_invalidated(draft: Draft) -> Draft:
     return draft.without(found, changes) if found else draft
 
 
-def begin_with_head(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def begin_with_head(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put the head of a rollout first, where there is one. Raises UnmendableError where it is lost."""
     found = [
         record
@@ -191,7 +192,7 @@ def begin_with_head(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.reordered(order, [change])
 
 
-def name_history_mode(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def name_history_mode(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Name the mode that the records show: only files of pages number their records."""
     has_ordinals = any(
         isinstance(value, dict) and isinstance(value.get("ordinal"), int)
@@ -203,7 +204,7 @@ def name_history_mode(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.edited([change], edits={record: {("payload", "history_mode"): json.dumps(mode)}}, is_sent=False)
 
 
-def number_last(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def number_last(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Number the last record of a rollout whose records are numbered."""
     record = faults[0].record or 0
     values = [value for _, value in records_of(draft.transcript.source) if isinstance(value, dict)]

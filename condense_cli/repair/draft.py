@@ -27,7 +27,7 @@ class Change(Struct, frozen=True):
     why: str
 
 
-class Fault(Struct, frozen=True):
+class BrokenRule(Struct, frozen=True):
     """A broken rule of the API or the client. `message` is an index, `record` a number; `about` names call or block."""
 
     rule: str
@@ -74,14 +74,14 @@ class Draft(Struct, frozen=True):
     def line(self, record: int) -> int | None:
         return self.origins[record].line if record < len(self.origins) else None
 
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[BrokenRule]:
         """Return what `condense validate` finds, notes left out."""
         of_api = [
-            Fault(each.rule, each.said, message=each.message, about=each.about)
+            BrokenRule(each.rule, each.said, message=each.message, about=each.about)
             for each in validity.validate(self.transcript)
         ]
         of_file = [
-            Fault(each.rule, each.said, record=each.record)
+            BrokenRule(each.rule, each.said, record=each.record)
             for rule in self.form.rules
             for each in rule(self.transcript)
             if not each.is_note

@@ -13,7 +13,7 @@ from ..core.transcript import Block, BlockKey, JsonPath
 from ..core.values import BlockKind, size_of
 from ..formats.engine.base import Values
 from ..rules import validity
-from .draft import Change, Draft, Fault
+from .draft import BrokenRule, Change, Draft
 
 _SIDES: Final = (2_000, 1_568, 1_024)
 """Pixels each way: that of many images, then what the API itself would scale an image down to, then less.
@@ -22,7 +22,7 @@ _SHORTEST: Final = 200
 """Characters of the shortest string that may be an image."""
 
 
-def shrink_images(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def shrink_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Scale images down to what the API takes. None where Pillow is not installed, or can do nothing."""
     about = {fault.about: fault for fault in faults}
     values = Values(draft.transcript.source)
@@ -83,7 +83,7 @@ def _smaller(data: str) -> str | None:
     return None
 
 
-def replace_images(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def replace_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put notes in place of images that are too large."""
     about = {fault.about: fault for fault in faults}
     found = [
@@ -94,7 +94,7 @@ def replace_images(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return _with_notes(draft, found)
 
 
-def thin_out(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def thin_out(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put notes in place of the oldest images, until the others may be sent together."""
     images = [block for _, block in draft.transcript.blocks() if block.kind is BlockKind.IMAGE]
     size = sum(size_of(block.content) + block.encoded for _, block in draft.transcript.blocks())
@@ -106,7 +106,7 @@ def thin_out(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return _with_notes(draft, [(block, faults[0]) for block in images[:number]])
 
 
-def _with_notes(draft: Draft, found: Sequence[tuple[Block, Fault]]) -> Draft | None:
+def _with_notes(draft: Draft, found: Sequence[tuple[Block, BrokenRule]]) -> Draft | None:
     exchanged: dict[BlockKey, Block] = {}
     changes = []
     for block, fault in found:

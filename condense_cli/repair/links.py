@@ -21,7 +21,7 @@ from ..core.transcript import JsonPath
 from ..core.wording import brief, plural
 from ..formats.claude_code.records import TREE
 from ..formats.engine.base import INPUT_TOKENS, records_of
-from .draft import Change, Draft, Fault, UnmendableError
+from .draft import BrokenRule, Change, Draft, UnmendableError
 from .lines import parsed_fragment
 
 _KEYS: Final = {
@@ -59,7 +59,7 @@ class LinkedRecord(Struct, frozen=True):
     """Equal for the records of one conversation: that of the user, or of one sub-agent."""
 
 
-def mend_copies(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def mend_copies(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Leave one record of each uuid: the client takes what was written last, where the first one is."""
     named = {fault.record for fault in faults}
     records: dict[str, list[int]] = defaultdict(list)
@@ -82,7 +82,7 @@ def mend_copies(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.edited(changes, edits=edits, gone=gone, is_sent=False) if gone else None
 
 
-def mend_parents(draft: Draft, faults: Sequence[Fault], joined: Collection[str] = ()) -> Draft | None:
+def mend_parents(draft: Draft, faults: Sequence[BrokenRule], joined: Collection[str] = ()) -> Draft | None:
     """Join each record whose parent is missing, or that closes a loop, to the only record that it can continue.
 
     `joined` are ids of records that the user chose. Raises UnmendableError, which names the candidates, where there
@@ -362,7 +362,7 @@ def _seconds(value: Mapping[str, Any]) -> float | None:
     return (((year * 12 + month) * 31 + day) * 24 + hour) * 3_600 + minute * 60 + float(found[6])
 
 
-def mend_leaves(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def mend_leaves(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Let notes of the last message name the newest one before them; notes with none before them go."""
     nodes = [node for node in _nodes(draft) if not node.stretch and node.state != "beside"]
     edits: dict[int, dict[JsonPath, str | None]] = {}
@@ -389,7 +389,7 @@ def mend_leaves(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.edited(changes, edits=edits, gone=gone, is_sent=False)
 
 
-def mend_callers(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Let a result name the record with its call; where there is none, it names nothing."""
     callers: dict[str, str] = {}
     for node in _nodes(draft):

@@ -12,10 +12,10 @@ from ..core.transcript import Transcript
 from ..core.wording import plural
 from ..formats import OtherFormats
 from . import blocks, images, links, pairs
-from .draft import Change, Draft, Fault, Origin, UnmendableError
+from .draft import BrokenRule, Change, Draft, Origin, UnmendableError
 from .lines import readable
 
-Step = Callable[[Draft, Sequence[Fault]], Draft | None]
+Step = Callable[[Draft, Sequence[BrokenRule]], Draft | None]
 """Mend the faults of some rules; None where the step has nothing to do."""
 
 _CALLS: Final = (

@@ -11,7 +11,7 @@ from ..core import json_text
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Message
 from ..core.values import BlockKind, Role
 from ..formats.engine.base import Values, records_of
-from .draft import Change, Draft, Fault
+from .draft import BrokenRule, Change, Draft
 
 NO_RESULT: Final = "[The result of this call is missing: the session was damaged or interrupted before it was written.]"
 NO_BEGINNING: Final = "[The beginning of this conversation is missing.]"
@@ -38,15 +38,15 @@ def _results(message: Message) -> list[Block]:
     return list(found.values())
 
 
-def _said(faults: Iterable[Fault]) -> dict[str, Fault]:
+def _said(faults: Iterable[BrokenRule]) -> dict[str, BrokenRule]:
     """Return the first fault about each call."""
-    found: dict[str, Fault] = {}
+    found: dict[str, BrokenRule] = {}
     for fault in faults:
         found.setdefault(fault.about, fault)
     return found
 
 
-def remove_copies(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def remove_copies(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove calls and results that say once more what another one says: of calls the one that is answered stays."""
     about = _said(faults)
     doubled = {fault.about for fault in faults if fault.rule == "one_result_per_call"}
@@ -89,12 +89,12 @@ def _where(block: Block) -> tuple[int, JsonPath]:
     return block.place.record, block.owner
 
 
-def _told(draft: Draft, about: Mapping[str, Fault], block: Block, said: str) -> Change:
+def _told(draft: Draft, about: Mapping[str, BrokenRule], block: Block, said: str) -> Change:
     fault = about.get(block.call_id or "") or next(iter(about.values()))
     return Change(fault.rule, draft.line(block.place.record), said, fault.said)
 
 
-def rename_calls(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def rename_calls(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Give a call another id, together with its result, where an earlier one has the same."""
     about = _said(faults)
     values = Values(draft.transcript.source)
@@ -136,7 +136,7 @@ def _last_records(draft: Draft) -> dict[str, int]:
     return found
 
 
-def move_results(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def move_results(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put results right behind the message with their calls, and texts behind results. Whole records move."""
     about = _said(faults)
     transcript = draft.transcript
@@ -163,7 +163,7 @@ def move_results(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.reordered(order, changes) if len(order) == transcript.source.listed else None
 
 
-def split_results(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def split_results(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Move results out of messages that hold more, into a message of their own behind their calls."""
     if draft.transcript.format not in _MESSAGES:
         return None
@@ -184,7 +184,7 @@ def split_results(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.edited(changes, edits=edits, behind=behind, is_sent=False) if behind else None
 
 
-def results_first(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def results_first(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put the results of a message in front of its texts."""
     at = {fault.message: fault for fault in faults}
     order = list(range(draft.transcript.source.listed))
@@ -220,7 +220,7 @@ def _parts_in_order(draft: Draft, record: int, message: Message) -> dict[JsonPat
     return dict(zip(owners, literals, strict=True))
 
 
-def answer_calls(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def answer_calls(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Answer calls without a result by a note, where the format is a list of messages or items."""
     if draft.transcript.format not in _ANSWERED:
         return None
@@ -266,7 +266,7 @@ def _like(draft: Draft, record: int, members: Mapping[str, str]) -> str:
     return json_text.object_like(json_text.decode(draft.transcript.source.raw(record)), members)
 
 
-def remove_unpaired(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def remove_unpaired(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove calls without a result and results without a call."""
     about = {(fault.message, fault.about) for fault in faults}
     said = _said(faults)
@@ -290,7 +290,7 @@ def remove_unpaired(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.without(found, changes) if found else None
 
 
-def begin_with_user(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def begin_with_user(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put a note of the user in front of a conversation whose beginning is lost."""
     if draft.transcript.format not in _MESSAGES:
         return None
@@ -299,7 +299,7 @@ def begin_with_user(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
     return draft.edited([change], behind={-1: [note]})
 
 
-def unrepeat_items(draft: Draft, faults: Sequence[Fault]) -> Draft | None:
+def unrepeat_items(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove copies of items of the Responses API; others lose the id that an earlier one has."""
     source = draft.transcript.source
     texts = {source.raw(record): record for record, _ in reversed([*records_of(source)])}

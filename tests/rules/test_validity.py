@@ -64,6 +64,8 @@ ANTHROPIC: dict[str, tuple[list[dict[str, Any]], str]] = {
     "messages_not_empty": ([user(""), assistant("b")], "must have non-empty content"),
     "thinking_is_signed": ([user("a"), assistant([UNSIGNED, text("b")]), user("c")], "Invalid `signature`"),
     "images_not_too_large": ([user([image(8_001, 10)])], "max allowed size: 8000 pixels"),
+    "images_not_too_many": ([user([image(9, 9)] * 601)], "601 images > 600"),
+    "texts_are_unicode": ([user("half an emoji: \ud83d")], "no low surrogate in string"),
 }
 CALLS = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": "{}"}}]}
 TOOL = {"role": "tool", "tool_call_id": "x", "content": "r"}
@@ -73,6 +75,7 @@ OPENAI: dict[str, tuple[list[dict[str, Any]], str]] = {
     "one_result_per_call": ([user("a"), CALLS, TOOL, TOOL], "single result"),
     "call_ids_unique": ([user("a"), CALLS, TOOL, CALLS, TOOL], "unique"),
     "content_beside_no_calls": ([user("a"), {"role": "assistant", "content": None}], "expected a string, got null"),
+    "texts_are_unicode": ([user("half an emoji: \udc00")], "no low surrogate in string"),
 }
 ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}
 CALLED = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}
@@ -87,6 +90,7 @@ RESPONSES: dict[str, tuple[list[dict[str, Any]], str]] = {
     "one_result_per_call": ([ASKED, CALLED, OUTPUT, OUTPUT], "single result"),
     "call_ids_unique": ([ASKED, CALLED, OUTPUT, CALLED, OUTPUT], "unique"),
     "reasoning_is_followed": ([ASKED, REASONING, ASKED], "without its required following item"),
+    "texts_are_unicode": ([ASKED, CALLED, OUTPUT | {"output": "\ud83d"}], "no low surrogate in string"),
 }
 
 
@@ -178,7 +182,7 @@ def test_how_large_images_may_be() -> None:
 
 
 def test_how_large_the_data_of_an_image_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validity, "_IMAGE", 4_000)
+    monkeypatch.setattr(validity, "LARGEST_IMAGE", 4_000)
 
     def said(size: int) -> list[str]:
         source = {"type": "base64", "media_type": "image/png", "data": "A" * size}
@@ -214,6 +218,13 @@ def test_how_many_messages_a_request_may_have(monkeypatch: pytest.MonkeyPatch) -
     turns = [say("a") for _ in "123" for say in (user, assistant)]
     assert not rules_broken(anthropic(*turns[:4]))
     assert [(each.message, each.rule) for each in validate(anthropic(*turns))] == [(4, "request_not_too_large")]
+
+
+# An escaped backslash in front makes text of it, and a byte that is no UTF-8 is another matter.
+def test_whole_emoji_and_texts_about_escapes_are_unicode() -> None:
+    for content in ("a whole one: \U0001f600", "\\ud83d", "\\\\ud83d"):
+        assert not rules_broken(anthropic(user(content)))
+    assert not rules_broken(api.loads(b'{"role": "user", "content": "\xff \\ud83d\\ude00"}'))
 
 
 # What the API signed may have no text; models of others, and clients that keep their thinking, sign nothing.
