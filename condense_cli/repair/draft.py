@@ -78,7 +78,7 @@ class Draft(Struct, frozen=True):
         """Return what `condense validate` finds, notes left out."""
         of_api = [
             BrokenRule(each.rule, each.said, message=each.message, about=each.about)
-            for each in validity.validate(self.transcript)
+            for each in validity.validate_input(self.transcript)
         ]
         of_file = [
             BrokenRule(each.rule, each.said, record=each.record)

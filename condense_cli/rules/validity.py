@@ -479,7 +479,6 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         images_not_too_large,
         images_not_too_many,
         request_not_too_large,
-        texts_are_unicode,
     ),
     Family.OPENAI_CHAT: (
         tool_calls_answered,
@@ -487,7 +486,6 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         one_result_per_call,
         call_ids_unique,
         content_beside_no_calls,
-        texts_are_unicode,
     ),
     Family.OPENAI_RESPONSES: (
         outputs_have_calls,
@@ -495,7 +493,6 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         one_result_per_call,
         call_ids_unique,
         reasoning_is_followed,
-        texts_are_unicode,
     ),
 }
 
@@ -523,6 +520,11 @@ TIDIED_BY_CLIENT: Final = {
 cache; Codex leaves out results without a call, and sends "aborted" for a call without a result. What Claude Code prints
 begins behind the prompt. Roo Code and Cline store the thinking of any model in these blocks, and send an API its own.
 """
+
+
+def validate_input(transcript: Transcript) -> list[Violation]:
+    """Return what `validate` finds, and texts that no run mends."""
+    return [*validate(transcript), *texts_are_unicode(transcript)]
 
 
 def validate(transcript: Transcript) -> list[Violation]:

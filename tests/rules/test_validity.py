@@ -27,7 +27,7 @@ from pictures import picture
 from condense_cli import api
 from condense_cli.core.transcript import Place, Transcript, cut_before, stretches
 from condense_cli.rules import validity
-from condense_cli.rules.validity import RULES, validate
+from condense_cli.rules.validity import RULES, validate, validate_input
 
 
 def image(width: int, height: int) -> dict[str, Any]:
@@ -65,7 +65,6 @@ ANTHROPIC: dict[str, tuple[list[dict[str, Any]], str]] = {
     "thinking_is_signed": ([user("a"), assistant([UNSIGNED, text("b")]), user("c")], "Invalid `signature`"),
     "images_not_too_large": ([user([image(8_001, 10)])], "max allowed size: 8000 pixels"),
     "images_not_too_many": ([user([image(9, 9)] * 601)], "601 images > 600"),
-    "texts_are_unicode": ([user("half an emoji: \ud83d")], "no low surrogate in string"),
 }
 CALLS = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": "{}"}}]}
 TOOL = {"role": "tool", "tool_call_id": "x", "content": "r"}
@@ -75,7 +74,6 @@ OPENAI: dict[str, tuple[list[dict[str, Any]], str]] = {
     "one_result_per_call": ([user("a"), CALLS, TOOL, TOOL], "single result"),
     "call_ids_unique": ([user("a"), CALLS, TOOL, CALLS, TOOL], "unique"),
     "content_beside_no_calls": ([user("a"), {"role": "assistant", "content": None}], "expected a string, got null"),
-    "texts_are_unicode": ([user("half an emoji: \udc00")], "no low surrogate in string"),
 }
 ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}
 CALLED = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}
@@ -90,7 +88,6 @@ RESPONSES: dict[str, tuple[list[dict[str, Any]], str]] = {
     "one_result_per_call": ([ASKED, CALLED, OUTPUT, OUTPUT], "single result"),
     "call_ids_unique": ([ASKED, CALLED, OUTPUT, CALLED, OUTPUT], "unique"),
     "reasoning_is_followed": ([ASKED, REASONING, ASKED], "without its required following item"),
-    "texts_are_unicode": ([ASKED, CALLED, OUTPUT | {"output": "\ud83d"}], "no low surrogate in string"),
 }
 
 
@@ -221,7 +218,13 @@ def test_how_many_messages_a_request_may_have(monkeypatch: pytest.MonkeyPatch) -
 
 
 # An escaped backslash in front makes text of it, and a byte that is no UTF-8 is another matter.
-def test_whole_emoji_and_texts_about_escapes_are_unicode() -> None:
+def test_half_of_an_emoji_is_found() -> None:
+    def rules_broken(transcript: Transcript) -> set[str]:
+        return {violation.rule for violation in validate_input(transcript)}
+
+    assert rules_broken(anthropic(user("half: \ud83d"))) == {"texts_are_unicode"}
+    assert rules_broken(openai(user("half: \udc00"))) == {"texts_are_unicode"}
+    assert rules_broken(rollout(ASKED, CALLED, OUTPUT | {"output": "\ud83d"})) == {"texts_are_unicode"}
     for content in ("a whole one: \U0001f600", "\\ud83d", "\\\\ud83d"):
         assert not rules_broken(anthropic(user(content)))
     assert not rules_broken(api.loads(b'{"role": "user", "content": "\xff \\ud83d\\ude00"}'))
