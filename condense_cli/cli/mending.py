@@ -55,7 +55,7 @@ def mend(file: str, options: Mending) -> None:
     )
     lines, backup = _written(file, options, found, read, seen)
     if options.json:
-        output = None if options.output == "-" else options.output
+        output = file if backup else None if options.dry_run or options.output == "-" else options.output
         write_text(facts.to_json(as_facts(found, source=name_of(file), output=output, backup=backup)))
     elif not options.quiet:
         _show(file, found, lines, on_stderr=_writes_stdout(options))

@@ -51,6 +51,30 @@ def file_of(*lines: bytes) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
+def usage(sent: int, cached: int) -> dict[str, int]:
+    keys = {"input_tokens": 10, "cache_creation_input_tokens": sent - cached - 10, "cache_read_input_tokens": cached}
+    return {**keys, "output_tokens": 5}
+
+
+def answered(number: int, parent: int, *numbers: int) -> dict[str, Any]:
+    """An answer that ends a turn, with its recorded usage where one is given."""
+    record = reply(number, parent, f"m{number}", text(f"answer {number}"))
+    record["message"] |= {"stop_reason": "end_turn"} | ({"usage": usage(*numbers)} if numbers else {})
+    return record
+
+
+def turns(*, cached: int, back: bool = False) -> list[dict[str, Any]]:
+    """Three turns, of which the last one's request is lost. `back`: it followed the first turn, not the second."""
+    return [
+        said(1, None, "one"),
+        answered(2, 1, 1_000, 0),
+        said(3, 2, "two"),
+        answered(4, 3, 2_000, 900),
+        answered(6, 5, 1_500 if back else 3_000, cached),
+        said(7, 6, "four"),
+    ]
+
+
 def _pi() -> list[Json]:
     return [
         HEADER,

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from broken import Broken, answer_to, broken, file_of, lines_of, worked
+from broken import Broken, answer_to, broken, file_of, lines_of, turns, worked
 from build import assistant, call, openai, result, text, thinking, user
 from claude_tree import boundary, prompt_note, reply, said, summary, uuid
 from helpers import as_lines
@@ -91,30 +91,6 @@ def test_a_document_that_is_broken_in_the_middle_is_no_guess() -> None:
 
 
 # --- Links -----------------------------------------------------------------------------------------------------------
-
-
-def usage(sent: int, cached: int) -> dict[str, int]:
-    keys = {"input_tokens": 10, "cache_creation_input_tokens": sent - cached - 10, "cache_read_input_tokens": cached}
-    return {**keys, "output_tokens": 5}
-
-
-def answered(number: int, parent: int, *numbers: int) -> dict[str, Any]:
-    """An answer that ends a turn, with its recorded usage where one is given."""
-    record = reply(number, parent, f"m{number}", text(f"answer {number}"))
-    record["message"] |= {"stop_reason": "end_turn"} | ({"usage": usage(*numbers)} if numbers else {})
-    return record
-
-
-def turns(*, cached: int, back: bool = False) -> list[dict[str, Any]]:
-    """Three turns, of which the last one's request is lost. `back`: it followed the first turn, not the second."""
-    return [
-        said(1, None, "one"),
-        answered(2, 1, 1_000, 0),
-        said(3, 2, "two"),
-        answered(4, 3, 2_000, 900),
-        answered(6, 5, 1_500 if back else 3_000, cached),
-        said(7, 6, "four"),
-    ]
 
 
 # Whatever is lost within a turn: what comes next can only continue what was written last.
