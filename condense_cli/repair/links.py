@@ -20,7 +20,7 @@ from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import JsonPath
 from ..core.wording import brief, plural
 from ..formats.claude_code.records import TREE
-from ..formats.engine.base import INPUT_TOKENS, records_of
+from ..formats.engine.base import INPUT_TOKENS, derived_uuid, records_of
 from .draft import BrokenRule, Change, Draft, UnmendableError
 from .lines import parsed_fragment
 
@@ -38,6 +38,8 @@ _USAGE: Final = {
 """Keys of a recorded usage: what adds up to the tokens sent, then those that came from the cache."""
 
 _INTERRUPTED: Final = "[Request interrupted by user"
+_LOST: Final = "(lost)"
+"""In place of a parent that a record does not name: it is sought as any other."""
 _LATE: Final = 5.0
 """Seconds that a record may be older than the one before it: clients write several at a time."""
 _NAMED: Final = 5
@@ -57,6 +59,37 @@ class LinkedRecord(Struct, frozen=True):
     state: str
     stretch: str
     """Equal for the records of one conversation: that of the user, or of one sub-agent."""
+
+
+def mend_unread(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
+    """Remove records of Claude Code that lack their message; others get the id, or the parent, that they lack."""
+    gone: dict[str, str | None] = {}
+    texts: dict[int, str] = {}
+    removed = []
+    changes = []
+    for fault in faults:
+        assert fault.record is not None
+        text = json_text.decode(draft.transcript.source.raw(fault.record))
+        value = json_text.parse_text(text)
+        if draft.transcript.format != "claude-code" or value.get("type") not in ("user", "assistant"):
+            continue
+        if not isinstance(value.get("message"), dict):
+            removed.append(fault.record)
+            gone[str(value.get("uuid"))] = value.get("parentUuid")
+            said = "Removed a record without a message"
+        else:
+            if "parentUuid" not in value:
+                text = json_text.with_member(text, "parentUuid", json.dumps(_LOST))
+            if not isinstance(value.get("uuid"), str):
+                text = json_text.with_member(text, "uuid", json.dumps(derived_uuid(text)))
+            texts[fault.record] = text
+            said = "Gave the record the links that it lacks"
+        changes.append(Change(fault.rule, draft.line(fault.record), said, fault.said))
+    edits: dict[int, dict[JsonPath, str | None]] = {record: {(): text} for record, text in texts.items()}
+    for node in _nodes(draft) if gone else ():
+        if node.parent in gone and node.record not in removed:
+            edits[node.record] = {("parentUuid",): json.dumps(gone[node.parent])}
+    return draft.edited(changes, edits=edits, gone=removed, is_sent=False) if changes else None
 
 
 def mend_copies(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
@@ -168,9 +201,6 @@ def _parent_of(
     if not earlier or value.get("isCompactSummary") is True or value.get("subtype") == "compact_boundary":
         return None
     by_id = {node.id: node for node in earlier}
-    chosen = [uuid for uuid in joined if uuid in by_id]
-    if len(chosen) == 1:
-        return chosen[0]
     torn = _torn_parent(draft, orphan, is_only=is_only)
     if torn in by_id:
         return torn
@@ -189,6 +219,9 @@ def _parent_of(
         or len(ends) < 2
     ):
         return tip.id
+    chosen = [uuid for uuid in joined if uuid in by_id]
+    if len(chosen) == 1:
+        return chosen[0]
     candidates = [tip, *(node for node in reversed(ends) if node is not tip)]
     raise _ambiguous(draft, orphan, candidates)
 

@@ -24,6 +24,7 @@ _CALLS: Final = (
 )  # fmt: skip
 
 _STEPS: Final[tuple[tuple[Step, tuple[str, ...]], ...]] = (
+    (links.mend_unread, ("messages_understood",)),
     (links.mend_copies, ("live_uuids_unique",)),
     (links.mend_parents, ("parents_exist", "parents_end")),
     (links.mend_leaves, ("leaves_exist",)),
@@ -81,12 +82,12 @@ def repair(
     """
     text = readable(data, name)
     transcript = formats.parse(text.data, name=name, format=format_name, others=others)
-    draft = Draft(transcript, tuple(map(Origin, _lines(transcript, text.lines))), text.changes, text.fragments)
-    draft = _mended(draft, joined)
-    if draft.transcript is not transcript:
-        draft = _mended(blocks.remove_invalidated(draft), joined)
+    behind_torn = {fragment.before for fragment in text.fragments}
+    origins = (Origin(line, number in behind_torn) for number, line in enumerate(_lines(transcript, text.lines)))
+    draft = _mended(Draft(transcript, tuple(origins), text.changes, text.fragments), joined)
     if not draft.changes:
         return Repair(data, transcript)
+    draft = _mended(blocks.remove_invalidated(draft), joined)
     return Repair(draft.transcript.source.data, draft.transcript, draft.changes)
 
 
@@ -108,10 +109,7 @@ def _mended(draft: Draft, joined: Collection[str]) -> Draft:
             found = [fault for fault in faults if fault.rule in rules]
             if not found:
                 continue
-            if step is links.mend_parents:
-                new = links.mend_parents(draft, found, joined)
-            else:
-                new = step(draft, found)
+            new = links.mend_parents(draft, found, joined) if step is links.mend_parents else step(draft, found)
             if new is None:
                 continue
             left = new.faults()

@@ -178,6 +178,30 @@ def test_names_of_lost_records_are_mended() -> None:
         repair(as_lines([*records, prompt_note(99, explicit=True)]))
 
 
+def test_what_a_record_lacks_is_given_to_it() -> None:
+    records = worked()
+    del records[2]["parentUuid"]
+    assert mended(as_lines(records)).data.count(b'"parentUuid"') == 7
+    records = worked()
+    del records[6]["uuid"]
+    assert len(mended(as_lines(records)).transcript.messages) == 7
+    records = worked()
+    del records[6]["message"]
+    found = mended(as_lines([*records, said(8, 7, "and on")]))
+    assert told(found) == [("messages_understood", 7)]
+    assert json.loads(found.data.splitlines()[-1])["parentUuid"] == uuid(6)
+
+
+# The line that was cut off held what came before the thinking.
+def test_thinking_behind_a_torn_line_goes_where_the_model_binds_it() -> None:
+    records = [said(1, None, "one"), reply(2, 1, "m1", text("b")), said(3, 2, "two")]
+    thought = reply(4, 3, "m2", thinking("t"), text("c"), model="claude-sonnet-5-5")
+    whole = lines_of(*records, thought, said(5, 4, "three"))
+    found = mended(file_of(*whole[:2], whole[2][:150], *whole[3:]))
+    assert "thinking_bound_to_prefix" in {rule for rule, _ in told(found)}
+    assert not any(block.text == "t" for _, block in found.transcript.blocks())
+
+
 # The client takes what was written last, where it was written first.
 def test_of_records_that_share_an_id_the_last_stays() -> None:
     records = worked()
