@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ..core.wording import plural
 from ..delivering import replaced_at
-from ..errors import UsageError
+from ..errors import OutputError, UsageError
 from ..formats import format_named
 from ..plugins import Installed
 from ..repair.mending import Repair, repair
@@ -101,7 +101,10 @@ def _written(
         return ("Nothing was written; add --in-place, or -o FILE.",) if found.changes else (), None
     if not found.changes:
         return (), None
-    data = format_named(found.transcript.format).in_place(read, found.data)
+    try:
+        data = format_named(found.transcript.format).in_place(read, found.data)
+    except OutputError as error:
+        raise OutputError(error.message, "Nothing was changed. Write to another file with -o FILE.") from None
     backup = backups.replace_in_place(
         Path(file), data, read=read, seen=seen, now=datetime.now(UTC), force=options.force
     )

@@ -17,6 +17,7 @@ from .claude import ClaudeCode
 from .claude_messages import differences
 from .codex import Codex
 from .codex_items import differences as codex_differences
+from .command import condense
 from .install import Clients
 from .resuming import ANY_ID, NEXT, Rollout, Session, resume_rollout, resume_session
 
@@ -138,3 +139,18 @@ def test_codex_resumes_its_own_session_mended(codex: Codex, rollout: Rollout, da
     assert mended.changes
     transcript, request = resume_rollout(codex, rollout._replace(data=mended.data))
     assert codex_differences(transcript, request, NEXT) == []
+
+
+# The client notes where the records of its sessions are, and reads on from there.
+@pytest.mark.parametrize("damage", ["a torn end", "a torn record in front of a whole one"])
+def test_codex_resumes_its_own_session_mended_in_place(codex: Codex, damage: str) -> None:
+    codex_plan.prepare(codex.project)
+    assert codex.start("Give item 7 a name.", codex_plan.turns()).status == 0
+    (path,) = codex.rollouts()
+    path.write_bytes(b"\n".join(ROLLOUTS[damage](path.read_bytes().split(b"\n"))))
+    done = condense(codex.home, "repair", str(path), "--in-place")
+    assert done.returncode == 0, done.stderr
+    transcript = parse(path.read_bytes(), format="codex")
+    ran = codex.resume(path.stem[-36:], NEXT)
+    assert len(ran.requests) == 1, ran.output + ran.error
+    assert codex_differences(transcript, ran.requests[0], NEXT) == []
