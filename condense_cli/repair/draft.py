@@ -56,6 +56,7 @@ class Fragment(Struct, frozen=True):
     before: int
 
 
+NO_RESULT: Final = "[The result of this call is missing: the session was damaged or interrupted before it was written.]"
 NO_EDITS: Final[RecordEdits] = {}
 
 

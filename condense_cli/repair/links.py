@@ -20,8 +20,9 @@ from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import JsonPath
 from ..core.wording import brief, plural
 from ..formats.claude_code.records import TREE
+from ..formats.claude_code.writing import COMMON
 from ..formats.engine.base import INPUT_TOKENS, derived_uuid, records_of
-from .draft import BrokenRule, Change, Draft, UnmendableError
+from .draft import NO_RESULT, BrokenRule, Change, Draft, UnmendableError
 from .lines import parsed_fragment
 
 _KEYS: Final = {
@@ -127,6 +128,7 @@ def mend_parents(draft: Draft, faults: Sequence[BrokenRule], joined: Collection[
         return None
     key = _KEYS[draft.transcript.format][1]
     edits: dict[int, dict[JsonPath, str | None]] = {}
+    behind: dict[int, list[str]] = defaultdict(list)
     changes = []
     found: dict[str, str | None] = {}
     for orphan, why in orphans:
@@ -136,10 +138,50 @@ def mend_parents(draft: Draft, faults: Sequence[BrokenRule], joined: Collection[
             parent = _parent_of(draft, orphan, nodes, joined, is_only=len(orphans) == 1)
             found[str(orphan.parent)] = parent
         at = next((node.record for node in nodes if node.id == parent), None)
+        if at is not None and (note := _lost_result(draft, orphan, at, nodes)):
+            if note not in behind[at]:
+                behind[at].append(note)
+                changes.append(
+                    Change(faults[0].rule, draft.line(orphan.record), "Put a note in place of the lost result", why)
+                )
+            continue
         said = "Made it the beginning of the conversation" if at is None else f"Joined to line {draft.line(at)}"
         changes.append(Change(faults[0].rule, draft.line(orphan.record), said, why))
         edits[orphan.record] = {(key,): json.dumps(parent)}
-    return draft.edited(changes, edits=edits)
+    return draft.edited(changes, edits=edits, behind=behind)
+
+
+def _lost_result(draft: Draft, orphan: LinkedRecord, tip: int, nodes: Sequence[LinkedRecord]) -> str | None:
+    """Return a record of Claude Code in place of the lost one, where that held the only result that is missing.
+
+    It has the lost one's id, so that no link need change.
+    """
+    known = {node.id for node in nodes}
+    if draft.transcript.format != "claude-code" or orphan.parent is None or orphan.parent in known:
+        return None
+    answered = {part.get("tool_use_id") for node in nodes for part in parts_of(node.value)}
+    waiting: list[tuple[LinkedRecord, str]] = []
+    for node in nodes:
+        if node.record > tip or node.stretch != orphan.stretch:
+            continue
+        calls = [str(part.get("id")) for part in parts_of(node.value) if part.get("type") == "tool_use"]
+        if node.state == "over" or _is_word(node.value):
+            waiting = []  # Calls of earlier turns are left out by the client.
+        waiting += [(node, call) for call in calls if call not in answered]
+    if len(waiting) != 1:
+        return None
+    (caller, call), above = waiting[0], next(node for node in nodes if node.record == tip)
+    return result_record(draft, caller.value, call, parent=above.id, uuid=orphan.parent)
+
+
+def result_record(draft: Draft, caller: Mapping[str, Any], call: str, *, parent: str, uuid: str) -> str:
+    """Return a record of Claude Code that says that the result of a call is missing, at the time of the call."""
+    content = [{"type": "tool_result", "tool_use_id": call, "content": NO_RESULT, "is_error": True}]
+    members = {"parentUuid": parent, "isSidechain": caller.get("isSidechain", False)}
+    members |= {key: caller[key] for key in (*COMMON, "agentId") if key in caller}
+    members |= {"type": "user", "message": {"role": "user", "content": content}, "uuid": uuid}
+    members |= {"timestamp": caller.get("timestamp"), "sourceToolAssistantUUID": caller.get("uuid")}
+    return json_text.Style.of(draft.transcript.source.data).dump(members)
 
 
 def _nodes(draft: Draft) -> Iterator[LinkedRecord]:
@@ -306,9 +348,14 @@ def _may_follow_prompt(value: Mapping[str, Any]) -> bool:
     """
     if _is_result(value) or (value.get("type") == "system" and value.get("subtype") != "api_error"):
         return False
+    return not _is_word(value)
+
+
+def _is_word(value: Mapping[str, Any]) -> bool:
+    """Whether a record is what the user said, and no answer to a call."""
     message = value.get("message")
-    is_said = isinstance(message, dict) and message.get("role", value.get("type")) == "user"
-    return not (is_said and _state(value) == "open")
+    is_of_user = isinstance(message, dict) and message.get("role", value.get("type")) == "user"
+    return is_of_user and _state(value) == "open" and not _is_result(value)
 
 
 def _turn(tip: LinkedRecord, by_id: Mapping[str, LinkedRecord]) -> str:
@@ -426,7 +473,7 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Let a result name the record with its call; where there is none, it names nothing."""
     callers: dict[str, str] = {}
     for node in _nodes(draft):
-        for part in _parts(node.value):
+        for part in parts_of(node.value):
             if part.get("type") == "tool_use":
                 callers[str(part.get("id"))] = node.id
     edits: dict[int, dict[JsonPath, str | None]] = {}
@@ -434,7 +481,7 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     for fault in faults:
         assert fault.record is not None
         value = json_text.parse(draft.transcript.source.raw(fault.record))
-        calls = {str(part.get("tool_use_id")) for part in _parts(value)} & callers.keys()
+        calls = {str(part.get("tool_use_id")) for part in parts_of(value)} & callers.keys()
         caller = callers[calls.pop()] if len(calls) == 1 else None
         edits[fault.record] = {("sourceToolAssistantUUID",): None if caller is None else json.dumps(caller)}
         said = "Removed the name of a call that is lost" if caller is None else "Let it name the record of its call"
@@ -442,7 +489,7 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     return draft.edited(changes, edits=edits, is_sent=False)
 
 
-def _parts(value: Any) -> list[dict[str, Any]]:
+def parts_of(value: Any) -> list[dict[str, Any]]:
     message = value.get("message") if isinstance(value, dict) else None
     content = message.get("content") if isinstance(message, dict) else None
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []

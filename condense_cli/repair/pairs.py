@@ -10,13 +10,13 @@ from typing import Any, Final
 from ..core import json_text
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Message
 from ..core.values import BlockKind, Role
-from ..formats.engine.base import Values, records_of
-from .draft import BrokenRule, Change, Draft
+from ..formats.engine.base import Values, derived_uuid, records_of
+from .draft import NO_RESULT, BrokenRule, Change, Draft
+from .links import result_record
 
-NO_RESULT: Final = "[The result of this call is missing: the session was damaged or interrupted before it was written.]"
 NO_BEGINNING: Final = "[The beginning of this conversation is missing.]"
 
-_ANSWERED: Final = ("anthropic", "roo", "cline", "openai-chat", "openai-responses")
+_ANSWERED: Final = ("anthropic", "roo", "cline", "claude-code", "openai-chat", "openai-responses")
 """Formats in which a call gets a note for its result. In others, whose records are linked or repeat calls, it goes."""
 _MESSAGES: Final = ("anthropic", "roo", "cline")
 _OUTPUTS: Final = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -233,8 +233,13 @@ def answer_calls(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         for block in _calls(message):
             if block.call_id not in about:
                 continue
-            part = values(block.place.record, block.owner)
-            note = _note(draft, block, part, end)
+            record = block.place.record
+            if draft.transcript.format == "claude-code":
+                caller, end = json_text.parse(draft.transcript.source.raw(record)), record
+                uuid = derived_uuid(str(caller["uuid"]), str(block.call_id))
+                note: str | None = result_record(draft, caller, str(block.call_id), parent=caller["uuid"], uuid=uuid)
+            else:
+                note = _note(draft, block, values(record, block.owner), end)
             if note is not None:
                 behind[end].append(note)
                 changes.append(_told(draft, about, block, "Answered the call by a note that its result is missing"))

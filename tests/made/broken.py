@@ -147,7 +147,7 @@ def broken() -> dict[str, Broken]:
             json.dumps([*roo, assistant("and then") | {"ts": 4}]).encode()[:-20], [("unreadable_lines", 1)], 3
         ),
         # anthropics/claude-code issues 22107, 58554
-        "a parent that was never written": Broken(file_of(*whole[:4], *whole[5:]), [("parents_exist", 5)], 5),
+        "a parent that was never written": Broken(file_of(*whole[:4], *whole[5:]), [("parents_exist", 5)], 7),
         # issue 46603
         "a parent that a compaction dropped": Broken(as_lines(compacted), [("parents_exist", 10)], 3),
         "a loop in the chain": Broken(as_lines(loop), [("parents_end", 1)], 7),

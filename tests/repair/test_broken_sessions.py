@@ -103,6 +103,32 @@ def test_a_record_lost_within_a_turn_leaves_the_rest_joined(lost: int) -> None:
     assert [node["parentUuid"] for node in nodes] == [None, *(node["uuid"] for node in nodes[:-1])]
 
 
+# A note takes the place of a lost result, and its id, so that nothing else changes.
+@pytest.mark.parametrize("lost", [2, 4])
+def test_a_lost_result_is_replaced_by_a_note(lost: int) -> None:
+    records = worked()
+    found = mended(as_lines([record for n, record in enumerate(records) if n != lost]))
+    lines = found.data.splitlines()
+    assert file_of(*lines[:lost], *lines[lost + 1 :]) == as_lines(records[:lost] + records[lost + 1 :])
+    note = json.loads(lines[lost])
+    assert (note["uuid"], note["parentUuid"]) == (records[lost]["uuid"], records[lost]["parentUuid"])
+    assert "result of this call is missing" in note["message"]["content"][0]["content"]
+    assert len(found.transcript.messages) == 7
+
+
+def test_a_call_beside_others_is_answered_by_a_note() -> None:
+    records = [
+        said(1, None, "please look"),
+        reply(2, 1, "m1", call("a")),
+        reply(3, 2, "m1", call("b")),
+        answer_to(4, 3, "b"),
+        reply(5, 4, "m2", text("I looked")),
+    ]
+    found = mended(as_lines(records))
+    assert [change.said for change in found.changes] == ["Answered the call by a note that its result is missing"]
+    assert [block.call_id for _, block in found.transcript.blocks() if block.answers] == ["a", "b"]
+
+
 def test_the_cache_shows_that_a_turn_goes_on() -> None:
     """The request after the lost one read all that the turn before it had sent."""
     found = mended(as_lines(turns(cached=1_990)))
@@ -146,7 +172,8 @@ def test_a_branch_that_the_user_left_stays_left() -> None:
         reply(14, 13, "m12", text("other")),
     ]
     found = mended(as_lines(records))
-    assert found.changes[0].said == "Joined to line 9"
+    assert found.changes[0].said == "Put a note in place of the lost result"
+    assert json.loads(found.data.splitlines()[9])["parentUuid"] == uuid(12)
     assert "I looked" not in str([block.text for _, block in found.transcript.blocks()])
 
 

@@ -214,7 +214,7 @@ def lacking(value: Any) -> str:
 RULES: Final = (FileRule(links_are_whole), messages_understood(lacking))
 
 
-_COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 """Keys that say where and when a line was written; a new line takes them from the newest one."""
 
 
@@ -318,7 +318,7 @@ class Appended:
     def _line(self, name: str, members: dict[str, Any]) -> None:
         uuid = self._id(name)
         line: dict[str, Any] = {"parentUuid": self.parent, "isSidechain": self.newest.get("isSidechain", False)}
-        line |= {key: self.newest[key] for key in _COMMON if key in self.newest}
+        line |= {key: self.newest[key] for key in COMMON if key in self.newest}
         line |= {**members, "uuid": uuid, "timestamp": self.newest.get("timestamp")}
         self._add(self.rewrite.style.dump(line))
         self.parent = uuid
