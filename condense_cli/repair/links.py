@@ -127,6 +127,7 @@ def mend_parents(draft: Draft, faults: Sequence[BrokenRule], joined: Collection[
     if not orphans:
         return None
     key = _KEYS[draft.transcript.format][1]
+    live = _live(draft, nodes)
     edits: dict[int, dict[JsonPath, str | None]] = {}
     behind: dict[int, list[str]] = defaultdict(list)
     changes = []
@@ -135,7 +136,12 @@ def mend_parents(draft: Draft, faults: Sequence[BrokenRule], joined: Collection[
         if orphan.parent in found and orphan.parent is not None:
             parent = found[orphan.parent]
         else:
-            parent = _parent_of(draft, orphan, nodes, joined, is_only=len(orphans) == 1)
+            try:
+                parent = _parent_of(draft, orphan, nodes, joined, is_only=len(orphans) == 1)
+            except UnmendableError:
+                if orphan.id in live:
+                    raise
+                parent = None  # Of a branch that is not sent.
             found[str(orphan.parent)] = parent
         at = next((node.record for node in nodes if node.id == parent), None)
         if at is not None and (note := _lost_result(draft, orphan, at, nodes)):
@@ -145,7 +151,8 @@ def mend_parents(draft: Draft, faults: Sequence[BrokenRule], joined: Collection[
                     Change(faults[0].rule, draft.line(orphan.record), "Put a note in place of the lost result", why)
                 )
             continue
-        said = "Made it the beginning of the conversation" if at is None else f"Joined to line {draft.line(at)}"
+        what = "the conversation" if orphan.id in live else "a branch"
+        said = f"Made it the beginning of {what}" if at is None else f"Joined to line {draft.line(at)}"
         changes.append(Change(faults[0].rule, draft.line(orphan.record), said, why))
         edits[orphan.record] = {(key,): json.dumps(parent)}
     return draft.edited(changes, edits=edits, behind=behind)
@@ -234,6 +241,19 @@ def _orphans(
     return [found[record] for record in sorted(found)]
 
 
+def _live(draft: Draft, nodes: Sequence[LinkedRecord]) -> set[str]:
+    """Return the ids of the records that the conversation consists of, and of those above them."""
+    sent = {block.place.record for _, block in draft.transcript.blocks()}
+    by_id = {node.id: node for node in nodes}
+    live: set[str] = set()
+    for node in nodes:
+        at: LinkedRecord | None = node if node.record in sent else None
+        while at is not None and at.id not in live:
+            live.add(at.id)
+            at = by_id.get(at.parent) if at.parent else None
+    return live
+
+
 def _parent_of(
     draft: Draft, orphan: LinkedRecord, nodes: Sequence[LinkedRecord], joined: Collection[str], *, is_only: bool
 ) -> str | None:
@@ -295,7 +315,7 @@ def _torn_parent(draft: Draft, orphan: LinkedRecord, *, is_only: bool) -> str | 
     """Return the parent that the lost record named, where it is one of the lines that were cut off."""
     name, key = _KEYS[draft.transcript.format]
     by_id = [each for each in draft.fragments if parsed_fragment(each.text, name) == orphan.parent]
-    if not by_id and is_only and len(draft.fragments) == 1:
+    if not by_id and is_only and len(draft.fragments) == 1 and draft.fragments[0].before <= orphan.record:
         by_id = [each for each in draft.fragments if parsed_fragment(each.text, name) is None]
     parent = parsed_fragment(by_id[0].text, key) if len(by_id) == 1 else None
     return parent if isinstance(parent, str) else None

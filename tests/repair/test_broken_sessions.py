@@ -154,6 +154,14 @@ def test_a_lost_request_that_may_have_gone_back_is_no_guess(cached: int, back: b
     assert [str(block.text) for _, block in chosen.transcript.blocks()] == ["one", "answer 2", "answer 6", "four"]
 
 
+def test_a_branch_that_is_not_sent_is_in_nobodys_way() -> None:
+    """Where it hung does not matter to the conversation."""
+    records = turns(cached=0)
+    found = mended(as_lines([*records, said(11, 2, "instead"), reply(12, 11, "m11", text("other"))]))
+    assert [change.said for change in found.changes] == ["Made it the beginning of a branch"]
+    assert [str(block.text) for _, block in found.transcript.blocks()] == ["one", "answer 2", "instead", "other"]
+
+
 def test_time_excludes_a_parent() -> None:
     """A record that is much younger cannot be the one before."""
     records = worked()
