@@ -53,7 +53,7 @@ FILES: Final = {
     for file, names in {
         "shrink": ("run", "restore", "undo"),
         "look": ("sessions", "inspect", "show", "diff"),
-        "decide": ("estimate", "check", "evaluate", "validate"),
+        "decide": ("estimate", "check", "evaluate", "validate", "repair"),
         "session": ("proxy", "recap", "install", "mcp", "ui"),
         "settings": ("presets", "config", "providers", "profiles", "cache"),
     }.items()

@@ -84,6 +84,7 @@ class Draft(Struct, frozen=True):
         of_file = [
             BrokenRule(each.rule, each.said, record=each.record)
             for rule in self.form.rules
+            if not rule.is_note
             for each in rule(self.transcript)
             if not each.is_note
         ]
@@ -151,10 +152,7 @@ class Draft(Struct, frozen=True):
                 messages.append(replace(message, blocks=left))
         meant = replace(transcript, messages=tuple(messages), removed=tuple(removed))
         form = self.form
-        gone: frozenset[int] = frozenset()
-        if not form.is_log:
-            gone = writing.gone_records(meant) - form.fixed(meant)
-            gone |= form.again(transcript.source, gone)
+        gone = form.going(meant, writing.gone_records(meant))
         origins = []
         is_next_touched = False
         changed = {record for record, _ in owners}

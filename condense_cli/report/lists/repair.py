@@ -6,7 +6,7 @@ import msgspec
 
 from ...repair.draft import Change
 from ...repair.mending import Repair
-from ..run.facts import SHAPE
+from ..as_json import SHAPE
 
 
 class Repaired(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The work of `condense repair`: read, mend, write, report."""
+"""`condense repair`: mend what the API or the client refuses in a file."""
 
 from __future__ import annotations
 
@@ -6,62 +6,51 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
-from msgspec import Struct
+from ...core.wording import plural
+from ...delivering import replaced_at
+from ...errors import OutputError, UsageError
+from ...formats import format_named
+from ...plugins import Installed
+from ...repair import mending
+from ...repair.mending import Repair
+from ...report.as_json import to_json
+from ...report.lists.repair import as_facts
+from ...report.text.visible import visible
+from ...storage import backups, files
+from ...storage.open_files import running_client
+from ..commands.decide import RepairOptions
+from ..console import console, say, write_out, write_text
+from .reading import check_piped, input_file, name_of
 
-from ..core.wording import plural
-from ..delivering import replaced_at
-from ..errors import OutputError, UsageError
-from ..formats import format_named
-from ..plugins import Installed
-from ..repair.mending import Repair, repair
-from ..report.lists.repair import as_facts
-from ..report.run import facts
-from ..report.text.visible import visible
-from ..storage import backups, files
-from ..storage.open_files import running_client
-from .console import console, say, write_out, write_text
-from .reading import check_piped, name_of
-
-_MOST: int = 40
+_MOST: Final = 40
 """Changes that the report lists."""
 
 
-class Mending(Struct, frozen=True):
-    """The options of the command."""
-
-    output: str | None = None
-    in_place: bool = False
-    dry_run: bool = False
-    force: bool = False
-    joined: tuple[str, ...] = ()
-    json: bool = False
-    format_name: str | None = None
-    quiet: bool = False
-
-
-def mend(file: str, options: Mending) -> None:
-    """Mend a file and report it. Raises UsageError, TranscriptError and OutputError."""
+def repair(options: RepairOptions) -> None:
+    """Mend a file, write it where the options say, and report it. Raises CondenseError."""
+    file = input_file(options.file, options.session)
     _check(file, options)
     check_piped(file)
     seen = files.stamp(Path(file))
     read = files.read_bytes(file)
-    found = repair(
+    found = mending.repair(
         files.unpacked(read, name_of(file)),
         name=name_of(file),
-        format_name=options.format_name,
-        joined=options.joined,
+        format_name=options.format,
+        joined=options.join,
         others=Installed().formats,
     )
     lines, backup = _written(file, options, found, read, seen)
     if options.json:
         output = file if backup else None if options.dry_run or options.output == "-" else options.output
-        write_text(facts.to_json(as_facts(found, source=name_of(file), output=output, backup=backup)))
+        write_text(to_json(as_facts(found, source=name_of(file), output=output, backup=backup)))
     elif not options.quiet:
         _show(file, found, lines, on_stderr=_writes_stdout(options))
 
 
-def _check(file: str, options: Mending) -> None:
+def _check(file: str, options: RepairOptions) -> None:
     if options.in_place and options.output is not None:
         raise UsageError("-o and --in-place cannot be used together.", "Choose one place to write to.")
     if options.force and not options.in_place:
@@ -78,13 +67,13 @@ def _check(file: str, options: Mending) -> None:
         files.check_output(file, Path(str(options.output)), "Write to another file, or use --in-place (with a backup).")
 
 
-def _writes_stdout(options: Mending) -> bool:
+def _writes_stdout(options: RepairOptions) -> bool:
     is_for_a_pipe = not (options.json or options.in_place or options.dry_run or sys.stdout.isatty())
     return not options.dry_run and (options.output == "-" or (options.output is None and is_for_a_pipe))
 
 
 def _written(
-    file: str, options: Mending, found: Repair, read: bytes, seen: files.Stamp
+    file: str, options: RepairOptions, found: Repair, read: bytes, seen: files.Stamp
 ) -> tuple[Sequence[str], str | None]:
     """Write the file where the options say; return what to say of it, and the path of the backup."""
     if options.dry_run:
