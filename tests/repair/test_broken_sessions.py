@@ -10,9 +10,8 @@ from broken import Broken, answer_to, broken, file_of, lines_of, turns, worked
 from build import assistant, call, openai, result, text, thinking, user
 from claude_tree import boundary, prompt_note, reply, said, summary, uuid
 from helpers import as_lines
-from response_items import Record
 from rollout_items import function, head, items, output, reasoning
-from rollouts import message
+from rollouts import Record, message
 
 from condense_cli.errors import CondenseError
 from condense_cli.formats import parse

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from ...clients.claude_code import running
 from ...core.wording import plural
 from ...delivering import replaced_at
 from ...errors import OutputError, UsageError
@@ -19,7 +20,6 @@ from ...report.as_json import to_json
 from ...report.lists.repair import as_facts
 from ...report.text.visible import visible
 from ...storage import backups, files
-from ...storage.open_files import running_client
 from ..commands.decide import RepairOptions
 from ..console import console, say, write_out, write_text
 from .reading import check_piped, input_file, name_of
@@ -101,7 +101,7 @@ def _written(
         f"Mended in place: {visible(file)} ({len(data):,} bytes)",
         f"The original is kept as {visible(backup.name)}; condense undo restores it.",
     ]
-    if client := running_client(Path(file)):
+    if client := running(Path(file)):
         lines.append(f"{client} has this session open and keeps using the old content until you resume it.")
     return lines, str(backup)
 
