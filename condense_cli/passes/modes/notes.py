@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
+from typing import Final
 
 from msgspec import Struct
 
@@ -23,10 +24,23 @@ from ..receipts import LINES, NOTE, Receipt, changed
 from ..sheet import Address, Sheet, Step
 from ..thinking import OLD
 
-_MARK_TOKENS = 22
+_MARK_TOKENS: Final = 22
 """Tokens of a mark and the line break behind it."""
-_RENEWED = 16
+_RENEWED: Final = 16
 """Tokens that writing earlier notes anew has to save: at another time they would be as they are."""
+
+
+_LEAST: Final = 140
+_PER_WORTH: Final = 700
+
+
+def tokens_to_stay(worth: float) -> float:
+    """Return how many tokens of an exchange have to stay, so that it stays as call and result.
+
+    The frame of a call takes 50 tokens, which are worth the more, the more facts and lines 1,000 tokens have to hold
+    (`worth`).
+    """
+    return _LEAST + _PER_WORTH * worth
 
 
 class Exchange(Struct, frozen=True):
@@ -116,7 +130,7 @@ def _is_apart(call: Block, of_words: Collection[int]) -> bool:
     return call.span is None and not call.server_call and (is_item or call.place.record not in of_words)
 
 
-_OF_CALLS = (BlockKind.TOOL_CALL, BlockKind.THINKING)
+_OF_CALLS: Final = (BlockKind.TOOL_CALL, BlockKind.THINKING)
 
 
 def _results(messages: Sequence[Message], start: int, end: int, ids: set[str]) -> list[int] | None:
