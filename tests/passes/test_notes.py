@@ -168,12 +168,12 @@ def test_pinned_blocks_and_answers_of_the_user_keep_their_exchange() -> None:
 
 
 def test_notes_are_one_for_each_run_that_nothing_divides() -> None:
-    messages = anthropic(*worked(4)).messages
-    exchanges = exchanges_of(sheet_of(anthropic(*worked(4))), len(messages), held)
-    assert [run.positions for run in runs_of(messages, exchanges[:2], 20)] == [[1, 2, 3, 4]]
-    assert [run.positions for run in runs_of(messages, [exchanges[0], exchanges[2]], 20)] == [[1, 2], [5, 6]]
-    assert runs_of(messages, [], 20) == []
-    noted = cut(worked()).transcript.messages
+    sheet = sheet_of(anthropic(*worked(4)))
+    exchanges = exchanges_of(sheet, 20, held)
+    assert [run.positions for run in runs_of(sheet, exchanges[:2], 20)] == [[1, 2, 3, 4]]
+    assert [run.positions for run in runs_of(sheet, [exchanges[0], exchanges[2]], 20)] == [[1, 2], [5, 6]]
+    assert runs_of(sheet, [], 20) == []
+    noted = sheet_of(cut(worked()).transcript)
     assert [run.positions for run in runs_of(noted, [], 20)] == [[1]]
 
 

@@ -106,7 +106,7 @@ def _noted(
 ) -> Division:
     """These exchanges and all earlier notes as notes, all else in its place. None: all of it in its place."""
     survey, count, messages = priced.survey, sheet.count, sheet.messages
-    runs = [] if exchanges is None else runs_of(messages, exchanges, end)
+    runs = [] if exchanges is None else runs_of(sheet, exchanges, end)
     gone = {address for run in runs for address in run.blocks}
     placed: list[Key] = [key for address, found in shortening.keys.items() if address not in gone for key in found]
     blocks = {address: count.block(messages[address[0]].blocks[address[1]]) for address in gone}

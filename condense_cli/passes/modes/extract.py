@@ -113,7 +113,7 @@ def _with_notes(step: Step, shortening: Shortening, least: float, worths: Worths
     noted = [exchange for exchange in exchanges_of(sheet, end, is_held) if is_little(exchange)]
     if not noted:
         return receipts
-    runs = runs_of(messages, noted, end)
+    runs = runs_of(sheet, noted, end)
     priced = Priced(Survey(messages, count))
     sections = Sections(priced.survey, [run.blocks for run in runs], are_notes=True)
     shared = SharedBudget(priced, (), sections)

@@ -20,7 +20,7 @@ from ...core.values import BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.base import Habit
 from ...formats.engine.client_text import request_before
-from ..receipts import LINES, NOTE, Receipt, changed
+from ..receipts import LINES, NOTE, Kept, Receipt, changed
 from ..sheet import Address, Sheet, Step
 from ..thinking import OLD
 
@@ -156,14 +156,16 @@ def _is_of_client(block: Block) -> bool:
     return block.injected and (block.kind is BlockKind.TEXT or (block.kind is BlockKind.OPAQUE and block.is_readable))
 
 
-def runs_of(messages: Sequence[Message], exchanges: Sequence[Exchange], end: int) -> list[NoteRun]:
-    """Return the notes that exchanges and all earlier notes become: one for each run that nothing divides."""
+def runs_of(sheet: Sheet, exchanges: Sequence[Exchange], end: int) -> list[NoteRun]:
+    """Return the notes that exchanges become with earlier notes that no pin holds: one for each undivided run."""
+    messages = sheet.messages
     of_position = {position: exchange for exchange in exchanges for position in exchange.positions}
     runs: list[NoteRun] = []
     goes_on = False
     for position, message in enumerate(messages[:end]):
         exchange = of_position.get(position)
         is_earlier = exchange is None and message.is_note
+        is_earlier = is_earlier and all(sheet.protection.of(message, each) is Kept.SUMMARY for each in message.blocks)
         if exchange is None and not is_earlier:
             goes_on = goes_on and not message.blocks
             continue
