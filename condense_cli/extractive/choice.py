@@ -20,6 +20,7 @@ import heapq
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
+from math import inf
 from typing import Final
 
 from msgspec import Struct
@@ -245,8 +246,8 @@ class Choice:
         self.kept = bytearray(size)
         self.spent = 0
         self.covered = covered
-        self.density = 0.0
-        """What the newest choice added for each token."""
+        self.density = inf
+        """The value that the newest choice added per token; infinite before the first."""
         self._least = least
         self._left = bytearray(size)
         """What is at the left of each unit, and of the end."""

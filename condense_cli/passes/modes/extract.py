@@ -56,11 +56,10 @@ def run_extract(step: Step) -> list[Receipt]:
         return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
         worths = _worths(sheet, extraction)
-        _leave_out_the_rest(sheet, shortening, worths, settles=step.settles)
-        if target is None:
-            return _with_notes(step, shortening, extraction.min_worth, worths)
-        if step.sheet.free(target) < 0:
-            return shortening.receipts(Kept.NEEDED)
+        survey = _leave_out_the_rest(sheet, shortening, worths, settles=step.settles)
+        receipts = _with_notes(step, shortening, survey, extraction.min_worth, worths)
+        if target is None or sheet.free(target) < 0:
+            return receipts
         shortening.undo()
     elif target is None:
         shortening.leave()
@@ -92,7 +91,9 @@ def _but_for(gone: list[Receipt], receipts: list[Receipt]) -> list[Receipt]:
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in places] + gone
 
 
-def _with_notes(step: Step, shortening: Shortening, least: float, worths: Worths) -> list[Receipt]:
+def _with_notes(
+    step: Step, shortening: Shortening, survey: Survey | None, least: float, worths: Worths
+) -> list[Receipt]:
     """Put notes in place of exchanges of which little is left; return the receipts of the pass."""
     from ...extractive.shorten import Priced, SharedBudget  # With the extraction.
     from ...extractive.summary import Sections
@@ -114,7 +115,7 @@ def _with_notes(step: Step, shortening: Shortening, least: float, worths: Worths
     if not noted:
         return receipts
     runs = runs_of(sheet, noted, end)
-    priced = Priced(Survey(messages, count))
+    priced = Priced(survey or Survey(messages, count))
     sections = Sections(priced.survey, [run.blocks for run in runs], are_notes=True)
     shared = SharedBudget(priced, (), sections)
     gone = {address for run in runs for address in run.blocks}
@@ -142,20 +143,23 @@ def _head_summary(step: Step) -> HeadSummary:
     return HeadSummary(step, renews=step.sheet.is_up_to_date)
 
 
-def _leave_out_the_rest(sheet: Sheet, shortening: Shortening, worths: Worths, *, settles: bool) -> None:
+def _leave_out_the_rest(sheet: Sheet, shortening: Shortening, worths: Worths, *, settles: bool) -> Survey | None:
     """Cut the lines that are worth less, until no more are where it `settles`; texts that were cut already stay.
 
-    `worths` tells what 1,000 tokens have to be worth, in facts and lines that later work is expected to need.
+    `worths` tells what 1,000 tokens have to be worth, in facts and lines that later work is expected to need. Return
+    what was read of the sheet as it is now, if it was.
     """
     # With the extraction: it is imported where something is to be shortened.
     from ...extractive.survey import Survey
 
-    goes_on = True
     # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
-    while goes_on:
+    while True:
         survey = Survey(sheet.messages, sheet.count)
-        goes_on = shortening.put(_texts_worth_it(survey, shortening, worths)) and settles
+        if not shortening.put(_texts_worth_it(survey, shortening, worths)):
+            return survey
         del survey  # All that is held of it, before the next takes as much.
+        if not settles:
+            return None
 
 
 def _texts_worth_it(survey: Survey, shortening: Shortening, worths: Worths) -> dict[Key, Text]:

@@ -32,15 +32,16 @@ _RENEWED: Final = 16
 
 _LEAST: Final = 140
 _PER_WORTH: Final = 700
+_LITTLE: Final = 0.1
 
 
 def tokens_to_stay(worth: float) -> float:
     """Return how many tokens of an exchange have to stay, so that it stays as call and result.
 
     The frame of a call takes 50 tokens, which are worth the more, the more facts and lines 1,000 tokens have to hold
-    (`worth`).
+    (`worth`), and next to nothing where hardly any have to.
     """
-    return _LEAST + _PER_WORTH * worth
+    return _LEAST * min(1, worth / _LITTLE) + _PER_WORTH * worth
 
 
 class Exchange(Struct, frozen=True):
