@@ -116,11 +116,11 @@ def _whole_of(
     bare = text.replace(b"\0", b"").strip(_BLANKS) if zeros else text
     if zeros and (not bare or is_json(bare)):
         return [bare] if bare else [], f"Removed {plural(zeros, 'zero byte')}"
-    glued = list(_glued(bare))
-    if glued:
+    decoded = bare.decode("latin-1")
+    if glued := _objects(bare, decoded, 0):
         return glued, f"Divided into {len(glued)} lines, one for each record"
     for at in sorted(found for beginning in beginnings for found in _positions(bare, beginning)):
-        rest = [bare[at:]] if is_json(bare[at:]) else list(_glued(bare[at:]))
+        rest = _objects(bare, decoded, at)
         if rest and all(_keys(each) in shapes for each in rest):
             return rest, f"Removed {at:,} bytes of a torn record in front of a whole one"
     if following and not is_json(following):
@@ -142,20 +142,22 @@ def _positions(text: bytes, beginning: bytes) -> Iterator[int]:
         at = text.find(beginning, at + 1)
 
 
-def _glued(line: bytes) -> Iterator[bytes]:
-    """The objects that a line consists of; nothing if it is anything else."""
-    text, index = line.decode("latin-1"), 0
+def _objects(line: bytes, text: str, index: int) -> list[bytes]:
+    """Return the objects that a line consists of from a position on; none if it is anything else.
+
+    `text` is the line in Latin-1: every byte is one character.
+    """
     found: list[bytes] = []
     while index < len(text):
+        if text[index] != "{":  # An error would count the lines before it.
+            return []
         try:
-            value, end = json_text.scan(text, index)
+            _, end = json_text.scan(text, index)
         except (ValueError, RecursionError):
-            return
-        if not isinstance(value, dict):
-            return
+            return []
         found.append(line[index:end])
         index = json_text.skip(text, end)
-    yield from found
+    return found
 
 
 def _why(text: bytes, *, is_last: bool) -> str:

@@ -147,7 +147,7 @@ LARGEST_IMAGE: Final = 10 * 2**20
 """Largest image in characters of base64: 5 MB until 2026."""
 
 IMAGES: Final = 600
-"""Images that a request may have; with models whose window has 200,000 tokens, 100.
+"""Largest number of images in a request; 100 for models with a window of 200,000 tokens.
 https://platform.claude.com/docs/en/build-with-claude/vision"""
 
 REQUEST: Final = 32 * 2**20
@@ -210,7 +210,7 @@ def texts_are_unicode(transcript: Transcript) -> Iterator[Violation]:
     Claude Code 2.1.143 sends it, and 2.1.332 puts U+FFFD in its place.
     """
     data = transcript.source.data
-    if not _ESCAPED.search(data):
+    if not (b"\\ud" in data or b"\\uD" in data) or not _ESCAPED.search(data):
         return
     lone = lone_surrogates(transcript)
     for message in transcript.messages:
