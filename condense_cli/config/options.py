@@ -196,15 +196,19 @@ OUTPUT: Final = "Output"
 """The first groups of a help page, whatever the order of the options."""
 
 
+TargetTokens = Annotated[
+    int | None, Flag("Cut down to N tokens (60000, 60k) and no further.", metavar="N", parse=target)
+]
+TargetPercent = Annotated[
+    float | None, Flag("Cut down to P percent of the tokens (40, 40%).", metavar="P", parse=percentage)
+]
+
+
 class Overrides(Options, group=COMMON):
     """Options that change a configuration for one run. Without any, it stays as it is."""
 
-    target_tokens: Annotated[
-        int | None, Flag("Cut down to N tokens (60000, 60k) and no further.", metavar="N", parse=target)
-    ] = None
-    target_percent: Annotated[
-        float | None, Flag("Cut down to P percent of the tokens (40, 40%).", metavar="P", parse=percentage)
-    ] = None
+    target_tokens: TargetTokens = None
+    target_percent: TargetPercent = None
     keep: Annotated[
         tuple[str, ...],
         Flag(
