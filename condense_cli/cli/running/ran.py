@@ -140,7 +140,7 @@ _MOST: Final = 90
 class Ran(Struct, frozen=True, dict=True):
     """A finished run on one transcript: its result, output and summaries.
 
-    What is said of it is worked out when it is asked for: a script sees one line of the report.
+    Parts of its report are computed when they are asked for: a script sees one line.
     """
 
     file: str
@@ -313,7 +313,7 @@ def _better(result: Condensation) -> Iterator[str]:
 
 
 def write_report(showing: Showing, report: Struct) -> None:
-    """Write the report where it was asked for. Raises OutputError."""
+    """Write the JSON report to its file or standard output. Raises OutputError."""
     if showing.report is not None:
         write_bytes(showing.report, to_json(report).encode())
     if showing.json:

@@ -19,7 +19,7 @@ from ..sections import BLANK, Part, Sentence, Table
 
 
 class Option(Struct, frozen=True):
-    """One setting; `key` has dots where it lies inside another one. `default` is a plain value."""
+    """One setting; `key` has dots if it is inside another one. `default` is a plain value."""
 
     key: str
     default: Any
@@ -97,9 +97,9 @@ _LONGEST_DEFAULT = 12
 
 
 class Figures(Struct, frozen=True):
-    """Of one provider with its default settings: the range in which eight of ten sessions are.
+    """Figures of one provider with its default settings: the range of eight in ten sessions.
 
-    `cost` is in dollars where the model writes the summaries, `seconds` are for 100,000 tokens without a model.
+    `cost` is in dollars with summaries by the model, `seconds` are for 100,000 tokens without a model.
     """
 
     saved_percent: tuple[float, float]
