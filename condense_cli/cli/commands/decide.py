@@ -182,7 +182,7 @@ class EvaluateOptions(Spending, group=COMMON, work="evaluate.evaluate"):
             f"Compare with: {', '.join(AGAINST)} or none; may be repeated.  "
             "[default: the first four; none with --profile or --prompt]",
             metavar="NAME",
-            complete=lambda: (*AGAINST, "none"),
+            complete=(*AGAINST, "none"),
             group=MEASURED,
         ),
     ] = None
@@ -203,7 +203,7 @@ class EvaluateOptions(Spending, group=COMMON, work="evaluate.evaluate"):
             f"Measures: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
             "[default: the first three; bits as well with --profile or --prompt]",
             metavar="NAME",
-            complete=lambda: (*RECALLS, *WITNESSES, "all"),
+            complete=(*RECALLS, *WITNESSES, "all"),
             group=MEASURED,
         ),
     ] = ()
