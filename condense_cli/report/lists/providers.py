@@ -220,7 +220,8 @@ def description(entry: Registered, facts: ProviderFacts) -> Iterator[Part]:
     yield BLANK
     version = f"{facts.version}, {facts.origin}{'' if facts.enabled else ', switched off'}"
     abilities = (*_cells(facts).items(), ("best for", facts.best_for), ("version", version))
-    yield Table(("", ""), [[label, value] for label, value in abilities if value], flexible=1, wraps=True)
+    known = [[label, value] for label, value in abilities if value]
+    yield Table(("", ""), known, flexible=1, wraps=True, column_styles={0: "dim"})
     yield BLANK
     options = [*options_of(provider.settings)]
     if options:
