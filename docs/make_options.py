@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import condense_cli
 from condense_cli.cli.building import Command, CommandGroup
-from condense_cli.cli.table import COMMANDS, FILES
+from condense_cli.cli.table import COMMANDS, options_of_command
 from condense_cli.config.base import LIMITS
 from condense_cli.config.options import OptionField, in_groups, options_of
 from condense_cli.config.variables import keys, variable_of
@@ -33,7 +32,7 @@ def page() -> str:
 
 
 def _command(name: str) -> Iterator[str]:
-    found = import_module(f"condense_cli.cli.commands.{FILES[name]}").COMMANDS[name]
+    found = options_of_command(name)
     yield from (f"## condense {name}", "", COMMANDS[name], "")
     if isinstance(found, CommandGroup):
         for own, kind in found.commands.items():

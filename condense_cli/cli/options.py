@@ -127,10 +127,10 @@ Session = Annotated[
 preset: Final = partial(Flag, metavar="NAME|PATH", short="-p", complete=preset_names)
 """`--preset`, which every command has for something of its own: its `help`."""
 
-provider: Final = partial(Flag, metavar="NAME", complete=lambda: PROVIDER_IDS)
+provider: Final = partial(Flag, metavar="NAME", complete=PROVIDER_IDS)
 profile: Final = partial(Flag, metavar="NAME", complete=profile_names)
 _format: Final = partial(
-    Flag, metavar="NAME", name="--format", short="-f", complete=lambda: (*FORMAT_NAMES, "rows"), eager=list_formats
+    Flag, metavar="NAME", name="--format", short="-f", complete=(*FORMAT_NAMES, "rows"), eager=list_formats
 )
 Preset = Annotated[str | None, preset("Preset to use.  [default: from your settings, or balanced]")]
 Assignments = Annotated[

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..core.version import __version__
 from ..errors import ExitStatus
-from .building import CommandGroup, add_command, group_of, instead_of
+from .building import Command, CommandGroup, add_command, group_of, instead_of
 from .console import DEBUG_VARIABLE, prepare_process
 from .postponed import OF_MSGSPEC, absent
 
@@ -22,55 +22,76 @@ BEGIN: Final = (
 )
 """The answer to the bare command."""
 
-COMMANDS: Final = {
-    "run": "Condense a transcript.",
-    "restore": "Put back the text that references replaced.",
-    "undo": "Undo condense run --in-place.",
-    "sessions": "List the agent sessions on this machine.",
-    "inspect": "Show what fills a transcript, in tokens.",
-    "show": "Print a message, a block, or what a marker replaced.",
-    "recap": "Print what is needed to continue a conversation.",
-    "diff": "Show what differs between two transcripts, message by message.",
-    "validate": "Check a transcript against the rules of its API.",
-    "repair": "Mend a broken session with the least change.",
-    "estimate": "Compare what presets would save and cost.",
-    "check": "Say whether a conversation should be condensed.",
-    "proxy": "Condense conversations on their way to an API.",
-    "evaluate": "Measure how much of what later work needed is still there.",
-    "presets": "List presets, show one, or write a configuration of your own.",
-    "providers": "Compare the providers, or show one with its settings.",
-    "profiles": "List model profiles, show one, or test one.",
-    "ui": "Explore a session in the terminal and choose what is cut.",
-    "config": "Check configurations, show the one in use, print the schema.",
-    "install": "Let Claude Code or Codex use condense as you work.",
-    "mcp": "Let a model look up what markers replaced (MCP server).",
-    "cache": "Show or clear the cache of summaries.",
+_TABLE: Final = {
+    "Make a conversation smaller": (
+        "shrink",
+        {
+            "run": "Condense a transcript.",
+            "restore": "Put back the text that references replaced.",
+            "undo": "Undo condense run --in-place.",
+        },
+    ),
+    "Mend what is broken": (
+        "decide",
+        {
+            "validate": "Check a transcript against the rules of its API.",
+            "repair": "Mend a broken session with the least change.",
+        },
+    ),
+    "Look inside": (
+        "look",
+        {
+            "sessions": "List the agent sessions on this machine.",
+            "inspect": "Show what fills a transcript, in tokens.",
+            "show": "Print a message, a block, or what a marker replaced.",
+            "diff": "Show what differs between two transcripts, message by message.",
+        },
+    ),
+    "Decide": (
+        "decide",
+        {
+            "estimate": "Compare what presets would save and cost.",
+            "check": "Say whether a conversation should be condensed.",
+            "evaluate": "Measure how much of what later work needed is still there.",
+        },
+    ),
+    "During a session": (
+        "session",
+        {
+            "proxy": "Condense conversations on their way to an API.",
+            "recap": "Print what is needed to continue a conversation.",
+            "install": "Let Claude Code or Codex use condense as you work.",
+            "mcp": "Let a model look up what markers replaced (MCP server).",
+            "ui": "Explore a session in the terminal and choose what is cut.",
+        },
+    ),
+    "Settings": (
+        "settings",
+        {
+            "presets": "List presets, show one, or write a configuration of your own.",
+            "config": "Check configurations, show the one in use, print the schema.",
+        },
+    ),
+    "For builders: strategies, and models for summaries": (
+        "settings",
+        {
+            "providers": "Compare the providers, or show one with its settings.",
+            "profiles": "List model profiles, show one, or test one.",
+            "cache": "Show or clear the cache of summaries.",
+        },
+    ),
 }
-"""The short help of each command."""
+"""The list of commands by groups: their title, the file in `cli/commands/` with their options, and short helps."""
 
-FILES: Final = {
-    name: file
-    for file, names in {
-        "shrink": ("run", "restore", "undo"),
-        "look": ("sessions", "inspect", "show", "diff"),
-        "decide": ("estimate", "check", "evaluate", "validate", "repair"),
-        "session": ("proxy", "recap", "install", "mcp", "ui"),
-        "settings": ("presets", "config", "providers", "profiles", "cache"),
-    }.items()
-    for name in names
-}
-"""The file of `cli/commands/` that has the options of a command."""
+COMMANDS: Final = {name: said for _, names in _TABLE.values() for name, said in names.items()}
+GROUPS: Final = {title: tuple(names) for title, (_, names) in _TABLE.items()}
+_FILES: Final = {name: file for file, names in _TABLE.values() for name in names}
 
-GROUPS: Final = {
-    "Make a conversation smaller": ("run", "restore", "undo"),
-    "Mend what is broken": ("validate", "repair"),
-    "Look inside": ("sessions", "inspect", "show", "diff"),
-    "Decide": ("estimate", "check", "evaluate"),
-    "During a session": ("proxy", "recap", "install", "mcp", "ui"),
-    "Settings": ("presets", "config"),
-    "For builders: strategies, and models for summaries": ("providers", "profiles", "cache"),
-}
-"""The groups in the list of commands; a command in none comes last."""
+
+def options_of_command(name: str) -> type[Command] | CommandGroup:
+    """Return the options of a command, or its group."""
+    found: type[Command] | CommandGroup = import_module(f".commands.{_FILES[name]}", __package__).COMMANDS[name]
+    return found
 
 
 class Commands(TyperGroup):
@@ -101,19 +122,15 @@ class Commands(TyperGroup):
         return name, load(name) if name else known, rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        grouped = {name for names in GROUPS.values() for name in names}
-        others = {"Other commands": tuple(name for name in COMMANDS if name not in grouped)}
         width = max(map(len, COMMANDS))
-        for title, names in (GROUPS | others).items():
-            shown = [(name.ljust(width), COMMANDS[name]) for name in names if name in COMMANDS]
-            if shown:
-                with formatter.section(title):
-                    formatter.write_dl(shown)
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names])
 
 
 def load(name: str) -> Any:
     """Return a command with its options, or a group with its commands."""
-    found = import_module(f".commands.{FILES[name]}", __package__).COMMANDS[name]
+    found = options_of_command(name)
     holder = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None)
     if isinstance(found, CommandGroup):
         holder.add_typer(group_of(found), name=name)

@@ -1,7 +1,7 @@
 """The user's own configuration: profiles, consent, providers.
 
-It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
-cannot send a session anywhere. YAML is imported where there is a file to read.
+No other file may have these. A project's files and presets only name profiles, so that a cloned repository cannot send
+a session anywhere. YAML is imported when there is a file to read.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _VARIABLE: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class KnownProfile(Struct, frozen=True):
-    """A profile and where it is defined: a file with its line, or None for a built-in one."""
+    """A profile and its origin: a file with its line, or None for a built-in one."""
 
     profile: Profile
     origin: str | None = None
 
 
 class UserConfiguration(Struct, frozen=True):
-    """`profile` is the main one, used where a pass names none; `profiles` are the user's own and the built-in ones.
+    """`profile` is the main one, for passes that name none; `profiles` are the user's own and the built-in ones.
 
-    `default` among them is the main one, or offline where there is none; unless the user defined one of that name.
+    `default` among them is the main one, or offline without one, unless the user defined one of that name.
     """
 
     profile: str | None = None

@@ -52,8 +52,8 @@ _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "b
 class Loaded(Struct, frozen=True):
     """A configuration with the plain values of its file and their positions.
 
-    `base` is the preset that the file names, whose values hold where it says nothing. The values of a `preset` that is
-    called by its name are said to come from that, not from a line.
+    `base` is the preset that the file names; its values fill the gaps. The values of a `preset` called by name come
+    from that name, not from a line.
     """
 
     configuration: Configuration
@@ -214,8 +214,9 @@ def as_typed(value: Any, kind: type[T], positions: Positions, at: KeyPath = ()) 
 def _faults(
     value: Any, kind: type[T], positions: Positions, at: KeyPath
 ) -> tuple[list[tuple[KeyPath, ConfigurationError]], Any, T | None]:
-    """All that is wrong, each with the path at which it was left out to find the next; and the values without it, plain
-    and as a struct, None where they are none yet."""
+    """Return all mistakes, each with the path that was left out to find the next; and the values without them, plain
+    and as a struct, None if they are none yet.
+    """
     found: list[tuple[KeyPath, ConfigurationError]] = []
     while len(found) < _MOST_FAULTS:
         try:
@@ -230,9 +231,9 @@ def _faults(
 
 
 def _leave_out(value: Any, message: str) -> KeyPath:
-    """Take what a message of msgspec is about out of plain values: its path, empty where that cannot be told.
+    """Take the value that a message of msgspec is about out of plain values; return its path, empty if unknown.
 
-    Where a key is missing that is what should have it. A place in a list stays, so that others keep theirs.
+    For a missing key that is its parent. An item of a list stays, so that the others keep their indices.
     """
     what, _, where = message.partition(" - at `$")
     unknown = _UNKNOWN.fullmatch(what)

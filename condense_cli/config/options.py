@@ -7,7 +7,7 @@ and the tables of the documentation are read from there. Nothing heavy is import
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import isnan
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, TypeVar, dataclass_transform, get_type_hints
 
@@ -22,9 +22,10 @@ class Flag(NamedTuple):
     """The flag of an option, or with `is_argument` a positional argument.
 
     `name` and `short` are spelled with their dashes; without `name` it is `--` and the field's name. `parse` makes the
-    value of a text and raises ValueError. `complete` lists completions for a shell, alone or with a description each.
-    `eager` gets the value before all others are read. The option is in the `group`, or that of its class; a text behind
-    the flag, as in `Annotated[Session, "Reading"]`, is another group.
+    value of a text and raises ValueError. `complete` has the completions for a shell, or a function that lists them,
+    alone or with a description each. `eager` gets the value before all others are read. These functions belong in a
+    module: one that is written in an annotation sees no names. The option is in the `group`, or that of its class; a
+    text behind the flag, as in `Annotated[Session, "Reading"]`, is another group.
     """
 
     help: str
@@ -33,7 +34,7 @@ class Flag(NamedTuple):
     name: str = ""
     group: str = ""
     parse: Callable[[str], Any] | None = None
-    complete: Callable[[], Iterable[str | tuple[str, str]]] | None = None
+    complete: Sequence[str] | Callable[[], Iterable[str | tuple[str, str]]] = ()
     least: int | None = None
     most: int | None = None
     is_hidden: bool = False
@@ -196,15 +197,19 @@ OUTPUT: Final = "Output"
 """The first groups of a help page, whatever the order of the options."""
 
 
+TargetTokens = Annotated[
+    int | None, Flag("Cut down to N tokens (60000, 60k) and no further.", metavar="N", parse=target)
+]
+TargetPercent = Annotated[
+    float | None, Flag("Cut down to P percent of the tokens (40, 40%).", metavar="P", parse=percentage)
+]
+
+
 class Overrides(Options, group=COMMON):
     """Options that change a configuration for one run. Without any, it stays as it is."""
 
-    target_tokens: Annotated[
-        int | None, Flag("Cut down to N tokens (60000, 60k) and no further.", metavar="N", parse=target)
-    ] = None
-    target_percent: Annotated[
-        float | None, Flag("Cut down to P percent of the tokens (40, 40%).", metavar="P", parse=percentage)
-    ] = None
+    target_tokens: TargetTokens = None
+    target_percent: TargetPercent = None
     keep: Annotated[
         tuple[str, ...],
         Flag(

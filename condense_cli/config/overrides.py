@@ -1,14 +1,14 @@
-"""Change a configuration by flags, variables and files: a higher place holds over those below it, key by key.
+"""Change a configuration by flags, variables and files: a higher layer overrides those below it, key by key.
 
-`--keep` and `--cut` add to what the configuration names; a cut is a pass before all others. `--pin REGEX` is
-`--keep /REGEX/`; `--keep-recent N` is `--keep last:N` and replaces what the passes preserve. `--lossless-only` leaves
-the prelude alone of them. The others narrow what they may touch and never widen it.
-Where a pass has no condition of its own, the flag becomes its condition. Where it has one, both must hold: the
-configuration cannot say that in one predicate, so a pin holds what the flag leaves out.
+`--keep` and `--cut` add to the selectors of the configuration; a cut is a pass before all others. `--pin REGEX` is
+`--keep /REGEX/`; `--keep-recent N` is `--keep last:N` and replaces the turns that passes preserve. `--lossless-only`
+leaves the prelude alone. The others narrow what passes may touch and never widen it. A pass without a condition of its
+own gets the flag as its condition. If it has one, both must hold: one predicate cannot say that, so a pin holds what
+the flag leaves out.
 
-What a run does (provider, passes, prelude) comes as a whole from the highest place that says anything of it, or names a
-preset: passes of one file with the prelude of another would be a configuration that nobody wrote. The other keys
-(targets, thresholds, pins, profile) are taken one by one.
+The passes, provider and prelude come as a whole from the highest layer that has any of them, or names a preset: passes
+of one file with the prelude of another would be a configuration that nobody wrote. The other keys (targets, thresholds,
+pins, profile) are taken one by one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Profiles: named accesses to models. The built-in ones, and what a profile may say.
+"""Profiles: named accesses to models. The built-in ones, and the values of a profile.
 
-Only the user's own configuration defines profiles, because a profile decides where a transcript is sent and which
-key goes with it. Any configuration may name one.
+Only the user's own configuration defines profiles, because a profile decides where a transcript is sent and which key
+goes with it. Any configuration may name one.
 """
 
 from __future__ import annotations

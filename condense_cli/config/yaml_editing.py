@@ -436,7 +436,7 @@ class ConfigurationDocument:
     """The text of a configuration and the values in it. Edits give another one."""
 
     def __init__(self, text: str, name: str = "configuration") -> None:
-        """Raises ConfigurationError where the text is no mapping in YAML or JSON."""
+        """Parse the text. Raises ConfigurationError if it is no mapping in YAML or JSON."""
         value, positions = read_yaml(text, name)
         if value is not None and not isinstance(value, dict):
             raise positions.error((), "expected a mapping")

@@ -26,7 +26,8 @@ class Table(Struct, frozen=True):
     columns become several tables, each with the first one.
 
     `bars` are numbers that are drawn behind the rows, `styles` those of rows, `column_styles` of columns. `heads` are
-    titles above the columns after the first, each with the number of its columns.
+    titles above the columns after the first, each with the number of its columns. Pages show every `title`, terminals
+    that of a table that `is_titled`.
     """
 
     columns: Sequence[str]
@@ -42,6 +43,7 @@ class Table(Struct, frozen=True):
     styles: Sequence[str] = ()
     column_styles: dict[int, str] = {}
     heads: Sequence[tuple[str, int]] = ()
+    is_titled: bool = False
 
     def of_columns(self, shown: Sequence[int]) -> Table:
         """Return the table with these columns alone, without `heads`."""

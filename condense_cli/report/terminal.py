@@ -40,6 +40,8 @@ def table_lines(table: Table, width: int) -> list[str]:
 
 
 def _tables(table: Table, width: int) -> Iterator[Group]:
+    if table.is_titled:
+        yield Group(visible(table.title))
     if table.heads:
         yield from _with_heads(table, width)
         return

@@ -51,7 +51,7 @@ def completions(typed: str) -> tuple[list[str], set[str]]:
         ("condense evaluate x.jsonl --provider s", ["smart"]),
         ("condense evaluate x.jsonl --against n", ["none"]),
         ("condense run x.jsonl --to an", ["anthropic"]),
-        ("condense show x.jsonl -f ge", ["gemini", "gemini-log"]),
+        ("condense show x.jsonl -f ge", ["gemini", "gemini-contents", "gemini-log"]),
         (
             "condense diff -f open",
             ["openai-chat", "openai-responses", "opencode", "opencode-events", "openhands", "openhands-sdk"],

@@ -10,7 +10,7 @@ from helpers import condense
 
 from condense_cli.cli.building import instead_of
 from condense_cli.cli.commands.shrink import RunOptions
-from condense_cli.cli.table import COMMANDS, FILES, GROUPS
+from condense_cli.cli.table import COMMANDS, GROUPS
 from condense_cli.clients.choices import Client
 from condense_cli.config.options import COMMON, OUTPUT, options_of
 from condense_cli.errors import ExitStatus
@@ -59,7 +59,6 @@ def test_commands_are_in_groups_that_tell_whom_they_are_for() -> None:
     assert settings < text.index("  presets ") < builders < text.index("  providers ") < text.index("  profiles ")
     assert all(f"\n  {name} " in text for name in COMMANDS)
     assert {name for names in GROUPS.values() for name in names} >= {*COMMANDS}
-    assert {*FILES} == {*COMMANDS}
 
 
 @pytest.mark.parametrize("command", ["run", "presets", "undo"])

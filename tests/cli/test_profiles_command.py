@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def test_the_list_names_every_profile(own: Path, arguments: list[str]) -> None:
     assert done.status == ExitStatus.DONE
     for name in [*BUILT_IN, "local (main)"]:
         assert f"\n{name} " in done.text
-    assert "small at localhost" in done.text
+    assert re.search(r"(?m)^local \(main\) +small +localhost ", done.text)
     assert "no OPENAI_API_KEY" in done.text
     assert "Calls need --profile or --allow-calls" in " ".join(done.text.split())
 

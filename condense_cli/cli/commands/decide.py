@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final
 
-from ...config.options import COMMON, OUTPUT, Flag, percentage, target
+from ...config.options import COMMON, OUTPUT, Flag, TargetPercent, TargetTokens
 from ..building import Command
 from ..options import (
     COUNTING,
@@ -80,12 +80,8 @@ class EstimateOptions(CountOptions, group=COMMON, work="estimate.estimate"):
     preset: Annotated[tuple[str, ...], preset("Preset to compare; may be repeated.")] = ()
     provider: Annotated[tuple[str, ...], provider("Provider to compare; may be repeated.")] = ()
     assignments: Assignments = ()
-    target_tokens: Annotated[
-        int | None, Flag("Cut down to N tokens (60000, 60k) and no further.", metavar="N", parse=target)
-    ] = None
-    target_percent: Annotated[
-        float | None, Flag("Cut down to P percent of the tokens (40, 40%).", metavar="P", parse=percentage)
-    ] = None
+    target_tokens: TargetTokens = None
+    target_percent: TargetPercent = None
     quality: Annotated[
         bool, Flag("Measure on this transcript how much of what later work needs each preset keeps.")
     ] = False
@@ -186,7 +182,7 @@ class EvaluateOptions(Spending, group=COMMON, work="evaluate.evaluate"):
             f"Compare with: {', '.join(AGAINST)} or none; may be repeated.  "
             "[default: the first four; none with --profile or --prompt]",
             metavar="NAME",
-            complete=lambda: (*AGAINST, "none"),
+            complete=(*AGAINST, "none"),
             group=MEASURED,
         ),
     ] = None
@@ -207,7 +203,7 @@ class EvaluateOptions(Spending, group=COMMON, work="evaluate.evaluate"):
             f"Measures: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
             "[default: the first three; bits as well with --profile or --prompt]",
             metavar="NAME",
-            complete=lambda: (*RECALLS, *WITNESSES, "all"),
+            complete=(*RECALLS, *WITNESSES, "all"),
             group=MEASURED,
         ),
     ] = ()

@@ -176,7 +176,7 @@ class ShowProvider(Command, work="providers.show_provider"):
     condense providers show smart --json | jq .schema
     """
 
-    name: Annotated[str, Flag("Name of a provider.", metavar="NAME", complete=lambda: PROVIDER_IDS, is_argument=True)]
+    name: Annotated[str, Flag("Name of a provider.", metavar="NAME", complete=PROVIDER_IDS, is_argument=True)]
     json: Json = False
 
 

@@ -70,7 +70,7 @@ class Writing(Command, group=READING_AND_WRITING):
             "Write messages of this API instead: anthropic, openai-chat or openai-responses.",
             metavar="NAME",
             name="--to",
-            complete=lambda: TARGETS,
+            complete=TARGETS,
         ),
     ] = None
     dry_run: DryRun = False

@@ -37,10 +37,8 @@ from ...providers.manager import Sizing
 from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
 from ...providers.window import Window, WindowFlags, window_of
-from ...report.costs.money import dollars
 from ...report.costs.usage import beside_messages, remarks_on_usage
 from ...report.run.facts import Summarized
-from ...report.run.summaries import known_cost, summarized
 from ..commands.shrink import RunOptions
 from ..console import console
 from ..options import Spending
@@ -56,6 +54,8 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
+    from ...report.costs.money import dollars  # Only runs that call models show them.
+
     status = console(stderr=True).status("")
     is_shown = False
 
@@ -99,10 +99,12 @@ class SummaryUse(Struct, frozen=True):
 
 
 def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> SummaryUse:
-    """List the profiles that were used; `result` is the only conversation that came of it, where there is only one."""
+    """List the profiles that were used; `result` is the outcome of a run on a single conversation."""
     summaries = on_demand.made
     if summaries is None:
         return SummaryUse()
+    from ...report.run.summaries import known_cost, summarized  # With prices.
+
     has_any = result is None or any(receipt.operation == SUMMARIZE for receipt in result.changes)
     without_consent = (
         "Summaries were picked from the text without a model; --profile NAME or --allow-calls lets one write them."
@@ -113,7 +115,7 @@ def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> Summ
 
 
 def without_effect(calls: Calls, told: SummaryUse) -> tuple[str, ...]:
-    """Warn where the profile that --profile names was asked for nothing, neither summaries nor counts."""
+    """Warn if the profile of --profile wrote no summary and counted nothing."""
     if calls.profile in (None, OFFLINE) or calls.is_count_asked or told.used:
         return ()
     return (f"--profile {calls.profile} had no effect: no summary was asked for.",)
@@ -138,8 +140,8 @@ def status_of(on_demand: OnDemand, status: ExitStatus, *, allow_partial: bool) -
 class Work(Struct, frozen=True):
     """The instructions for every conversation of a run: a value that travels to other processes and can be hashed.
 
-    `providers` is what the user says of them, `target_percent` a share of a conversation's own tokens. `model` goes
-    before the one that the file names. `count` says in whose tokens numbers are.
+    `providers` are the user's settings of them, `target_percent` a share of a conversation's own tokens. `model`
+    overrides the recorded one. `count` is the unit of numbers.
     """
 
     configuration: Configuration
@@ -167,8 +169,8 @@ class Work(Struct, frozen=True):
 class Treatment(Struct, frozen=True):
     """The instructions for reading, condensing, writing and judging every conversation of a run.
 
-    `name` is what reports call the configuration. With `splits` a row becomes several of at most the target. `format`
-    is None where it is to be recognised, `to` where that of the input is written.
+    `name` is the configuration's name in reports. With `splits` a row becomes several of at most the target. `format`
+    is None to recognize it, `to` to keep that of the input.
     """
 
     work: Work
@@ -264,7 +266,7 @@ def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treat
 
 
 class Output(Struct, frozen=True):
-    """The bytes to write, None where the format is only read; and what the report warns of."""
+    """The bytes to write, or None for a read-only format; and warnings for the report."""
 
     data: bytes | None
     warnings: tuple[str, ...] = ()
@@ -320,9 +322,9 @@ class Worker:
         factor: Factor | None = None,
         on_pass: Callable[[str], None] = lambda name: None,
     ) -> Condensation:
-        """Condense a transcript, counting with this. Raises CondenseError.
+        """Condense a transcript with this counter. Raises CondenseError.
 
-        `factor` is that of the transcript, where it is known; `on_pass` is told the name of each pass.
+        `factor` is the transcript's, if known; `on_pass` gets the name of each pass.
         """
         work = self._work
         self._summaries.begin(transcript, count)

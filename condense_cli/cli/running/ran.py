@@ -20,12 +20,10 @@ from ...errors import OutputError, UsageError
 from ...passes.condensation import Condensation
 from ...passes.receipts import EXTRACT, NO_TARGET
 from ...report.as_json import to_json
-from ...report.costs.money import PriceSource, cost_figures, cost_of
 from ...report.costs.usage import overhead_of
 from ...report.run import facts
 from ...report.run.shortcomings import warnings_of
 from ...report.run.slim import growth, slim_line
-from ...report.run.summaries import sentences
 from ...report.text.labels import percent
 from ...report.text.visible import visible
 from ...storage.files import check_output, is_same_file, stamp, suffix_of, write_bytes
@@ -140,7 +138,7 @@ _MOST: Final = 90
 class Ran(Struct, frozen=True, dict=True):
     """A finished run on one transcript: its result, output and summaries.
 
-    What is said of it is worked out when it is asked for: a script sees one line of the report.
+    Parts of its report are computed when they are asked for: a script sees one line.
     """
 
     file: str
@@ -193,10 +191,12 @@ class Ran(Struct, frozen=True, dict=True):
         is_seen = self.to.reports_to_terminal and is_smaller and result.before.model is not None
         if not (self._is_read or self.is_cost_asked or (is_seen and not showing.quiet)):
             return None
+        from ...report.costs import money  # Takes longer to import than a line of the report to print.
+
         overhead, _ = overhead_of(result.before, self.count, result.factor, self.treatment.work.overhead_tokens)
         before = result.before
-        prices = PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
-        return cost_of(result, self.count, overhead, prices, self.told.cost)
+        prices = money.PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
+        return money.cost_of(result, self.count, overhead, prices, self.told.cost)
 
     @property
     def _is_read(self) -> bool:
@@ -271,13 +271,21 @@ def _brief(ran: Ran) -> Iterator[str]:
     yield str(facts.headline(result, ran.encoding, ran.treatment.name))
     if ran.treatment.work.slim:
         yield slim_line(ran.report, unit_of(ran.report))
-    if ran.told.used:
-        yield from sentences(ran.told.used)
+    if ran.told.used or ran.cost is not None:
+        yield from _about_money(ran)
+    for warning in ran.warnings:
+        yield f"warning: {warning}"
+
+
+def _about_money(ran: Ran) -> Iterator[str]:
+    from ...report.costs.money import cost_figures
+    from ...report.run.summaries import sentences
+
+    result = ran.result
+    yield from sentences(ran.told.used)
     if ran.cost is not None and ran.cost.prices is not None:
         is_changed = result.shown_before != result.shown_after
         yield cost_figures(ran.cost, result.before.model, is_changed=is_changed)
-    for warning in ran.warnings:
-        yield f"warning: {warning}"
 
 
 def _show_all(ran: Ran) -> None:
@@ -313,7 +321,7 @@ def _better(result: Condensation) -> Iterator[str]:
 
 
 def write_report(showing: Showing, report: Struct) -> None:
-    """Write the report where it was asked for. Raises OutputError."""
+    """Write the JSON report to its file or standard output. Raises OutputError."""
     if showing.report is not None:
         write_bytes(showing.report, to_json(report).encode())
     if showing.json:

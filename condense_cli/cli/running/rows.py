@@ -127,7 +127,7 @@ def condense_rows(
 
 
 def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summaries: OnDemand, batch: RowLines) -> Done:
-    """Condense the rows of a batch. Raises KeyboardInterrupt where that stopped a call."""
+    """Condense the rows of a batch. Raises KeyboardInterrupt if that stopped a call."""
     work = treatment.work
     most = work.target_tokens if treatment.splits else None
     if most is not None:

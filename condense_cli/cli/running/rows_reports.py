@@ -43,7 +43,7 @@ from .rows import RowsTask, StandardOutput, bad_rows, condense_rows, report_of
 
 
 class RowsEstimate(Struct, frozen=True):
-    """A report for every preset, as `condense run --json` gives it; the one that leaves the least first."""
+    """A report for every preset, like that of `condense run --json`, the smallest result first."""
 
     version: int
     input: str

@@ -29,6 +29,7 @@ from ...report.evaluation import facts, recorded, sections
 from ...report.evaluation.curves_svg import draw
 from ...report.evaluation.facts import ModelWay, model_way
 from ...report.page.evaluation import evaluation_page, recorded_page
+from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.files import check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions
@@ -36,7 +37,7 @@ from ..console import bar, print_parts, say, write_text
 from ..running.job import calls_of, summaries_for
 from ..running.workers import may_call
 from .providing import checked, registry_of_user
-from .reading import input_files
+from .reading import check_piped, input_file
 from .settings import counter_of, presets_here, settings_if_any
 
 _OF_MODELS: Final = "max"
@@ -57,7 +58,7 @@ def evaluate(options: EvaluateOptions) -> None:
     measures = _measures(options.measure, (*RECALLS, "bits") if with_models else RECALLS)
     if options.everything and (options.transcripts or options.session):
         raise UsageError("--all cannot be used with a transcript or --session.", "Use one of them.")
-    names = sessions_here() if options.everything else input_files(options.transcripts, options.session)
+    names = sessions_here() if options.everything else _input_files(options.transcripts, options.session)
     check_page(options.html, options.plot, names)
     usual = list(BESIDE) if options.recorded else [_OF_MODELS] if with_models else []
     configurations = dict(_configurations(options, usual))
@@ -125,6 +126,24 @@ def _check_options(options: EvaluateOptions, calls: Calls, *, with_models: bool)
             )
     elif options.everything:
         raise UsageError("--all needs --recorded.", "Otherwise name transcripts or folders.")
+
+
+def _input_files(transcripts: Sequence[str], session: str | None) -> list[str]:
+    """Return the named files, and those in named folders. Raises UsageError and UnreadableError."""
+    if session is not None or not transcripts:
+        return [input_file(transcripts[0] if transcripts else None, session)]
+    names: list[str] = []
+    for name in transcripts:
+        folder = Path(name)
+        if folder.is_dir():
+            inside = [str(path) for path in files_in(folder)]
+            if not inside:
+                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(TRANSCRIPTS))}.")
+            names += inside
+        else:
+            check_piped(name)
+            names.append(name)
+    return list(dict.fromkeys(names))
 
 
 def _configurations(options: EvaluateOptions, usual: list[str]) -> Iterator[tuple[str, Configuration]]:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import isnan
 from pathlib import Path
 from typing import Final
 
 from ... import formats
 from ...clients.choices import tilde
-from ...clients.table import session_places
 from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Transcript
 from ...errors import UnreadableError, UsageError
 from ...plugins import Installed
 from ...report.text.visible import shortened
-from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.files import read_bytes, unpacked
 from ..console import say
 
@@ -51,9 +49,9 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
             "No transcript given: name a FILE, or a session of this machine with --session ID.",
             "--session latest is the newest; condense sessions lists them; - reads standard input.",
         )
-    from ...clients.listing import choose  # Slow to import, and few runs name a session.
+    from ...clients import listing, table  # Slow to import, and few runs name a session.
 
-    choice = choose(session, session_places(), Path.cwd())
+    choice = listing.choose(session, table.session_places(), Path.cwd())
     if session == LATEST and is_latest_said:
         where = " (this project has none)" if choice.is_elsewhere else ""
         title = f" {shortened(choice.title, _TITLE)!r}" if choice.title else ""
@@ -108,24 +106,6 @@ def give_back_large_blocks() -> None:
 def name_of(file: str) -> str:
     """Return the name of the input in reports and errors."""
     return "standard input" if file == "-" else file
-
-
-def input_files(transcripts: Sequence[str], session: str | None) -> list[str]:
-    """Return the named files, and those in named folders. Raises UsageError and UnreadableError."""
-    if session is not None or not transcripts:
-        return [input_file(transcripts[0] if transcripts else None, session)]
-    names: list[str] = []
-    for name in transcripts:
-        folder = Path(name)
-        if folder.is_dir():
-            inside = [str(path) for path in files_in(folder)]
-            if not inside:
-                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(TRANSCRIPTS))}.")
-            names += inside
-        else:
-            check_piped(name)
-            names.append(name)
-    return list(dict.fromkeys(names))
 
 
 def check_rows(file: str, refused: Mapping[str, object]) -> None:

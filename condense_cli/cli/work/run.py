@@ -189,7 +189,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
 
 
 def _say_why(status: ExitStatus, result: Condensation, told: SummaryUse) -> None:
-    """Say why the status of a run is not 0, where no error of the provider tells it."""
+    """Say why the status of a run is not 0, if no error of the provider does."""
     if status is ExitStatus.INTERRUPTED:
         say("condense: Interrupted.")
     elif result.error is None:

@@ -49,7 +49,7 @@ def settings_for(
 
 
 def settings_if_any(*, no_config: bool = False) -> Settings | None:
-    """Return the settings that somebody wrote down, or None: reading YAML takes longer than looking for it."""
+    """Return the settings in files and variables, or None: reading YAML takes longer than looking for it."""
     project, own = _paths()
     is_written = not no_config and (project is not None or os.path.lexists(own))
     return settings_for(None, None, no_config=no_config) if is_written or has_variables(os.environ) else None

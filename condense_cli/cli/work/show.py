@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from ...clients.new_session import origins_of
 from ...core import json_text
 from ...core.transcript import Block, Transcript, calls_by_id
 from ...errors import CondenseError, UsageError
@@ -58,6 +57,8 @@ def _found(
         raise
     except CondenseError as nothing:
         error = nothing
+    from ...clients.new_session import origins_of  # With all clients.
+
     for original in origins_of(file):
         older = read_transcript(str(original), format_name, lenient)
         with suppress(CondenseError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...clients.new_session import origin_of
 from ...errors import UsageError
 from ...report.as_json import SHAPE, to_json
 from ...report.text.visible import visible
@@ -26,7 +25,7 @@ def undo(options: UndoOptions) -> None:
     if options.lists:
         _list(file, backups.backups_of(Path(file)), options.json)
         return
-    if options.backup is None and not backups.backups_of(Path(file)) and (original := origin_of(file)) is not None:
+    if options.backup is None and not backups.backups_of(Path(file)) and (original := _original(file)) is not None:
         if options.json:
             _print_json(file, restored=None, kept=None, original=str(original))
         elif not options.quiet:
@@ -41,6 +40,12 @@ def undo(options: UndoOptions) -> None:
         _print_json(file, restored=_as_json(done.restored), kept=done.kept.name if done.kept else None)
     elif not options.quiet:
         _show(file, done)
+
+
+def _original(file: str) -> Path | None:
+    from ...clients.new_session import origin_of  # With all clients.
+
+    return origin_of(file)
 
 
 def _list(file: str, found: list[Backup], json: bool) -> None:

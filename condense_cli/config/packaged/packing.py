@@ -61,7 +61,7 @@ def _types_in(value: Any) -> Iterator[type[Struct]]:
 
 
 def _written(value: Any, lead: str = "", depth: int = 0) -> str:
-    """A value in Python behind what leads to it: on one line where that fits, else what is in it line by line."""
+    """Write a value as Python behind `start`: on one line if it fits, else part by part."""
     opening, inside, closing = _taken_apart(value)
     flat = lead + _on_one_line(value)
     if not inside or 4 * depth + len(flat) < _WIDTH:

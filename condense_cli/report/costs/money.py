@@ -116,7 +116,7 @@ def rewrite_of(result: Condensation, count: Counter, overhead: int) -> PrefixRew
 def weigh_run(
     result: Condensation, count: Counter, overhead: int, source: PriceSource, summaries: Decimal = _NOTHING
 ) -> Economics | None:
-    """Costs and break-even of a run whose summaries cost so much; None where the price of the model is unknown."""
+    """Return the costs and break-even of a run and its `summaries` in dollars; None if the price is unknown."""
     rewrite = rewrite_of(result, count, overhead)
     before, after = source.price_for(rewrite.before), source.price_for(rewrite.after)
     if before is None or after is None:

@@ -181,8 +181,7 @@ def _fills_window(tokens: int, model: str | None) -> bool:
 def _standing(transcript: Transcript) -> Usage | None:
     """Return the newest usage, unless content before it has changed since.
 
-    Whoever cuts a text leaves a mark there. Usage that was recorded behind the mark, by a client that went on, shows by
-    a request which took less than the one before.
+    Every cut leaves a mark. If a client recorded usage after the mark, its request took less than the one before.
     """
     usages = transcript.usages
     if not usages or usages[-1].is_older:
@@ -206,7 +205,7 @@ def _standing(transcript: Transcript) -> Usage | None:
 def _is_marked(message: Message, *, besides_summary: bool) -> bool:
     """Whether part of a message was cut, or it holds a reference.
 
-    A summary is a mark of its own, but where the format tells which usage is older than it.
+    A summary is such a mark too, unless the format tells which usage is older than it.
     """
     if besides_summary and _has_our_summary(message):
         return False

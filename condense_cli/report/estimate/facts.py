@@ -70,7 +70,7 @@ class KeptSource(Struct, frozen=True):
 
 
 class KeptFigures(Struct, frozen=True):
-    """The share that presets keep, by name, and where that is known from."""
+    """The kept share of presets by name, and its source."""
 
     source: KeptSource
     presets: Mapping[str, KeptShare]
@@ -84,7 +84,7 @@ def in_order(ranked: Sequence[Ranked]) -> list[Ranked]:
 def beaten(ranked: Sequence[Ranked]) -> dict[str, str]:
     """Return the presets that another beats: it leaves no more, keeps no less, and is better in one of both.
 
-    Of several the one that keeps the most is named.
+    If several beat one, the one that keeps the most is named.
     """
     known = [each for each in in_order(ranked) if each.kept is not None]
     found = {}
@@ -106,8 +106,8 @@ def recommended(
 ) -> Recommendation | None:
     """Return the recommended one of at least two presets; None if none helps, or if kept shares are unknown.
 
-    With a target it is the one that keeps the most of those that reach it, otherwise the smallest that keeps enough, by
-    the lower bound.
+    With a target, the one that keeps the most of those that reach it, otherwise the smallest that keeps enough, by the
+    lower bound.
     """
     useful = [each for each in in_order(ranked) if each.kept is not None and each.tokens < before]
     if target is not None:
@@ -131,7 +131,7 @@ _ALL: Final = KeptShare(percent=100.0, low=100.0, high=100.0, cuts=0, facts=None
 
 
 class Prices(msgspec.Struct, frozen=True):
-    """Prices in dollars per token for requests of the size before; null where unknown. `window` is in tokens."""
+    """Prices in dollars per token for requests of the size before; null if unknown. `window` is in tokens."""
 
     table: str
     model: str
@@ -171,8 +171,8 @@ class SkippedPreset(msgspec.Struct, frozen=True):
 class PresetEstimate(msgspec.Struct, frozen=True):
     """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew.
 
-    `kept` is how much it keeps of what later work needs, where that is known; `beaten_by` another preset that leaves
-    no more and keeps no less.
+    `kept` is its known share of what later work needs; `beaten_by` another preset that leaves no more and keeps no
+    less.
     """
 
     preset: str
@@ -222,10 +222,10 @@ def build(
     warnings: Sequence[str] = (),
     kept: KeptFigures | None = None,
 ) -> Estimate:
-    """Return the facts, the preset that leaves the least first.
+    """Return the facts, the preset with the smallest result first.
 
-    `overhead` is (the model's tokens, where that is known from), `source` the input's name to show, `kept` what presets
-    keep.
+    `overhead` is the model's tokens and their source, `source` the input's name to show, `kept` the shares of the
+    presets.
 
     `target` is the one of the command line, which holds for all presets.
 

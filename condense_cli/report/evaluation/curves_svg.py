@@ -243,7 +243,7 @@ def _tenth_below(values: Iterable[float]) -> float:
 
 
 def _ticks(lowest: float) -> list[float]:
-    """Steps of a tenth, or of a fifth where there would be many, down from one."""
+    """Return steps of a tenth down from one, or of a fifth if there would be many."""
     first = round(10 * lowest)
     step = 1 if first >= 5 else 2
     return [tenth / 10 for tenth in range(10, first - 1, -step)]

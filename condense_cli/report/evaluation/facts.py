@@ -24,9 +24,9 @@ from ..run.summaries import one_summarized
 
 
 class ModelWay(msgspec.Struct, frozen=True):
-    """A way, by what it is made of: null is the profile that the configuration names, and condense's own prompt.
+    """A way, by its parts: null is the profile that the configuration names, and condense's own prompt.
 
-    `summaries` are sums over all cuts and settings; `stopped` says why it was tried no further, null where it was not.
+    `summaries` are sums over all cuts and settings; `stopped` says why it was tried no further, or is null.
     """
 
     way: str
@@ -44,7 +44,7 @@ def model_way(
 
 
 class AtSize(msgspec.Struct, frozen=True):
-    """Recalls of a way at a size, from 0 to 1; null where it does not get so small, or nothing was asked."""
+    """Recalls of a way at a size, from 0 to 1; null if it does not get so small, or nothing was needed."""
 
     way: str
     size: float

@@ -44,7 +44,7 @@ class ReadAgain(msgspec.Struct, frozen=True):
 class LeftOver(msgspec.Struct, frozen=True):
     """The result of a way. `saved` are dollars over the following requests, less the one-time cost.
 
-    `recall` is null where the way could not do it, and `error` says why.
+    `recall` is null if the way failed, and `error` says why.
     """
 
     way: str
@@ -62,10 +62,10 @@ class LeftOver(msgspec.Struct, frozen=True):
 
 
 class RecordedCompaction(msgspec.Struct, frozen=True):
-    """One compaction. With a `reason` it was not judged, and only what the file says of it is told.
+    """One compaction. With a `reason` it was not judged, and has only the facts of the file.
 
-    `client_tokens` are those that the client noted before it, 0 where it did not. `is_readable` is false where what the
-    client left is encrypted in part: its recalls are too low then.
+    `client_tokens` are those that the client noted before it, 0 if it did not. `is_readable` is false if part of the
+    result is encrypted: its recalls are too low then.
     """
 
     number: int
@@ -86,7 +86,7 @@ class RecordedCompaction(msgspec.Struct, frozen=True):
 
 
 class RecordedFile(msgspec.Struct, frozen=True):
-    """`compactions` is null where it is not known how files of that format record them."""
+    """`compactions` is null if it is not known how files of that format record them."""
 
     name: str
     format: str

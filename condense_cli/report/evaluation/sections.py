@@ -230,6 +230,7 @@ def _differences(pair: Sequence[Compared]) -> Table:
         rows,
         range(1, 4),
         title=f"{first.way} less {first.against}, {first.setting}",
+        is_titled=True,
     )
 
 

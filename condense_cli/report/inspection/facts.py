@@ -36,7 +36,9 @@ ELSEWHERE: Final = "not in the file"
 
 
 class PartInUse(Struct, frozen=True):
-    """Part of what is in use; `known` says how. Below 0 where recorded usage is less than the others together."""
+    """Part of the tokens in use; `known` is its source. Negative if recorded usage is less than the other parts
+    together.
+    """
 
     name: str
     tokens: int
@@ -257,8 +259,7 @@ def inspect(
 ) -> Inspection:
     """Measure the contents of a transcript. Long lists hold the `top` largest entries; content types are complete.
 
-    `overhead_tokens` are those that the user names, `window` is (tokens, where that is known from) where a profile of
-    the user has a say.
+    `overhead_tokens` are given by the user, `window` is the size and its source, if a profile of the user gives one.
     """
     total = count.transcript(transcript)
     calls = calls_by_id(transcript.messages)

@@ -13,9 +13,9 @@ from .lookup import Hit
 
 
 class HitFacts(msgspec.Struct, frozen=True):
-    """`found` is one of `lookup.Found`; `path` leads to the argument or display data meant.
+    """`found` is one of `lookup.Found`; `path` leads to the argument or display data.
 
-    `message` is null where the record is no part of the conversation, `role` too where it is no message at all.
+    `message` is null if the record is no part of the conversation, `role` too if it is no message.
     """
 
     found: str

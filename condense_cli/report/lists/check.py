@@ -68,7 +68,7 @@ class Check(msgspec.Struct, frozen=True):
     """`condense` is the answer, `reason` the word for it and `sentence` the reason with its numbers.
 
     `percent` is the share of the window in use, `limit` the most tokens that leave `reserved` ones for the answer,
-    `above` the tokens from which on to condense, where somebody says so.
+    `above` an absolute threshold in tokens, if there is one.
     """
 
     version: int
@@ -102,9 +102,9 @@ def build(
     price: Price | None,
     warnings: Sequence[str] = (),
 ) -> Check:
-    """`overhead` is (tokens, where that is known from), `origin` tells where a key of the configuration is from.
+    """`overhead` is its tokens and their source, `origin` returns the origin of a key of the configuration.
 
-    `estimated` tokens cannot be counted. `price` is the model's for a request of that size, None where it is unknown.
+    `estimated` tokens cannot be counted. `price` is the model's for a request of that size, None if unknown.
     """
     sizes = decision.sizes
     return Check(

@@ -20,7 +20,7 @@ _MILLION = 1_000_000
 
 
 class PriceFacts(Struct, frozen=True):
-    """US dollars per million tokens, as digits; null where unknown."""
+    """US dollars per million tokens, as digits; null if unknown."""
 
     input: str | None
     output: str | None

@@ -19,7 +19,7 @@ from ..sections import BLANK, Part, Sentence, Table
 
 
 class Option(Struct, frozen=True):
-    """One setting; `key` has dots where it lies inside another one. `default` is a plain value."""
+    """One setting; `key` has dots if it is inside another one. `default` is a plain value."""
 
     key: str
     default: Any
@@ -97,9 +97,9 @@ _LONGEST_DEFAULT = 12
 
 
 class Figures(Struct, frozen=True):
-    """Of one provider with its default settings: the range in which eight of ten sessions are.
+    """Figures of one provider with its default settings: the range of eight in ten sessions.
 
-    `cost` is in dollars where the model writes the summaries, `seconds` are for 100,000 tokens without a model.
+    `cost` is in dollars with summaries by the model, `seconds` are for 100,000 tokens without a model.
     """
 
     saved_percent: tuple[float, float]
@@ -220,7 +220,8 @@ def description(entry: Registered, facts: ProviderFacts) -> Iterator[Part]:
     yield BLANK
     version = f"{facts.version}, {facts.origin}{'' if facts.enabled else ', switched off'}"
     abilities = (*_cells(facts).items(), ("best for", facts.best_for), ("version", version))
-    yield Table(("", ""), [[label, value] for label, value in abilities if value], flexible=1, wraps=True)
+    known = [[label, value] for label, value in abilities if value]
+    yield Table(("", ""), known, flexible=1, wraps=True, column_styles={0: "dim"})
     yield BLANK
     options = [*options_of(provider.settings)]
     if options:

@@ -27,9 +27,9 @@ class SessionWindow(msgspec.Struct, frozen=True):
 class SessionRow(msgspec.Struct, frozen=True):
     """One session. `short` is enough of `id` to name it; `updated` is an ISO time in UTC.
 
-    `messages` and `tokens` are None where the file cannot be read as a conversation, and `problem` says why.
-    `aside` marks sessions of sub-agents and those put away, `condensed` those in which condense left its marks.
-    `origin` is the path of the session that it was condensed from, where that is there.
+    `messages` and `tokens` are None if the file cannot be read as a conversation, and `problem` says why. `aside` marks
+    archived sessions and those of sub-agents, `condensed` those with marks of condense. `origin` is the path of the
+    session it was condensed from, if that is there.
     """
 
     client: str

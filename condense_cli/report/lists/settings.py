@@ -1,4 +1,4 @@
-"""An effective configuration as YAML that can be read back, each value with a comment on where it came from."""
+"""An effective configuration as YAML that can be read back, each value with a comment on its origin."""
 
 from __future__ import annotations
 

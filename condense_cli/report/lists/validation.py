@@ -13,7 +13,7 @@ from ..as_json import SHAPE
 
 
 class ListedFault(msgspec.Struct, frozen=True):
-    """One broken rule. `record` counts from 0, `line` from 1; null where the place is not known.
+    """One broken rule. `record` counts from 0, `line` from 1; null if the place is unknown.
 
     `api` tells whether the API refuses it; otherwise the client stumbles over it.
     """

@@ -29,9 +29,9 @@ Position = tuple[int, int]
 
 
 class LinkTarget(Struct, frozen=True):
-    """The block that a reference names, and which lines of its text: the first, counted from 0, and how many.
+    """The block of a reference and the lines of its text: the first, counted from 0, and their number.
 
-    `size` is 0 where the lines cannot be told: an argument of a call, or a part of a text.
+    `size` is 0 if there are no whole lines: an argument of a call, or a part of a text.
     """
 
     position: Position

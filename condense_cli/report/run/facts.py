@@ -210,10 +210,10 @@ class Bare(msgspec.Struct, frozen=True, rename=IN_JSON):
 
 
 class Counting(msgspec.Struct, frozen=True):
-    """The model's tokens for one that is counted, how that is known, and by how many percent it may be off.
+    """The model's tokens for one counted token, the source of that factor, and its error in percent.
 
-    `error_percent` is what four of five counts stay below, null where nobody measured it. `doubt` says why recorded
-    usage was not believed, empty where it was or where there is none.
+    Four of five counts stay below `error_percent`, null if nobody measured it. `doubt` says why recorded usage was not
+    believed, or is empty.
     """
 
     factor: float
@@ -255,11 +255,10 @@ class RunTokens(msgspec.Struct, frozen=True, rename=IN_JSON):
 
 
 class Cost(msgspec.Struct, frozen=True, rename=IN_JSON):
-    """Money in `currency`, as digits; null where a price is unknown or was not asked for.
+    """Money in `currency`, as digits; null if a price is unknown or was not asked for.
 
-    `spent` is what the calls for summaries cost (or would, in a dry run), as far as it is known.
-    A turn is one request to the model. `one_off` comes on top of the first, with `spent` in it; `pays` is false for
-    never.
+    `spent` is the known cost of the calls for summaries (or would be, in a dry run). A turn is one request to the
+    model. `one_off` comes on top of the first, with `spent` in it; `pays` is false for never.
     """
 
     currency: str = "USD"
@@ -276,9 +275,8 @@ class Cost(msgspec.Struct, frozen=True, rename=IN_JSON):
 class Summarized(msgspec.Struct, frozen=True):
     """The work of one profile: summaries written (some from the cache), tasks refused, and its calls.
 
-    `cost` are the dollars that are known, null where none are; `at_least` says that some calls cost more than is known.
-    Where it is `planned`, nothing was called: these are the requests that would be made, with answers as long as they
-    may get.
+    `cost` are the known dollars, or null; `at_least` says that some calls cost more than is known. If it is `planned`,
+    nothing was called: these are the requests that would be made, with answers of the greatest length.
     """
 
     profile: str
@@ -341,7 +339,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class RunFiles(NamedTuple):
-    """Names of what a run read and wrote, and the bytes of the result, None where its format cannot be written."""
+    """Names of the files of a run, and the bytes of the result, None if its format cannot be written."""
 
     source: str
     size: int | None

@@ -19,10 +19,10 @@ SHAPE: Final = 1
 
 
 class RunLog(msgspec.Struct, frozen=True):
-    """`time` is when the run ended, in ISO form and UTC. `provider` is null where none ran, because none was needed.
+    """`time` is the end of the run, in ISO form and UTC. `provider` is null if none ran, because none was needed.
 
-    `if_needed` tells a run that was to decide for itself from one that somebody asked for. `cost` are the dollars that
-    are known, as digits; `cost_at_least` says that some calls cost more than is known.
+    `if_needed` marks a run that decided for itself. `cost` are the known dollars, as digits; `cost_at_least` says that
+    some calls cost more than is known.
     """
 
     version: int

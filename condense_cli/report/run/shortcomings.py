@@ -20,7 +20,7 @@ from ..costs.usage import RECORDED, in_use
 
 
 def warnings_of(condensation: Condensation, *encodings: Encoding) -> list[str]:
-    """Those of a run; `encodings` are what counted, where that is to be told."""
+    """Return the warnings of a run; `encodings` are the counters to warn of."""
     found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
     if condensation.transcript.slimmed:
         found = [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
