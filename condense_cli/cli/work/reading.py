@@ -11,7 +11,6 @@ from typing import Final
 
 from ... import formats
 from ...clients.choices import tilde
-from ...clients.table import session_places
 from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Transcript
 from ...errors import UnreadableError, UsageError
@@ -52,6 +51,7 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
             "--session latest is the newest; condense sessions lists them; - reads standard input.",
         )
     from ...clients.listing import choose  # Slow to import, and few runs name a session.
+    from ...clients.table import session_places
 
     choice = choose(session, session_places(), Path.cwd())
     if session == LATEST and is_latest_said:
