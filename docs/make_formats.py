@@ -170,6 +170,11 @@ NOTES = {
         "texts, thinking, requests of tools and their responses; tried with files made from its source, not with Goose",
         "messages that the agent does not see, notices, requests to confirm; the SQLite database is not read",
     ),
+    "amp": Notes(
+        "messages with `messageId` and Anthropic's parts",
+        "texts, thinking, calls, and results that are texts; learned from tools that read threads, not tried with Amp",
+        "states and usage",
+    ),
     "droid": Notes(
         'a record `{"type": "session_start", "id", "cwd"}`',
         "the messages in the order of the file; learned from tools that read such sessions, not tried with Droid",
@@ -190,6 +195,11 @@ NOTES = {
         "runs: records with a `run_type` and `inputs`, also as `child_runs`",
         "inputs and outputs of the newest run of a model, else the longest state of a graph",
         "other runs",
+    ),
+    "otel-spans": Notes(
+        "an object with `resourceSpans`, or spans whose `attributes` begin with `gen_ai.` or `llm.`",
+        "the messages of the newest span of a model: the whole conversation so far, with its answer",
+        "other spans; reasoning. Older conventions, which have a message in each event, are not read",
     ),
     "vscode-chat": Notes(
         "an object with `requests`, each with a `message` and a `response`",
@@ -251,7 +261,7 @@ one file are [rows](rows.md).
 
 A file in which most of the calls, the results or the text is of kinds that condense does not know is refused; single
 parts of such kinds stay as they are, and every report says so. Where a client stops reading at a parent that is
-missing, the messages before it are counted and said. Amp and iFlow CLI are known by name, not read.
+missing, the messages before it are counted and said. iFlow CLI is known by name, not read.
 
 """
 

@@ -17,6 +17,7 @@ from .building import Command
 
 FORMAT_NAMES: Final = (
     "ai-sdk-ui",
+    "amp",
     "anthropic",
     "atif",
     "bedrock-converse",
@@ -44,6 +45,7 @@ FORMAT_NAMES: Final = (
     "opencode-events",
     "openhands",
     "openhands-sdk",
+    "otel-spans",
     "pi",
     "qwen-code",
     "request-log",

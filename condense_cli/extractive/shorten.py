@@ -186,7 +186,8 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     # Of most parts what is known of their lines is enough.
     bodies = survey.units[part.key].bodies if is_said or own else [""] * len(tokens)
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
-    base = _SAID if is_said else _REST
+    # Earlier runs chose what is left of a text that was cut.
+    base = _SAID if is_said or survey.gaps[part.key] else _REST
     worth: Mapping[int, float] = {Kind.ERROR: error, Kind.DEFINITION: _DEFINED}
     kinds = survey.known.kinds
     values = []

@@ -56,6 +56,7 @@ def addresses(messages: Sequence[Message], positions: Iterable[int]) -> list[Add
     return [(position, number) for position in positions for number in range(len(messages[position].blocks))]
 
 
+_LEFT_OUT: Final = "left out"
 _BRIEF: Final = 60
 """Characters of an argument where nothing else is told of its call."""
 
@@ -90,12 +91,17 @@ class Sections:
         """Parts that stand in their headings, as the path of a call does."""
         self._headings: dict[Key, Heading] = {}
         self._replaced: set[Key] = set()
+        self._named: list[list[str]] = [[] for _ in runs]
+        """Calls that earlier notes of each run named, of which they told nothing."""
         self._calls: list[dict[int, Heading]] = [{} for _ in runs]
         """The calls of each run, by their identity, with their headings."""
         for key, part in survey.parts.items():
             if key[:2] not in self._run_of:
                 continue
             heading = survey.headings.of(part)
+            if part.heading and part.heading.tool == _LEFT_OUT:
+                self._named[self._run_of[key[:2]]].append(part.text)
+                continue
             if part.call is not None:
                 self._calls[self._run_of[key[:2]]][id(part.call)] = heading
             if not self._is_told(part):
@@ -183,7 +189,8 @@ class Sections:
             if call not in told:
                 named.setdefault(f"{heading.tool}{heading.ending}", {})[_brief(heading.argument)] = None
         calls = (f"{tool} {', '.join(filter(None, arguments))}".rstrip() for tool, arguments in named.items())
-        return [f"{HASHES}left out", "; ".join(calls)] if named else []
+        all_calls = [*self._named[run], *calls]
+        return [f"{HASHES}{_LEFT_OUT}", "; ".join(all_calls)] if all_calls else []
 
     def _is_told(self, part: Part) -> bool:
         """Whether lines may be picked from a part: what the ledger holds is not told again, and a note has none."""

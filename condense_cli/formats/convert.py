@@ -314,7 +314,10 @@ def _image_source(value: Any) -> Json | None:
         return None
     if isinstance(value.get("source"), dict):
         return dict(value["source"])
-    url = value.get("image_url", value.get("image"))
+    image = value.get("image")
+    if isinstance(image, dict) and isinstance(image.get("source"), dict) and "bytes" in image["source"]:  # Bedrock's.
+        return {"type": "base64", "media_type": f"image/{image.get('format')}", "data": image["source"]["bytes"]}
+    url = value.get("image_url", image)
     url = url.get("url") if isinstance(url, dict) else url
     if not isinstance(url, str):
         return None

@@ -5,6 +5,10 @@ VS Code    {"requests": [{"message": {"text"}, "response": [part, ...], "modelId
                 "toolCallResults"?: {id: {"content": [{"value": str | {"node"}}]}}}}}]}   (Chat: Export Chat…)
 Langfuse   {"trace", "observations": [{"type": "GENERATION", "startTime", "input": messages, "output": message}]}
 LangSmith  {"run_type": "llm", "start_time", "inputs": {"messages"}, "outputs"}, one, many, or as "child_runs"
+OTLP       {"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano", "attributes": [{"key", "value"}]}]}]}]},
+           or spans whose attributes are an object. In the conventions of OpenTelemetry the messages are under
+           `gen_ai.input.messages`, lists of parts as JSON; in those of OpenInference each value has a key of its own,
+           as `llm.input_messages.0.message.content`.
 
 In VS Code the model gets the rendered message, the rounds and their results; `message` and `response` are what the
 window shows, and what counts if there are no rounds. A value that is no string is a tree whose leaves have the text.
@@ -13,8 +17,9 @@ https://github.com/microsoft/vscode-copilot-chat (src/extension/prompt/common/to
 In a trace each call of a model holds the whole conversation so far: that of the last one, and its answer, are read. A
 trace without such calls has the state of its graph instead. Messages are spelled as OpenAI's, as LangChain dumps them,
 or as something in between: both tools write down what an SDK hands them.
-https://langfuse.com/docs/observability/data-model,
-https://docs.smith.langchain.com/reference/data_formats/run_data_format
+https://langfuse.com/docs/observability/data-model, https://docs.smith.langchain.com/reference/data_formats/run_data_format
+https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
+https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md
 """
 
 from __future__ import annotations
@@ -380,5 +385,142 @@ LANGSMITH: Final = Format(
     "LangSmith runs, read-only",
     _langsmith_evidence,
     _read_langsmith,
+    is_writable=False,
+)
+
+
+_GEN_AI: Final = ("gen_ai.input.messages", "gen_ai.output.messages")
+_OPEN_INFERENCE: Final = ("llm.input_messages.", "llm.output_messages.")
+_MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+
+
+def _span_evidence(value: Any) -> Evidence:
+    if listed(value, "resourceSpans"):
+        return Evidence.YES
+    attributes = value.get("attributes") if isinstance(value, dict) else None
+    is_span = isinstance(attributes, dict) and any(str(key).startswith(("gen_ai.", "llm.")) for key in attributes)
+    return Evidence.YES if is_span else Evidence.NO
+
+
+def _read_spans(document: Document, values: Iterator[Any]) -> Transcript:
+    calls: list[_Call] = []
+    for record, value in enumerate(values):
+        for path, span in _spans(value):
+            attributes: dict[str, Any] = {}
+            for holder in (span, *listed(span, "events")):
+                attributes |= _attributes(holder)
+            asked, answered = (_said_in(attributes, number, path) for number in (0, 1))
+            model = next((attributes[key] for key in _MODELS if isinstance(attributes.get(key), str)), None)
+            began = str(span.get("startTimeUnixNano") or span.get("start_time") or "")
+            calls.append(_Call(True, began, record, [*asked, *answered], model, ""))
+    return _of_calls("otel-spans", document, calls)
+
+
+def _spans(value: Any) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
+    """Yield path and value of each span in a record."""
+    if isinstance(value, dict) and "resourceSpans" not in value:
+        yield (), value
+    for number, resource in enumerate(listed(value, "resourceSpans")):
+        for scope_number, scope in enumerate(listed(resource, "scopeSpans")):
+            for span_number, span in enumerate(listed(scope, "spans")):
+                if isinstance(span, dict):
+                    yield ("resourceSpans", number, "scopeSpans", scope_number, "spans", span_number), span
+
+
+def _attributes(holder: Any) -> dict[str, Any]:
+    """Return the attributes of a span or an event, which OTLP lists with the types of their values."""
+    attributes = holder.get("attributes") if isinstance(holder, dict) else None
+    if isinstance(attributes, dict):
+        return attributes
+    pairs = [one for one in attributes if isinstance(one, dict)] if isinstance(attributes, list) else []
+    return {str(one.get("key")): _plain(one.get("value")) for one in pairs}
+
+
+def _plain(value: Any) -> Any:
+    kind, inner = next(iter(value.items()), ("", None)) if isinstance(value, dict) else ("", None)
+    if kind == "arrayValue":
+        return [_plain(one) for one in listed(inner, "values")]
+    if kind == "kvlistValue":
+        return _attributes({"attributes": listed(inner, "values")})
+    return inner
+
+
+def _said_in(attributes: dict[str, Any], number: int, path: JsonPath) -> Iterator[_Said]:
+    """Yield the messages that a span got (`number` 0) or gave (1), as chat completions have them."""
+    messages = attributes.get(_GEN_AI[number])
+    if isinstance(messages, str):
+        try:
+            messages = json_text.parse_text(messages)
+        except (ValueError, RecursionError):
+            messages = None
+    if isinstance(messages, list):
+        found = [one for message in messages if isinstance(message, dict) for one in _of_parts(message)]
+    else:
+        found = _of_flat(attributes, _OPEN_INFERENCE[number])
+    for position, message in enumerate(found):
+        role = _ROLES.get(str(message.get("role")))
+        if role is not None:
+            yield _Said(role, (*path, number, position), message)
+
+
+def _of_parts(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a message of OpenTelemetry's conventions; each result in it is a message of its own."""
+    texts: list[Any] = []
+    calls: list[Any] = []
+    for part in listed(message, "parts"):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "tool_call":
+            calls.append({"id": part.get("id"), "function": part})
+        elif kind == "tool_call_response":
+            said = part.get("response", part.get("result"))
+            yield {"role": "tool", "tool_call_id": part.get("id"), "content": said}
+        elif kind == "text":
+            texts.append({"type": "text", "text": part.get("content")})
+        elif kind != "reasoning":
+            texts.append(part)
+    if texts or calls:
+        yield {"role": message.get("role"), "content": texts, "tool_calls": calls}
+
+
+def _of_flat(attributes: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Return the messages of OpenInference's conventions, whose values have a key each: build objects of them."""
+    root: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if key.startswith(prefix):
+            at = root
+            *above, last = key.removeprefix(prefix).split(".")
+            for step in above:
+                at = at[step] if isinstance(at.get(step), dict) else at.setdefault(step, {})
+            at[last] = value
+    found = []
+    for message in _in_order(root, "message"):
+        contents = [one.get("text") for one in _in_order(message.get("contents"), "message_content")]
+        calls = _in_order(message.get("tool_calls"), "tool_call")
+        found.append(
+            {
+                **message,
+                "content": message.get("content") or [text for text in contents if isinstance(text, str)],
+                "tool_calls": [{"id": call.get("id"), "function": call.get("function")} for call in calls],
+            }
+        )
+    return found
+
+
+def _in_order(numbered: Any, key: str) -> list[dict[str, Any]]:
+    """Return the objects under `key` of objects with numbers for keys."""
+    found = numbered.items() if isinstance(numbered, dict) else ()
+    ordered = sorted(
+        ((int(number), one) for number, one in found if str(number).isdecimal() and isinstance(one, dict)),
+        key=lambda pair: pair[0],
+    )
+    return [one[key] for _, one in ordered if isinstance(one.get(key), dict)]
+
+
+OTEL: Final = Format(
+    "otel-spans",
+    Family.OPENAI_CHAT,
+    "Spans of OpenTelemetry (GenAI conventions) and OpenInference, as JSON or OTLP, read-only",
+    _span_evidence,
+    _read_spans,
     is_writable=False,
 )

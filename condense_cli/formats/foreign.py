@@ -57,11 +57,6 @@ def _is_bare_rollout(value: Any) -> bool:
     return isinstance(value, dict) and {"id", "timestamp", "instructions"} <= value.keys() and "payload" not in value
 
 
-def _is_amp(value: Any) -> bool:
-    message_id = value.get("messageId") if isinstance(value, dict) else None
-    return isinstance(message_id, int) and isinstance(value.get("content"), list) and "role" in value
-
-
 def _is_iflow(value: Any) -> bool:
     return isinstance(value, dict) and "parentUuid" in value and is_of_iflow(value)
 
@@ -109,9 +104,9 @@ _FOREIGN: Final = (
         "Leave out --format, or name bedrock-converse.",
     ),
     Foreign(
-        _is_amp,
-        "a thread of Amp, which condense does not read",
-        "Name a session of another client.",
+        lambda value: parts.amp_evidence(value) is Evidence.YES,
+        "a thread of Amp",
+        "Leave out --format, or name amp.",
     ),
     Foreign(
         _is_iflow,

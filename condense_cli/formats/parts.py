@@ -16,6 +16,10 @@ Goose  {"role": "user" | "assistant", "created", "content": [part, ...], "metada
 Droid  {"type": "session_start", "id", "cwd", ...}, then {"type": "message", "id", "message": message, ...}
     Messages are Anthropic's. (~/.factory/sessions/*/*.jsonl)
 
+Amp  {"v", "id", "messages": [{"role", "messageId", "content": [part, ...], "usage"?: {"model"}}, ...]}
+    Parts are Anthropic's, but for {"type": "tool_result", "toolUseID", "run": {"status", "result"}}. Threads are kept
+    on Amp's server, so that a file is only read. (~/.local/share/amp/threads/T-*.json)
+
 AI SDK  {"id", "role": "user" | "assistant" | "system", "parts": [part, ...]}: messages of its user interface
     {"type": "text" | "reasoning", "text"} · {"type": "file", "mediaType", "url"} · {"type": "step-start"}
     {"type": "tool-NAME", "toolCallId", "state", "input", "output" | "errorText"}, or "dynamic-tool" with "toolName"
@@ -34,7 +38,7 @@ from ..core import json_text
 from ..core.transcript import Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from .anthropic import ROLES as _ROLES
-from .anthropic import BlockReader, merged
+from .anthropic import BlockReader, merged, read_with
 from .engine import client_text
 from .engine.base import Evidence, Format, RecordEdits, message_role, not_a_message, only_value
 from .engine.blocks import (
@@ -95,8 +99,8 @@ def _read_converse(document: Document, values: Iterator[Any]) -> Transcript:
 def _converse_blocks(
     part: Any, record: int, owner: JsonPath, tools: dict[str, str], *, is_user: bool
 ) -> Iterator[Block]:
-    held = {key: part[key] for key in _KEYS & part.keys()} if isinstance(part, dict) else {}
-    key, value = next(iter(held.items()), ("", None))
+    key = next((key for key in part if key in _KEYS), "") if isinstance(part, dict) else ""
+    value = part[key] if key else None
     if key == "text" and isinstance(value, str):
         yield text_block(value, record, (*owner, key), owner, is_user=is_user)
     elif key == "toolUse":
@@ -325,6 +329,56 @@ DROID: Final = Format(
     _read_droid,
     complete=_complete_droid,
     new_message=_new_droid_message,
+)
+
+
+def amp_evidence(value: Any) -> Evidence:
+    is_message = isinstance(value, dict) and value.get("role") in ("user", "assistant")
+    is_own = is_message and isinstance(value.get("messageId"), int) and isinstance(value.get("content"), list)
+    return Evidence.YES if is_own else Evidence.NO
+
+
+class _AmpReader(BlockReader):
+    def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind != "tool_result" or not isinstance(part.get("toolUseID"), str):
+            yield from super().part(part, record, owner, is_user)
+            return
+        run = part["run"] if isinstance(part.get("run"), dict) else {}
+        value, path = run.get("result"), (*owner, "run", "result")
+        common = of_call(part["toolUseID"], self._tools, is_error=run.get("status") == "error")
+        for key in ("content", "output"):
+            if isinstance(value, dict) and isinstance(value.get(key), str | list):
+                value, path = value[key], (*path, key)
+        if isinstance(value, str):
+            yield text_block(value, record, path, owner, kind=BlockKind.TOOL_RESULT, **common)
+        elif "result" in run or "error" in run or run.get("status") in ("cancelled", "rejected-by-user"):
+            yield replace(opaque_block(value if "result" in run else run, record, path, **common), owner=owner)
+        else:
+            yield unknown_block(part, record, owner, **common)
+
+
+def _read_amp(document: Document, values: Iterator[Any]) -> Transcript:
+    models: list[str] = []
+
+    def noted() -> Iterator[Any]:
+        for value in values:
+            usage = value.get("usage") if isinstance(value, dict) else None
+            if isinstance(usage, dict) and isinstance(usage.get("model"), str):
+                models.append(usage["model"])
+            yield value
+
+    read = read_with(_AmpReader(), document, noted(), "amp")
+    return replace(read, model=models[-1] if models else None)
+
+
+AMP: Final = Format(
+    "amp",
+    Family.ANTHROPIC,
+    "Threads of Amp (~/.local/share/amp/threads/T-*.json), read-only",
+    amp_evidence,
+    _read_amp,
+    is_writable=False,
 )
 
 

@@ -178,13 +178,9 @@ def _instruction(task: PromptTask) -> str:
         sections = "\n".join(f"{number}. {name}: {what}" for number, (name, what) in enumerate(SECTIONS, start=1))
         return _CONVERSATION.format(sections=sections)
     what, keep = _BLOCKS[task.subject]
-    return _BLOCK.format(what=what.format(tool=_tool(task.tool)), keep=keep)
-
-
-def _tool(name: str | None) -> str:
-    """Sanitize a tool's name, because it is outside the fence."""
-    shown = "".join(char for char in name or "" if char.isalnum() or char in "_-.:/")[:64]
-    return shown or "(unknown)"
+    # The tool's name is outside the fence, so it must be harmless.
+    tool = "".join(char for char in task.tool or "" if char.isalnum() or char in "_-.:/")[:64]
+    return _BLOCK.format(what=what.format(tool=tool or "(unknown)"), keep=keep)
 
 
 _LEFT_OUT: Final = {BlockKind.IMAGE: "[image left out]", BlockKind.OPAQUE: "[content of an unknown kind left out]"}

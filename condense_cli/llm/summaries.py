@@ -129,7 +129,13 @@ def joining(task: PromptTask, texts: Sequence[str], caller: Caller) -> tuple[Mod
 
 def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
     """Return one outcome per task, in order. A task fails if any part of it fails: nothing is silently missing."""
-    states = [_begun(task, caller) for task in tasks]
+    states: list[_State] = []
+    for task in tasks:
+        first = plan(task, caller)
+        if isinstance(first, Failure):
+            states.append(_State(task, (), outcome=CallOutcome(None, first)))
+        else:
+            states.append(_State(task, first))
     spent, is_interrupted = Spent(), False
     notes: tuple[str, ...] = ()
     try:
@@ -171,13 +177,6 @@ def _plan(task: PromptTask, caller: Caller, *, joins: bool) -> tuple[ModelReques
         return requests_for(task, caller.access.profile, window, caller.count, exact=caller.exact, joins=joins)
     except TooLargeError:
         return failure(Cause.TOO_LARGE, names_of(caller.access), f"({window:,} tokens.)")
-
-
-def _begun(task: PromptTask, caller: Caller) -> _State:
-    planned = _plan(task, caller, joins=False)
-    if isinstance(planned, Failure):
-        return _State(task, (), outcome=CallOutcome(None, planned))
-    return _State(task, planned)
 
 
 def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:

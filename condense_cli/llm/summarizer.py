@@ -220,7 +220,9 @@ class Summaries:
         found: list[Outcome] = []
         for asked, outcome in zip(asked_for, done.outcomes, strict=True):
             if outcome.text is not None:
-                found.append(Written(outcome.text, access.name, lacks=_lacks(asked, outcome.text)))
+                missing = asked.checklist.missing(outcome.text) if asked.checklist else ()
+                lacks = frozenset(item.entry for item in missing if item.entry)
+                found.append(Written(outcome.text, access.name, lacks=lacks))
             else:
                 assert outcome.failure is not None
                 if outcome.failure.reason is not Cause.NOT_SMALLER:
@@ -320,9 +322,3 @@ def open_summaries(
     finally:
         if cache is not None:
             cache.close()
-
-
-def _lacks(task: PromptTask, text: str) -> frozenset[str]:
-    """Return entries of the ledger that a summary should name and does not."""
-    missing = task.checklist.missing(text) if task.checklist else ()
-    return frozenset(item.entry for item in missing if item.entry)

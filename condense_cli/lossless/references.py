@@ -124,7 +124,9 @@ class Address(Struct, frozen=True):
         field = f"{self.field} of " if self.field else ""
         if not self.ordinal:
             return f"{field}{self.what}"
-        ordinal = f"{_ordinal(self.ordinal)} " if self.ordinal > 1 else ""
+        number = self.ordinal
+        ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
+        ordinal = f"{number}{ending} " if number > 1 else ""
         return f"{field}the {ordinal}{'previous' if self.is_backward else 'next'} {self.what}"
 
 
@@ -154,11 +156,6 @@ class Reference(Struct, frozen=True):
         where = f"{self.where} of " if self.where else ""
         numbering = f", numbered from {self.numbering}" if self.numbering else ""
         return f"{PREFIX}{where}{self.address}{numbering} #{self.hash}]"
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 def parse_reference(line: str) -> Reference | None:

@@ -190,7 +190,9 @@ def window_of(
     `signs` are the transcript's. Raises ConfigurationError.
     """
     name = asked.profile or (profile_of(model, user) if model else None)
-    profile = _profile(name, user) if name else None
+    if name and name not in user.profiles:
+        raise unknown_profile(name, user.profiles)
+    profile = user.profiles[name].profile if name else None
     if profile is not None and (asked.profile or not model):
         model = profile.model or model
     tokens, source = _size(model, name, profile, asked, signs)
@@ -233,12 +235,6 @@ def _above(
     if profile is not None and profile.above is not None:
         return profile.above, f"profile {name}"
     return configuration.auto_condense_context_above, None
-
-
-def _profile(name: str, user: UserConfiguration) -> Profile:
-    if name not in user.profiles:
-        raise unknown_profile(name, user.profiles)
-    return user.profiles[name].profile
 
 
 def profile_of(model: str, user: UserConfiguration) -> str | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -90,11 +90,16 @@ def replace_xml(call: str, edits: Mapping[JsonPath, str]) -> str:
     inside = _inside(call)
     if inside is None:
         raise KeyError("not a call")
-    spans = {path: (start, end) for path, start, end in _xml_values(call, *inside, ())}
+    return spliced(call, _xml_values(call, *inside, ()), edits)
+
+
+def spliced(text: str, values: Iterable[tuple[JsonPath, int, int]], edits: Mapping[JsonPath, str]) -> str:
+    """Replace values, given as path, start and end, in a text. Raises KeyError for other paths."""
+    spans = {path: (start, end) for path, start, end in values}
     for path, value in sorted(edits.items(), key=lambda edit: -spans[edit[0]][0]):
         start, end = spans[path]
-        call = call[:start] + value + call[end:]
-    return call
+        text = text[:start] + value + text[end:]
+    return text
 
 
 def _inside(call: str) -> tuple[int, int] | None:
@@ -233,11 +238,7 @@ def action_arguments(action: str) -> dict[str, Any]:
 
 def replace_action(action: str, edits: Mapping[JsonPath, str]) -> str:
     """Replace the arguments at some paths in an action."""
-    spans: dict[JsonPath, tuple[int, int]] = {(name,): (start, end) for name, start, end in _action_values(action)}
-    for path, value in sorted(edits.items(), key=lambda edit: -spans[edit[0]][0]):
-        start, end = spans[path]
-        action = action[:start] + value + action[end:]
-    return action
+    return spliced(action, (((name,), start, end) for name, start, end in _action_values(action)), edits)
 
 
 def _action_values(action: str) -> Iterator[tuple[str, int, int]]:

@@ -66,11 +66,7 @@ def arguments(text: str) -> dict[str, Any]:
 
 def replace(text: str, edits: Mapping[JsonPath, str]) -> str:
     """Replace the arguments at some paths in the text."""
-    spans = {path: (start, end) for path, start, end in _values(text)}
-    for path, value in sorted(edits.items(), key=lambda edit: -spans[edit[0]][0]):
-        start, end = spans[path]
-        text = text[:start] + value + text[end:]
-    return text
+    return text_calls.spliced(text, _values(text), edits)
 
 
 def _values(text: str) -> Iterator[tuple[JsonPath, int, int]]:

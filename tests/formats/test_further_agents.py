@@ -21,7 +21,7 @@ from condense_cli.rules.validity import validate
 
 WRITERS = further_agents.WRITABLE | further_agents.READ_ONLY
 WRITABLE = list(further_agents.WRITABLE)
-OF_USER = {"bedrock-converse", "droid"}
+OF_USER = {"amp", "bedrock-converse", "droid"}
 """Formats whose results are messages of the user."""
 WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk", "vscode-chat", "gemini-contents", "goose", *OF_USER}
 """Formats whose system prompt is no message of the conversation."""

@@ -1,4 +1,4 @@
-"""Traces of Langfuse and LangSmith: the newest call of a model, whatever else was recorded and however."""
+"""Traces of Langfuse and LangSmith, and spans of OpenTelemetry: the newest call of a model counts."""
 
 from __future__ import annotations
 
@@ -75,3 +75,29 @@ def test_what_holds_no_messages_is_refused(input: Any) -> None:
     observation = {"type": "GENERATION", "startTime": "2026", "input": input, "output": "text"}
     with pytest.raises(UnknownFormatError, match="no model call with messages"):
         parse(langfuse(observation))
+
+
+def test_messages_of_a_span_may_be_values_of_an_event_with_their_types() -> None:
+    part = {"kvlistValue": {"values": [string("type", "text"), string("content", "Hello.")]}}
+    parts = {"key": "parts", "value": {"arrayValue": {"values": [part]}}}
+    message = {"kvlistValue": {"values": [string("role", "user"), parts]}}
+    asked = {"key": "gen_ai.input.messages", "value": {"arrayValue": {"values": [message]}}}
+    span = {"startTimeUnixNano": "5", "attributes": [], "events": [{"name": "details", "attributes": [asked]}]}
+    transcript = parse(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode())
+    assert (transcript.format, texts(transcript)) == ("otel-spans", ["Hello."])
+
+
+def string(key: str, value: str) -> Json:
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def test_spans_may_have_attributes_as_an_object_and_texts_in_several_parts() -> None:
+    said = {"llm.input_messages.0.message.role": "user", "llm.model_name": "m"}
+    said |= {f"llm.input_messages.0.message.contents.{n}.message_content.text": f"Text {n}." for n in (10, 9)}
+    transcript = parse(json.dumps({"name": "chat", "start_time": "1", "attributes": said}).encode())
+    assert (transcript.model, texts(transcript)) == ("m", ["Text 9.", "Text 10."])
+
+
+def test_spans_without_messages_are_refused() -> None:
+    with pytest.raises(UnknownFormatError, match="no model call with messages"):
+        parse(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "tool"}]}]}]}).encode())

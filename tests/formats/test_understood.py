@@ -64,7 +64,6 @@ def iflow() -> list[Json]:
 
 
 FOREIGN = {
-    "thread of Amp": json.dumps({"v": 12, "id": "T-1", "messages": amp()}).encode(),
     "session of iFlow CLI": "".join(json.dumps(record) + "\n" for record in iflow()).encode(),
 }
 
@@ -81,12 +80,15 @@ def test_these_are_refused_by_name(name: str, options: tuple[str, ...], tmp_path
         assert name in done.message
 
 
-def test_a_conversation_of_another_api_than_the_one_named_is_refused_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("messages", "name"), [(converse(), "Amazon Bedrock's Converse API"), (amp(), "a thread of Amp")]
+)
+def test_another_format_than_the_one_named_is_refused_by_name(messages: list[Json], name: str, tmp_path: Path) -> None:
     path = tmp_path / "input.json"
-    path.write_text(json.dumps({"modelId": "m", "messages": converse()}))
+    path.write_text(json.dumps({"messages": messages}))
     done = condense("validate", path, "--format", "anthropic")
     assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
-    assert "Amazon Bedrock's Converse API" in done.message
+    assert name in done.message
     assert condense("validate", path).status == ExitStatus.DONE
 
 
@@ -95,7 +97,7 @@ def test_a_conversation_that_goes_on_passes_as_it_is() -> None:
     fitted = Live(preset="speed", policy="tokens:1000", model="claude-opus-4-5", format="anthropic").fit(messages)
     assert fitted.messages == messages
     assert fitted.decision.kind is DecisionKind.FAILED
-    assert "which condense does not read" in fitted.decision.reason
+    assert "a thread of Amp" in fitted.decision.reason
 
 
 def test_rows_of_a_gateway_are_refused() -> None:
@@ -104,7 +106,7 @@ def test_rows_of_a_gateway_are_refused() -> None:
         *amp(),
         {"role": "tool", "tool_call_id": "c", "content": LONG},
     ]
-    with pytest.raises(UnknownFormatError, match="which condense does not read"):
+    with pytest.raises(UnknownFormatError, match="a thread of Amp"):
         compressed(order_of(json.dumps({"messages": rows}).encode()))
 
 

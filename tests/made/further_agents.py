@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from agent_logs import Messages, agents, lines, one
-from traces import langfuse, langsmith
+from traces import langfuse, langsmith, otel
 
 Json = dict[str, Any]
 
@@ -285,6 +286,21 @@ def droid(messages: Messages) -> Iterator[Json]:
     yield {"type": "todo_state", "todos": []}
 
 
+def amp(messages: Messages) -> Json:
+    """A thread of Amp: Anthropic's messages, whose results have a form of their own."""
+    written: Messages = []
+    for message in (each for each in messages if each["role"] != "system"):
+        content: Messages = [{"type": "text", "text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            run = {"status": "done", "result": {"output": text_of(message), "exitCode": 0}}
+            content = [{"type": "tool_result", "toolUseID": message["tool_call_id"], "run": run}]
+        for call in agents.calls_of(message):
+            content.append({"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]})
+        role = "assistant" if message["role"] == "assistant" else "user"
+        written.append({"role": role, "messageId": len(written), "content": content})
+    return {"v": 12, "id": "T-1", "title": "Work", "messages": written}
+
+
 def ai_sdk_ui(messages: Messages) -> Messages:
     """UI messages of the AI SDK: all that an agent does between two words of the user is one message."""
     written: Messages = []
@@ -325,6 +341,9 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
 READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
     "vscode-chat": one(vscode_chat),
     "ai-sdk-ui": one(ai_sdk_ui),
+    "amp": one(amp),
+    "otel-spans": one(otel),
+    "otel-spans, OpenInference": one(partial(otel, is_open_inference=True)),
     "langfuse": one(langfuse),
     "langsmith": one(langsmith),
 }

@@ -49,6 +49,55 @@ def langfuse(messages: Messages) -> Json:
     return {"trace": {"id": "t", "input": json.dumps({"messages": messages[:2]})}, "observations": observations}
 
 
+def otel(messages: Messages, *, is_open_inference: bool = False) -> Json:
+    """Spans of OpenTelemetry, one for each answer: with messages of parts, or with a key for each value."""
+    spans: list[Json] = []
+    for number, message in enumerate(messages):
+        if message["role"] == "assistant":
+            write = _open_inference if is_open_inference else _gen_ai
+            attributes = [
+                {"key": key, "value": {"stringValue": value}}
+                for key, value in write(messages[:number], message).items()
+            ]
+            spans.append({"name": "chat", "startTimeUnixNano": f"{10**18 + number}", "attributes": attributes})
+    other = {"name": "tool", "startTimeUnixNano": "2000000000000000000", "attributes": []}
+    return {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [*spans, other]}]}]}
+
+
+def _gen_ai(asked: Messages, answer: Json) -> dict[str, str]:
+    def written(message: Json) -> Json:
+        parts = [{"type": "text", "content": message["content"]}] if message.get("content") else []
+        if message["role"] == "tool":
+            parts = [{"type": "tool_call_response", "id": message["tool_call_id"], "response": message["content"]}]
+        for call in message.get("tool_calls") or ():
+            arguments = json.loads(call["function"]["arguments"])
+            named = {"id": call["id"], "name": call["function"]["name"], "arguments": arguments}
+            parts.append({"type": "tool_call", **named})
+        return {"role": message["role"], "parts": parts}
+
+    return {
+        "gen_ai.request.model": "gpt-5.1",
+        "gen_ai.input.messages": json.dumps([written(message) for message in asked]),
+        "gen_ai.output.messages": json.dumps([written(answer)]),
+    }
+
+
+def _open_inference(asked: Messages, answer: Json) -> dict[str, str]:
+    found = {"llm.model_name": "gpt-5.1"}
+    for name, messages in (("input", asked), ("output", [answer])):
+        for number, message in enumerate(messages):
+            at = f"llm.{name}_messages.{number}.message"
+            found[f"{at}.role"] = message["role"]
+            found[f"{at}.content"] = message.get("content") or ""
+            if message["role"] == "tool":
+                found[f"{at}.tool_call_id"] = message["tool_call_id"]
+            for position, call in enumerate(message.get("tool_calls") or ()):
+                inside = f"{at}.tool_calls.{position}.tool_call"
+                found[f"{inside}.id"] = call["id"]
+                found |= {f"{inside}.function.{key}": call["function"][key] for key in ("name", "arguments")}
+    return found
+
+
 def langsmith(messages: Messages) -> Json:
     """One run of a graph with the runs of its model in it."""
     runs = [

@@ -22,12 +22,17 @@ from build import (
 )
 
 from condense_cli import api
+from condense_cli.config.models import Configuration
 from condense_cli.core.markers import parse_summary
+from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.passes.modes import division
 from condense_cli.passes.modes.notes import exchanges_of, runs_of
+from condense_cli.passes.prelude import ReferenceWriter
 from condense_cli.passes.receipts import NOTE, Kept
+from condense_cli.passes.selection import protect
+from condense_cli.passes.sheet import Sheet
 
 NOISE = "\n".join(f"step {n} is done" for n in range(60))
 
@@ -121,9 +126,15 @@ def held(address: tuple[int, int]) -> bool:
     return False
 
 
-def positions(*messages: dict[str, Any], end: int | None = None) -> list[tuple[int, ...]]:
-    found = anthropic(*messages).messages
-    return [each.positions for each in exchanges_of(found, len(found) if end is None else end, held)]
+def sheet_of(transcript: Transcript) -> Sheet:
+    count = Counter()
+    writer = ReferenceWriter(transcript, Configuration(), count)
+    return Sheet(transcript, count, writer, protect(Configuration(), transcript.messages, count), "auto")
+
+
+def positions(*messages: dict[str, Any], end: int = 99) -> list[tuple[int, ...]]:
+    sheet = sheet_of(anthropic(*messages))
+    return [each.positions for each in exchanges_of(sheet, min(end, len(messages)), held)]
 
 
 def test_only_whole_exchanges_are_noted() -> None:
@@ -158,10 +169,12 @@ def test_pinned_blocks_and_answers_of_the_user_keep_their_exchange() -> None:
 
 def test_notes_are_one_for_each_run_that_nothing_divides() -> None:
     messages = anthropic(*worked(4)).messages
-    exchanges = exchanges_of(messages, len(messages), held)
+    exchanges = exchanges_of(sheet_of(anthropic(*worked(4))), len(messages), held)
     assert [run.positions for run in runs_of(messages, exchanges[:2], 20)] == [[1, 2, 3, 4]]
     assert [run.positions for run in runs_of(messages, [exchanges[0], exchanges[2]], 20)] == [[1, 2], [5, 6]]
     assert runs_of(messages, [], 20) == []
+    noted = cut(worked()).transcript.messages
+    assert [run.positions for run in runs_of(noted, [], 20)] == [[1]]
 
 
 # --- Later rounds -----------------------------------------------------------------------------------------------------

@@ -62,9 +62,11 @@ OF_FORMAT = {
 READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
     "ai-sdk-ui": [],
+    "amp": [],
     "vscode-chat": [],
     "langfuse": [],
     "langsmith": [],
+    "otel-spans": [],
     "claude-stream-json": ["claude-stream-json/*.jsonl"],
     "request-log": ["openai-proxy-log/*.jsonl"],
 }

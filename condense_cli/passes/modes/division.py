@@ -90,11 +90,13 @@ def _summarized(
 def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, target: int) -> Division:
     """Exchanges as they are, where enough of them is kept, else as notes."""
     end = step.selected.end
-    exchanges = exchanges_of(sheet.messages, end, shortening.held.__contains__)
-    as_they_are = _noted(sheet, shortening, priced, [], target, end)
-    if not exchanges or as_they_are.shared.tokens <= as_they_are.budget:
+    exchanges = exchanges_of(sheet, end, shortening.held.__contains__)
+    as_they_are = _noted(sheet, shortening, priced, None, target, end)
+    if as_they_are.shared.tokens <= as_they_are.budget:
         return as_they_are
     every = _noted(sheet, shortening, priced, exchanges, target, end)
+    if not exchanges:  # Only earlier notes can be shorter.
+        return every
     kept, density = every.shared.kept_within(every.budget)
     of_block: Tally[Address] = Tally()
     for key, tokens in kept.items():
@@ -107,11 +109,11 @@ def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, 
 
 
 def _noted(
-    sheet: Sheet, shortening: Shortening, priced: Priced, exchanges: Sequence[Exchange], target: int, end: int
+    sheet: Sheet, shortening: Shortening, priced: Priced, exchanges: Sequence[Exchange] | None, target: int, end: int
 ) -> Division:
-    """These exchanges as notes, all else in its place."""
+    """These exchanges and all earlier notes as notes, all else in its place. None: all of it in its place."""
     survey, count, messages = priced.survey, sheet.count, sheet.messages
-    runs = runs_of(messages, exchanges, end)
+    runs = [] if exchanges is None else runs_of(messages, exchanges, end)
     gone = {address for run in runs for address in run.blocks}
     placed: list[Key] = [key for address, found in shortening.keys.items() if address not in gone for key in found]
     blocks = {address: count.block(messages[address[0]].blocks[address[1]]) for address in gone}

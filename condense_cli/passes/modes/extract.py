@@ -21,7 +21,7 @@ from ...core.values import Text
 from ..blocks.cutting import LEAST_SAVED
 from ..receipts import Kept, Receipt
 from ..selection import compile_predicates
-from ..sheet import Sheet, Step
+from ..sheet import Address, Sheet, Step
 from .approach import approach
 from .shortening import Shortening
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...extractive.survey import Survey
     from .division import Division
     from .head_summary import HeadSummary
+    from .notes import Exchange
 
     Worths = Callable[[Key], float]
 
@@ -38,6 +39,9 @@ _LEAST: Final = 6
 
 _SHORT: Final = 100
 """Texts of the user with no more tokens, as rules have, go behind longer ones."""
+
+_FRAME_OF_WORTH: Final = 160
+"""An exchange is a note if it has fewer tokens, for each thing that 1,000 tokens have to hold: its frame takes 50."""
 
 _MOST_RECENT: Final = 1 / 3
 """Where the newest turns take more of the target, little of all that was before them would be left. One turn may."""
@@ -55,9 +59,10 @@ def run_extract(step: Step) -> list[Receipt]:
     if target is not None and shortening.has_left_out and sheet.free(target) >= 0:
         return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
-        _leave_out_the_rest(sheet, shortening, _worths(sheet, extraction), settles=step.settles)
+        worths = _worths(sheet, extraction)
+        _leave_out_the_rest(sheet, shortening, worths, settles=step.settles)
         if target is None:
-            return shortening.receipts(Kept.NEEDED)
+            return _with_notes(step, shortening, extraction.min_worth, worths)
         if step.sheet.free(target) < 0:
             return shortening.receipts(Kept.NEEDED)
         shortening.undo()
@@ -71,6 +76,7 @@ def run_extract(step: Step) -> list[Receipt]:
         return shortening.receipts(Kept.OUT_OF_REACH)
     is_met, summarized = _to_target(step, shortening, target, None if step.sheet.is_up_to_date else head)
     if not is_met and head and step.sheet.is_up_to_date:
+        shortening.undo()
         is_met, summarized = _to_target(step, shortening, target, head)
     for most_words in (_SHORT, 0):
         if is_met:
@@ -81,9 +87,43 @@ def run_extract(step: Step) -> list[Receipt]:
         shortening = Shortening(sheet, step, most_words=most_words)
         head = head and replace(head, gives_up_words=not most_words)
         is_met, summarized = _to_target(step, shortening, target, head)
-    gone = {(receipt.message, receipt.block) for receipt in summarized}
-    receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)
-    return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
+    return _but_for(summarized, shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH))
+
+
+def _but_for(gone: list[Receipt], receipts: list[Receipt]) -> list[Receipt]:
+    """Put what went in place of the receipts of the same blocks."""
+    places = {(receipt.message, receipt.block) for receipt in gone}
+    return [receipt for receipt in receipts if (receipt.message, receipt.block) not in places] + gone
+
+
+def _with_notes(step: Step, shortening: Shortening, least: float, worths: Worths) -> list[Receipt]:
+    """Put notes in place of exchanges of which next to nothing is left; return the receipts of the pass."""
+    from ...extractive.shorten import Priced, SharedBudget  # With the extraction.
+    from ...extractive.summary import Sections
+    from ...extractive.survey import Survey
+    from .notes import exchanges_of, put_notes, runs_of
+
+    sheet, end, receipts = step.sheet, step.selected.end, shortening.receipts(Kept.NEEDED)
+    messages, count = sheet.messages, sheet.count
+
+    def is_held(address: Address) -> bool:
+        # Where less is asked for, the exchange stays as it is.
+        return address in shortening.held or any(worths(key) < least for key in shortening.keys.get(address, ()))
+
+    def is_next_to_nothing(exchange: Exchange) -> bool:
+        blocks = (messages[position].blocks[number] for position, number in exchange.blocks)
+        return sum(map(count.content, blocks)) < _FRAME_OF_WORTH * least
+
+    noted = [exchange for exchange in exchanges_of(sheet, end, is_held) if is_next_to_nothing(exchange)]
+    if not noted:
+        return receipts
+    runs = runs_of(messages, noted, end)
+    priced = Priced(Survey(messages, count))
+    sections = Sections(priced.survey, [run.blocks for run in runs], are_notes=True)
+    shared = SharedBudget(priced, (), sections)
+    gone = {address for run in runs for address in run.blocks}
+    thinking = [address for address in sheet.old_thinking(runs[-1].positions[-1]) if address not in gone]
+    return _but_for(put_notes(sheet, step, runs, shared.within(shared.tokens).summaries, thinking), receipts)
 
 
 def _worths(sheet: Sheet, extraction: ExtractConfig) -> Worths:

@@ -16,6 +16,8 @@ from ...core.markers import SummaryMark, stretch_hash
 from ...core.tokens import MESSAGE_TOKENS, Counter
 from ...core.transcript import Block, Message, Place
 from ...core.values import BlockKind, Role
+from ...formats import format_named
+from ...formats.engine.base import Habit
 from ...formats.engine.client_text import request_before
 from ..receipts import LINES, NOTE, Receipt, changed
 from ..sheet import Address, Sheet, Step
@@ -23,6 +25,8 @@ from ..thinking import OLD
 
 _MARK_TOKENS = 22
 """Tokens of a mark and the line break behind it."""
+_RENEWED = 16
+"""Tokens that writing earlier notes anew has to save: at another time they would be as they are."""
 
 
 class Exchange(Struct, frozen=True):
@@ -50,12 +54,15 @@ class NoteRun(Struct, frozen=True):
     blocks: list[Address]
 
 
-def exchanges_of(messages: Sequence[Message], end: int, is_held: Callable[[Address], bool]) -> list[Exchange]:
+def exchanges_of(sheet: Sheet, end: int, is_held: Callable[[Address], bool]) -> list[Exchange]:
     """Find the exchanges before `end` that a note may replace.
 
-    All their calls are answered in the messages that follow at once, no block of theirs is held, and the calls can go
-    without anything that stays in the same place of the file.
+    All their calls are answered in the messages that follow at once, and no block of theirs is held. A client that
+    answers open calls itself does so until the user's next word, which to it a note is too: so none is behind one.
     """
+    messages = sheet.messages
+    if Habit.ANSWERS_CALLS in format_named(sheet.format).habits:
+        end = min(end, _first_open_call(messages))
     calls = Tally(
         block.call_id for message in messages for block in message.blocks if block.kind is BlockKind.TOOL_CALL
     )
@@ -75,6 +82,15 @@ def exchanges_of(messages: Sequence[Message], end: int, is_held: Callable[[Addre
     return found
 
 
+def _first_open_call(messages: Sequence[Message]) -> int:
+    """The position of the first message with a call that has no result; their number if there is none."""
+    answered = {block.answers for message in messages for block in message.blocks}
+    for position, message in enumerate(messages):
+        if any(block.kind is BlockKind.TOOL_CALL and block.call_id not in answered for block in message.blocks):
+            return position
+    return len(messages)
+
+
 def _gone(message: Message, records: Collection[int]) -> list[int]:
     """Return the numbers of the blocks of a message that go with its calls, whose results are in some records.
 
@@ -84,9 +100,14 @@ def _gone(message: Message, records: Collection[int]) -> list[int]:
     calls = [number for number, block in enumerate(message.blocks) if block.kind is BlockKind.TOOL_CALL]
     stay = [block for block in message.blocks if block.kind not in _OF_CALLS]
     of_words = {block.place.record for block in stay}
-    if stay and of_words.isdisjoint(records) and all(_is_apart(message.blocks[number], of_words) for number in calls):
-        return calls
-    return [*range(len(message.blocks))]
+    if not (stay and of_words.isdisjoint(records)):
+        return [*range(len(message.blocks))]
+    if not all(_is_apart(message.blocks[number], of_words) for number in calls):
+        return [*range(len(message.blocks))]
+    # OpenAI refuses reasoning that nothing follows.
+    last = max(number for number, block in enumerate(message.blocks) if block.kind not in _OF_CALLS)
+    behind = range(last + 1, len(message.blocks))
+    return sorted({*calls, *(number for number in behind if message.blocks[number].kind is BlockKind.THINKING)})
 
 
 def _is_apart(call: Block, of_words: Collection[int]) -> bool:
@@ -122,12 +143,7 @@ def _is_of_client(block: Block) -> bool:
 
 
 def runs_of(messages: Sequence[Message], exchanges: Sequence[Exchange], end: int) -> list[NoteRun]:
-    """Return the notes that exchanges and all earlier notes become: one for each run that nothing divides.
-
-    Without any exchange the earlier notes stay as they are.
-    """
-    if not exchanges:
-        return []
+    """Return the notes that exchanges and all earlier notes become: one for each run that nothing divides."""
     of_position = {position: exchange for exchange in exchanges for position in exchange.positions}
     runs: list[NoteRun] = []
     goes_on = False
@@ -160,7 +176,13 @@ def put_notes(
     count, messages = sheet.count, sheet.messages
     receipts: list[Receipt] = []
     new: dict[int, Message] = {}
+    put: list[NoteRun] = []
     for run, text in zip(runs, texts, strict=True):
+        if all(messages[position].is_note for position in run.positions):
+            before = sum(count.block(block) for position in run.positions for block in messages[position].blocks)
+            if count(text) + _MARK_TOKENS + _RENEWED > before:
+                continue
+        put.append(run)
         first, last = run.blocks[0][0], run.positions[-1]
         digest = stretch_hash(sheet.as_read(first, 0).hash, sheet.as_read(last, -1).hash)
         turns = sum(messages[position].turns for position in run.positions)
@@ -186,7 +208,7 @@ def put_notes(
     for position, number in thinking:
         tokens = _tokens(messages, (position, number), count)
         receipts.append(changed(step.config.id, messages[position], number, "drop", tokens, 0, OLD))
-    gone = chain(thinking, chain.from_iterable(run.blocks for run in runs))
+    gone = chain(thinking, chain.from_iterable(run.blocks for run in put))
     return receipts + sheet.exchange(gone, new, step.config.id)
 
 

@@ -1,4 +1,4 @@
-"""Formats whose content is parts: Bedrock Converse, Gemini's contents, Goose, Droid, and UI messages of the AI SDK."""
+"""Formats whose content is parts: Bedrock Converse, Gemini's contents, Goose, Droid, Amp, the AI SDK's UI messages."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from condense_cli.core.transcript import Block, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
+from condense_cli.formats.convert import convert
 
 Json = dict[str, Any]
 
@@ -62,6 +63,14 @@ def test_a_marker_takes_the_place_of_an_image_in_the_shape_of_its_api() -> None:
     written = cut(as_lines([*converse(result=shown), answer]), images=SUPPRESS)
     (part, _) = written[2]["content"][0]["toolResult"]["content"]
     assert part.keys() == {"text"}
+
+
+def test_an_image_of_converse_is_converted() -> None:
+    shown = {"image": {"format": "png", "source": {"bytes": picture(640, 480)}}}
+    asked = {"role": "user", "content": [{"text": "See."}, shown]}
+    converted = json.loads(convert(read([asked]), "anthropic").data)
+    source = {"type": "base64", "media_type": "image/png", "data": picture(640, 480)}
+    assert converted["messages"][0]["content"][1] == {"type": "image", "source": source}
 
 
 def test_the_system_prompt_and_the_tools_of_a_request_are_overhead() -> None:
@@ -144,6 +153,30 @@ def test_links_of_droid_lead_past_what_went() -> None:
     removed = tuple(block for message in gone for block in message.blocks)
     written = serialize(replace(transcript, messages=(first, last), removed=removed))
     assert [json.loads(each).get("parentId") for each in written.splitlines()] == [None, None, "a"]
+
+
+RUNS: list[tuple[Json, BlockKind, str]] = [
+    ({"status": "done", "result": LONG}, BlockKind.TOOL_RESULT, LONG),
+    ({"status": "done", "result": {"content": LONG}}, BlockKind.TOOL_RESULT, LONG),
+    ({"status": "done", "result": {"n": 1}}, BlockKind.OPAQUE, '{"n":1}'),
+    (
+        {"status": "error", "error": {"message": "No."}},
+        BlockKind.OPAQUE,
+        '{"status":"error","error":{"message":"No."}}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("run", "kind", "said"), RUNS)
+def test_a_run_of_amp_is_the_result_of_its_call(run: Json, kind: BlockKind, said: str) -> None:
+    call = {"type": "tool_use", "id": "t", "name": "Read", "input": {"path": "a.py"}}
+    told = {"type": "tool_result", "toolUseID": "t", "run": run}
+    asked = {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "Go."}]}
+    answer = {"role": "assistant", "messageId": 1, "content": [call], "usage": {"model": "m"}}
+    transcript = read({"messages": [asked, answer, {"role": "user", "messageId": 2, "content": [told]}]})
+    block = blocks(transcript)[-1]
+    assert (transcript.format, transcript.model, block.tool, block.answers) == ("amp", "m", "Read", "t")
+    assert (block.kind, block.text, block.is_error) == (kind, said, run["status"] == "error")
 
 
 def ui(**part: Any) -> Transcript:
