@@ -48,7 +48,7 @@ from condense_cli.quality.evaluation import CUTS
 
 PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)
-WORTHS: Final = (0.14, 0.18, 0.22)
+WORTHS: Final = (0.2, 0.3, 0.4)
 TRAINED_AT: Final = (0.3, 0.5, 0.75, 0.9)
 FOLDS: Final = 4
 RIDGE_FACTS: Final = 10.0

@@ -45,16 +45,19 @@ def print_lines(lines: Iterable[str], style: str = "") -> None:
 
 def print_parts(parts: Iterable[Part | RenderableType]) -> None:
     """Print the parts of a report. In a pipe, sentences break between words, so that no path is broken."""
-    from rich.text import Text
-
-    from ..report.terminal import render
-
     screen = console()
-    for part in render(parts, screen.width):
-        if isinstance(part, Text) and not screen.is_terminal:
-            screen.print(between_words(part.plain, screen.width), soft_wrap=True)
+    for part in _rendered(parts, screen):
+        plain = getattr(part, "plain", None)
+        if plain is not None and not screen.is_terminal:
+            screen.print(between_words(plain, screen.width), soft_wrap=True)
         else:
             screen.print(part)
+
+
+def _rendered(parts: Iterable[Part | RenderableType], screen: Console) -> Iterator[RenderableType]:
+    from ..report.terminal import render
+
+    return render(parts, screen.width)
 
 
 def between_words(text: str, width: int) -> str:
@@ -65,10 +68,8 @@ def between_words(text: str, width: int) -> str:
 
 def print_paged(parts: Iterable[Part | RenderableType], *, stderr: bool = False) -> None:
     """Print the parts of a report; if that is more than a person's terminal shows at once, in the user's pager."""
-    from ..report.terminal import render
-
     screen = console(stderr=stderr)
-    shown = render(parts, screen.width)
+    shown = _rendered(parts, screen)
     if stderr or not (sys.stdout.isatty() and sys.stdin.isatty()):
         for part in shown:
             screen.print(part)
@@ -78,29 +79,11 @@ def print_paged(parts: Iterable[Part | RenderableType], *, stderr: bool = False)
             screen.print(part)
     text = captured.get()
     if text.count("\n") > screen.height:
-        _page(text)
+        from .paging import page
+
+        page(text)
     else:
         sys.stdout.write(text)
-
-
-def _page(text: str) -> None:
-    """Show a text in the user's pager, or in `less`; as it is where there is neither."""
-    import shlex
-    import shutil
-    import subprocess
-
-    words = shlex.split(os.environ.get("PAGER") or "less")
-    program = shutil.which(words[0]) if words else None
-    if program is None:
-        sys.stdout.write(text)
-        return
-    colours = {"LESS": os.environ.get("LESS", "FRX")}
-    # An interrupt is for the pager.
-    with (
-        suppress(KeyboardInterrupt),
-        subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env={**os.environ, **colours}) as pager,
-    ):
-        pager.communicate(text.encode("utf-8", "replace"))
 
 
 @contextmanager

@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "recap": "Print what is needed to continue a conversation.",
     "diff": "Show what differs between two transcripts, message by message.",
     "validate": "Check a transcript against the rules of its API.",
+    "repair": "Mend a broken session with the least change.",
     "estimate": "Compare what presets would save and cost.",
     "check": "Say whether a conversation should be condensed.",
     "proxy": "Condense conversations on their way to an API.",
@@ -52,7 +53,7 @@ FILES: Final = {
     for file, names in {
         "shrink": ("run", "restore", "undo"),
         "look": ("sessions", "inspect", "show", "diff"),
-        "decide": ("estimate", "check", "evaluate", "validate"),
+        "decide": ("estimate", "check", "evaluate", "validate", "repair"),
         "session": ("proxy", "recap", "install", "mcp", "ui"),
         "settings": ("presets", "config", "providers", "profiles", "cache"),
     }.items()
@@ -62,8 +63,9 @@ FILES: Final = {
 
 GROUPS: Final = {
     "Make a conversation smaller": ("run", "restore", "undo"),
+    "Mend what is broken": ("validate", "repair"),
     "Look inside": ("sessions", "inspect", "show", "diff"),
-    "Decide": ("estimate", "check", "evaluate", "validate"),
+    "Decide": ("estimate", "check", "evaluate"),
     "During a session": ("proxy", "recap", "install", "mcp", "ui"),
     "Settings": ("presets", "config"),
     "For builders: strategies, and models for summaries": ("providers", "profiles", "cache"),

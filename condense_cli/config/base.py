@@ -27,7 +27,7 @@ class Base(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class SummaryCheck(Base, frozen=True, kw_only=True):
-    """Requirements on a model's summary: `min_facts` is a share of the main facts; 0 asks for nothing."""
+    """What a model's summary must still hold: `min_facts` is a share of the main facts; 0 asks for nothing."""
 
     min_facts: Annotated[float, Meta(ge=0, le=1)] = 0.2
 
@@ -75,7 +75,7 @@ def _number(text: str, kind: Any) -> float | None:
 
 
 class ProviderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings of one provider: the highest `priority` comes first, and replaces an active provider that is off.
+    """`priority` orders lists, the highest first, and decides who stands in for an active one that is not enabled.
 
     `config` are settings of the provider, each for configurations that do not give it.
     """

@@ -12,7 +12,7 @@ from ..core.wording import quoted
 from ..errors import ConfigurationError, UsageError
 from .checks import limit_to_usual
 from .files import OwnFile
-from .loading import TARGETS, as_typed
+from .loading import TARGETS, as_typed, read_values
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .options import Overrides
 from .overrides import apply
@@ -171,9 +171,7 @@ def _put(plain: Any, keys: list[str], text: str, root: type[Struct], positions: 
 def _value(text: str, kinds: list[Any]) -> Any:
     """Return the text as YAML, or as it is, whichever the key takes."""
     try:
-        from .yaml_reading import read_yaml  # With the parser.
-
-        value, _ = read_yaml(text, "value")
+        value, _ = read_values(text, "value")
     except ConfigurationError:
         value = text
     return next((found for found in (value, text) for kind in kinds if _is_of(found, kind)), value)

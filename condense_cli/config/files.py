@@ -16,15 +16,15 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.wording import quoted
+from ..core.wording import nearest, quoted
 from ..errors import ConfigurationError
 from .base import DOLLARS, LIMITS, Limits, ProviderSettings, fault_of
+from .loading import Loaded, as_typed, read_text, read_values, typed_file
 from .models import FileConfiguration
 from .preset_folders import user_configuration_path
 from .profiles import BUILT_IN, DEFAULT, INSTALLED, OFFLINE, Profile
 
 if TYPE_CHECKING:
-    from .loading import Loaded
     from .positions import KeyPath, Positions
     from .presets import Presets
 
@@ -59,7 +59,7 @@ class UserConfiguration(Struct, frozen=True):
 
 
 class OwnFile(FileConfiguration, frozen=True, kw_only=True):
-    """The content of the user's own file: settings of any file, profiles, providers, and permission for calls."""
+    """What the user's own file may say: what any may, whether calls may be made and what for, profiles, providers."""
 
     allow_calls: bool = False
     max_cost: Decimal | None = None
@@ -77,8 +77,6 @@ def load_user_configuration(path: Path | None = None) -> UserConfiguration:
     # A file that is there and cannot be read is an error: what it says must not be passed over.
     if not os.path.lexists(path):
         return UserConfiguration()
-    from .loading import read_text
-
     return parse_user_configuration(read_text(path), str(path))
 
 
@@ -86,15 +84,11 @@ def load_user_settings(path: Path, presets: Presets | None = None) -> Loaded | N
     """Read the settings in the user's own file, or None if it has none. Raises ConfigurationError."""
     if not os.path.lexists(path):
         return None
-    from .loading import read_text, typed_file
-
     value, positions = _mapping(read_text(path), str(path))
     return typed_file(value, OwnFile, positions, path.parent, presets) if value else None
 
 
 def parse_user_configuration(text: str, name: str) -> UserConfiguration:
-    from .loading import as_typed
-
     value, positions = _mapping(text, name)
     file = as_typed(value, OwnFile, positions)
     profiles = dict(_built_in())
@@ -117,9 +111,7 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
 
 
 def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:
-    from .yaml_reading import read_yaml
-
-    value, positions = read_yaml(text, name)
+    value, positions = read_values(text, name)
     if value is not None and not isinstance(value, dict):
         raise positions.error((), "expected a mapping with keys such as profiles")
     value = value or {}
@@ -137,8 +129,6 @@ def unknown_profile(
     positions: Positions | None = None,
     path: KeyPath = ("profile",),
 ) -> ConfigurationError:
-    from ..core.wording import nearest
-
     near = nearest(name, known)
     hint = f"Did you mean {near}? " if near else ""
     hint += f"Profiles: {', '.join(known)}."

@@ -100,9 +100,14 @@ def load_with_positions(path: Path, presets: PresetFolders | None = None) -> Loa
 
 def plain_values(path: Path) -> tuple[Any, Positions]:
     """Read the values of a configuration file, right or wrong. Raises ConfigurationError."""
-    from .yaml_reading import read_yaml
+    return read_values(read_text(path), str(path))
 
-    return read_yaml(read_text(path), str(path))
+
+def read_values(text: str, name: str) -> tuple[Any, Positions]:
+    """Parse YAML or JSON into plain values with the position of each key. Raises ConfigurationError."""
+    from .yaml_reading import read_yaml  # With the parser: the package's presets do without.
+
+    return read_yaml(text, name)
 
 
 def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> Loaded:
@@ -146,9 +151,7 @@ def parse_with_positions(
     """As `parse_configuration`, with positions. Paths of presets are relative to the folder; without one there are
     none.
     """
-    from .yaml_reading import read_yaml  # With the parser: the package's presets do without.
-
-    value, positions = read_yaml(text, name)
+    value, positions = read_values(text, name)
     if not isinstance(value, dict):
         found = "found nothing" if value is None else "and not a list or a single value"
         raise positions.error((), f"expected a mapping with keys such as passes, {found}", "See docs/configuration.md.")

@@ -37,7 +37,7 @@ class LosslessPhase(_Base, frozen=True, kw_only=True):
 
 
 class SelectionPhase(_Base, frozen=True, kw_only=True):
-    """The content that no phase before the fallback touches; a `preserve_*` overrides any strategy."""
+    """What no phase before the fallback touches; a `preserve_*` stands above any strategy."""
 
     preserve_recent_count: Count = 5
     preserve_user_messages: bool = True
@@ -120,7 +120,7 @@ class TruncateParams(_Base, frozen=True, kw_only=True):
 
 
 class SummarizeParams(_Base, frozen=True, kw_only=True):
-    """Settings of summaries of single texts: at most `max_parallel_calls` at a time, if the profile allows more."""
+    """How single texts are summarized: with at most `max_parallel_calls` at a time, where the profile allows more."""
 
     api_profile: str | None = None
     max_tokens: Positive = 100
@@ -135,7 +135,7 @@ class OperationParams(_Base, frozen=True, kw_only=True):
 
 
 class ContentOperation(_Base, frozen=True, kw_only=True):
-    """The operation on one content type; blocks of fewer than `min_tokens` tokens stay.
+    """What happens to one content type; blocks of fewer than `min_tokens` tokens stay.
 
     `truncate` without a limit cuts to 10 lines and 500 characters.
     """
@@ -155,7 +155,7 @@ class ContentOperation(_Base, frozen=True, kw_only=True):
 
 
 class ImageOperation(_Base, frozen=True, kw_only=True):
-    """The operation on images: keep them, or replace them with a marker. Those below `min_tokens` stay."""
+    """What happens to images: they stay, or a marker takes their place. Smaller than `min_tokens` they stay."""
 
     operation: Literal["keep", "suppress"] = "keep"
     min_tokens: Count = 0
@@ -198,7 +198,7 @@ class IndividualConfig(_Base, frozen=True, kw_only=True):
 
 
 class SummarizationConfig(_Base, frozen=True, kw_only=True):
-    """Settings of the summary of a batch. Without `max_tokens` the profile limits its length."""
+    """How a batch is summarized. Without `max_tokens` the profile decides how long the summary may get."""
 
     api_profile: str | None = None
     custom_prompt: str | None = None
@@ -216,7 +216,7 @@ NOT_IN_FILES: Final = "drop_older_half"
 
 
 class BatchConfig(_Base, frozen=True, kw_only=True):
-    """The operation on the selected messages together."""
+    """What happens to the selected messages together."""
 
     operation: Literal["keep", "summarize", "drop_older_half"] = "keep"
     summarization_config: SummarizationConfig | None = None
@@ -269,7 +269,7 @@ class WorthOf(Predicates, frozen=True, kw_only=True):
 
 
 class ExtractConfig(_Base, frozen=True, kw_only=True):
-    """Limits of a pass in mode `extract`. Blocks of fewer than `min_tokens` tokens stay.
+    """What a pass in mode `extract` may shorten, and how far. Blocks of fewer than `min_tokens` tokens stay.
 
     It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the passes
     that follow (`leave`). With `may_summarize` the oldest messages become one summary if nothing else reaches the
@@ -314,7 +314,7 @@ class Condition(_Base, frozen=True, kw_only=True):
 
 
 class Execution(_Base, frozen=True, kw_only=True):
-    """The condition of a pass: always, above a number of tokens, or only with a target."""
+    """When a pass runs: always, only above so many tokens, or only where there is a target."""
 
     type: Literal["always", "conditional", "target"] = "always"
     condition: Condition | None = None
@@ -449,6 +449,6 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
 
 class FileConfiguration(Configuration, frozen=True, kw_only=True):
-    """The content of a file: a configuration, or a preset and changes to it."""
+    """What a file may say: a configuration, or a preset and what is different from it."""
 
     preset: str | None = None

@@ -110,16 +110,17 @@ def _declared(kind: type[Options]) -> dict[str, tuple[type[Options], Any]]:
 
 
 def options_of(kind: type[Options]) -> list[OptionField]:
-    """Return the options of a class, in order. Resolving the types takes a while: ask for the class in use only."""
-    hints = get_type_hints(kind, include_extras=True)
-    return [option_of(name, hints[name], default, owner.group) for name, (owner, default) in _declared(kind).items()]
+    """Return the options of a class, in order. The last flag and the last group in an annotation hold.
 
-
-def option_of(name: str, hint: Any, default: Any, group: str = "") -> OptionField:
-    """Return the option of a name with an annotated type. The last flag and group in the annotation hold."""
-    *_, flag = (each for each in hint.__metadata__ if isinstance(each, Flag))
-    named = [each if isinstance(each, str) else each.group for each in hint.__metadata__]
-    return OptionField(name, hint.__origin__, flag, default, next(filter(None, reversed(named)), group))
+    Resolving the types takes a while: ask for the class in use only.
+    """
+    hints, found = get_type_hints(kind, include_extras=True), []
+    for name, (owner, default) in _declared(kind).items():
+        about = hints[name].__metadata__
+        *_, flag = (each for each in about if isinstance(each, Flag))
+        groups = (each if isinstance(each, str) else each.group for each in reversed(about))
+        found.append(OptionField(name, hints[name].__origin__, flag, default, next(filter(None, groups), owner.group)))
+    return found
 
 
 def in_groups(options: Iterable[OptionField]) -> dict[str, list[OptionField]]:

@@ -51,12 +51,13 @@ class PriceOverride(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The address of one model and the limits of its use.
+    """How to reach one model, and within which limits.
 
     `max_tokens` is the most that one answer may cost in output tokens; `reasoning_tokens` are those of them that a
     model may spend before it answers. `timeout_seconds` is the longest silence of the server, `total_seconds` the
     longest time for a call with its retries. `threshold` is the percentage of the window at which to condense, `above`
-    the tokens in use. `summarizer` is the name under which an installed package registers one, in place of a model.
+    the tokens in use.
+    `summarizer` is the name under which an installed package registers one, in place of a model.
     """
 
     api: Api

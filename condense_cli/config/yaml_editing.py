@@ -17,6 +17,7 @@ is written anew from its values, with all comments at the top.
 
 from __future__ import annotations
 
+import bisect
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -69,8 +70,6 @@ class Text:
 
     def line_of(self, index: int) -> int:
         """Return the line of a character."""
-        import bisect
-
         return bisect.bisect_right(self._offsets, index) - 1
 
     def offset(self, line: int) -> int:

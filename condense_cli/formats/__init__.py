@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -54,7 +53,7 @@ def format_named(name: str) -> Format:
             return row.format
     meant = nearest(name, (row.name for row in _all()))
     hint = f"Did you mean {meant}? " if meant else ""
-    raise UsageError(f"There is no format named {name!r}.", f"{hint}{_LISTED} lists all.")
+    raise UsageError(f"There is no format named {name!r}.", f"{hint}{_LISTED} lists all formats.")
 
 
 def known_formats() -> Iterator[Format]:
@@ -63,19 +62,6 @@ def known_formats() -> Iterator[Format]:
 
 
 _LISTED: Final = "condense run --format list"
-_NAMED: Final = 3
-"""Number of formats that a refusal names."""
-
-
-def _likest(values: Iterable[Any]) -> list[str]:
-    """Return the formats that share most keys with records. A key that fewer formats have counts more."""
-    keys = frozenset[str]().union(*map(keys_of, values))
-    shared = {row.name: row.proof & keys for row in TABLE}
-    having = Counter(chain.from_iterable(shared.values()))
-    told = {name: sum(1 / having[key] for key in found) for name, found in shared.items() if found}
-    return sorted(told, key=lambda name: -told[name])[:_NAMED]
-
-
 OtherFormats = Callable[[], tuple[list[Format], list[str]]]
 """Find formats outside the table, and sentences on broken ones. Looking takes longer than a small run: it is called
 only if no format of the table fits."""
@@ -221,9 +207,9 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, one per record.", hint
         )
-    likest = ", ".join(_likest(seen))
-    similar = f"Similar formats: {likest}. " if likest else ""
+    from .refusing import nearest_format
+
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",
-        f"{similar}Name one with --format; {_LISTED} lists all.",
+        f"{nearest_format(seen)} {_LISTED} lists all formats.",
     )

@@ -115,7 +115,7 @@ def _table(table: Table, width: int) -> Group:
         for row in table.rows
     ]
     widths[flexible] = max(cell_len(line) for label in (table.columns[flexible], *labels) for line in label.split("\n"))
-    lines = [Text(_line(table.columns, widths, table.right), style="dim")]
+    lines = [Text(_line(table.columns, widths, table.right), style="dim")] if any(table.columns) else []
     for number, (row, label) in enumerate(zip(table.rows, labels, strict=True)):
         cells = [label if index == flexible else visible(cell) for index, cell in enumerate(row)]
         line = Text(_line(cells, widths, table.right), style=table.styles[number] if table.styles else "")

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from re import Pattern
 from typing import Any, Final
 
 from msgspec import Struct
 
 from ..core import json_text
 from ..core.factor import binds_thinking
+from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import SERVER_CALLS, TEXT_CALL, Block, JsonPath, Message, Source, Transcript
 from ..core.values import BlockKind, Family, Role, size_of
 
@@ -141,8 +143,12 @@ _SIDE_OF_MANY: Final = 2_000
 """Largest width and height of an image in pixels, and the same if a request has more than _MANY images.
 https://platform.claude.com/docs/en/build-with-claude/vision"""
 
-_IMAGE: Final = 10 * 2**20
+LARGEST_IMAGE: Final = 10 * 2**20
 """Largest image in characters of base64: 5 MB until 2026."""
+
+IMAGES: Final = 600
+"""Images that a request may have; with models whose window has 200,000 tokens, 100.
+https://platform.claude.com/docs/en/build-with-claude/vision"""
 
 REQUEST: Final = 32 * 2**20
 MESSAGES: Final = 100_000
@@ -162,9 +168,16 @@ def images_not_too_large(transcript: Transcript) -> Iterator[Violation]:
                 f"{' for many-image requests' if is_many else ''}: {most} pixels"
             )
             yield Violation("images_not_too_large", index, about, said)
-        if block.encoded > _IMAGE:
-            said = f"messages.{index}: image exceeds 10 MB maximum: {block.encoded} bytes > {_IMAGE} bytes"
+        if block.encoded > LARGEST_IMAGE:
+            said = f"messages.{index}: image exceeds 10 MB maximum: {block.encoded} bytes > {LARGEST_IMAGE} bytes"
             yield Violation("images_not_too_large", index, about, said)
+
+
+def images_not_too_many(transcript: Transcript) -> Iterator[Violation]:
+    images = [message.index for message, block in transcript.blocks() if block.kind is BlockKind.IMAGE]
+    if len(images) > IMAGES:
+        said = f"messages: too much media: {len(images)} images > {IMAGES}"
+        yield Violation("images_not_too_many", images[0], "images", said)
 
 
 def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
@@ -180,6 +193,36 @@ def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
             said = "request_too_large: Request exceeds the maximum size"
             yield Violation("request_not_too_large", message.index, "", said)
             return
+
+
+_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
+_NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
+"""A lone surrogate that stands for no byte of a file that is not UTF-8."""
+_ESCAPED: Final = lazy_pattern(
+    rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2}(?<!\\u[dD][89abAB]..\\u....))"
+)
+"""The escape of a lone surrogate; also of one behind an escaped backslash, which is text."""
+
+
+def texts_are_unicode(transcript: Transcript) -> Iterator[Violation]:
+    """Half of a surrogate pair is left where a client cuts a text in the middle of an emoji.
+
+    Claude Code 2.1.143 sends it, and 2.1.332 puts U+FFFD in its place.
+    """
+    data = transcript.source.data
+    if not _ESCAPED.search(data):
+        return
+    lone = lone_surrogates(transcript)
+    for message in transcript.messages:
+        # Not named by its place: a summary may quote such a text elsewhere, which is no new violation.
+        if any(lone.search(block.text) for block in message.blocks):
+            said = f"messages.{message.index}: The request body is not valid JSON: no low surrogate in string"
+            yield Violation("texts_are_unicode", message.index, "", said)
+
+
+def lone_surrogates(transcript: Transcript) -> Pattern[str]:
+    """Return the pattern of those that stand for no byte of the file."""
+    return _SURROGATE if json_text.is_utf8(transcript.source.data) else _NO_BYTE
 
 
 BOUND_THINKING: Final = "thinking_bound_to_prefix"
@@ -433,6 +476,7 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         thinking_is_signed,
         thinking_bound_to_prefix,
         images_not_too_large,
+        images_not_too_many,
         request_not_too_large,
     ),
     Family.OPENAI_CHAT: (
@@ -454,7 +498,7 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
 _ONLY_ABOUT: Final[Mapping[Callable[[Block], bool], tuple[Rule, ...]]] = {
     lambda block: bool(block.api_type): (server_calls_answered, documents_not_from_assistant, compaction_comes_first),
     lambda block: block.unsigned: (thinking_is_signed,),
-    lambda block: block.kind is BlockKind.IMAGE: (images_not_too_large,),
+    lambda block: block.kind is BlockKind.IMAGE: (images_not_too_large, images_not_too_many),
 }
 """Rules about blocks that most conversations do not have."""
 
@@ -477,6 +521,11 @@ Claude Code leaves out blank texts and sets cache marks itself. Codex leaves out
 "aborted" for a call without a result. What Claude Code prints begins behind the prompt. Roo Code and Cline store the
 thinking of any model in these blocks, and send an API its own.
 """
+
+
+def validate_input(transcript: Transcript) -> list[Violation]:
+    """Return what `validate` finds, and texts that no run mends."""
+    return [*validate(transcript), *texts_are_unicode(transcript)]
 
 
 def validate(transcript: Transcript) -> list[Violation]:

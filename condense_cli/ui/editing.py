@@ -183,7 +183,7 @@ def fault_at(fault: FieldFault | None, found: Sequence[Field]) -> int | None:
 
 _RECENT: Final = {"type": "preserve_recent", "keep_recent_count": 5}
 TEMPLATES: Final[dict[str, dict[str, Any]]] = {
-    "extract": {"selection": _RECENT, "mode": "extract", "extract_config": {"min_worth": 0.18}},
+    "extract": {"selection": _RECENT, "mode": "extract", "extract_config": {"min_worth": 0.3}},
     "individual": {
         "selection": _RECENT,
         "mode": "individual",

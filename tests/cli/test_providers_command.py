@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ import real
 from helpers import condense, condense_on_terminal
 from provided import Package
 from real import PROJECT
+from rich.console import Console
 
 from condense_cli import api
 from condense_cli.config.models import TruncationConfig
@@ -20,6 +23,8 @@ from condense_cli.errors import ExitStatus
 from condense_cli.providers.base import Capabilities, Provider
 from condense_cli.providers.registry import BUILT_IN, Registry
 from condense_cli.report.lists.providers import comparison, description, facts_of, measured, options_of
+from condense_cli.report.sections import Part
+from condense_cli.report.terminal import render
 
 BENCHMARKS = PROJECT / "benchmarks"
 IDS = [provider.id for provider in BUILT_IN]
@@ -96,6 +101,14 @@ def test_settings_have_their_defaults_and_what_they_take() -> None:
     assert smart["fallback_phase.multi_pass.max_passes"] == (3, "whole number from 1 to 20")
 
 
+def printed(parts: Iterable[Part], width: int) -> list[str]:
+    screen = Console(width=width, file=io.StringIO())
+    with screen.capture() as captured:
+        for part in render(parts, width):
+            screen.print(part)
+    return captured.get().splitlines()
+
+
 # A package may say little of its provider, and its settings may all be long.
 @pytest.mark.parametrize("width", [40, 80])
 def test_a_provider_of_a_package(width: int) -> None:
@@ -111,10 +124,10 @@ def test_a_provider_of_a_package(width: int) -> None:
 
     entry = Registry(installed=Package({"quiet": Quiet})).entry("quiet")
     facts = facts_of(entry, measured(), "smart")
-    shown = [line.plain for line in description(entry, facts, width)]
+    shown = printed(description(entry, facts), width)
     assert "pattern" in " ".join(shown)
     assert "by default ^(error|warning)" in " ".join(" ".join(shown).split())
-    listed = [line.plain for line in comparison([facts], measured(), width)]
+    listed = printed(comparison([facts], measured()), width)
     assert "quiet  Says little." in listed
     assert not any("est for" in line for line in [*shown, *listed])
 

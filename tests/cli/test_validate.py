@@ -169,10 +169,11 @@ def test_invalid_is_one_line_for_each_fault_and_status_3(tmp_path: Path) -> None
     file.write_bytes(as_lines([user("a"), assistant([call("1")]), user([result("2")])]))
     done = condense("validate", file)
     assert (done.status, done.stderr) == (ExitStatus.INPUT, "")
-    first, second, last = done.text.splitlines()
+    first, second, last, hint = done.text.splitlines()
     assert first.startswith(f"{file}:2: #1: messages.1: `tool_use` ids were found without `tool_result` blocks")
     assert second.startswith(f"{file}:3: #2: messages.2: unexpected `tool_use_id` found in `tool_result` blocks: 2")
     assert last == "not valid: 2 faults in 3 messages, format anthropic"
+    assert hint == f"condense repair {file} mends what can be mended without a guess."
     assert not done.has_colours
 
 
@@ -220,7 +221,7 @@ def test_a_run_warns_of_links_that_are_broken_in_its_input(tmp_path: Path, monke
     file.write_bytes(as_lines([live[0], *aside, live[1]]))
     said = (
         "The input already violates a rule of its client, in line 2: parentUuid names no record in the file: gone "
-        "(and 1 more)"
+        "(and 1 more). condense repair FILE mends it."
     )
     done = condense("run", file, "-o", "-")
     assert (done.status, done.stdout) == (ExitStatus.DONE, file.read_bytes())

@@ -147,22 +147,50 @@ def test_unknown_shapes_are_refused_by_what_was_seen(value: Any) -> None:
     with pytest.raises(UnknownFormatError) as error:
         parse(json.dumps(value).encode(), name="file.json")
     assert "file.json" in error.value.message
-    assert "--format list lists all" in error.value.hint
-    assert len(error.value.hint) < 150
+    assert error.value.hint.endswith("condense run --format list lists all formats.")
+    assert len(error.value.hint) < 250
+
+
+# Which format is nearest, why the file is not of it, and what to do.
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (
+            {"type": "of_the_future", "payload": {}, "timestamp": ""},
+            "codex, but none of its records has the type 'of_the",
+        ),
+        ({"trajectory": 1, "history": 2}, "swe-agent, but it has no info. Name a .traj file."),
+        (
+            {"type": "user", "uuid": "1", "message": {}},
+            "claude-code, but it has no parentUuid or sessionId. Name a ses",
+        ),
+        ({"info": {}, "x": 1}, "opencode, but it has no messages. Export one: opencode export ID > session.json"),
+        (
+            {"role": "narrator", "content": "x"},
+            "openai-chat, but none of its records has the role 'narrator'. Messages",
+        ),
+    ],
+)
+def test_the_nearest_format_is_named_and_why_it_is_not_that_one(value: Any, said: str) -> None:
+    with pytest.raises(UnknownFormatError) as error:
+        parse(json.dumps(value).encode(), name="file.json")
+    assert error.value.hint.startswith(f"The nearest format is {said}")
 
 
 @pytest.mark.parametrize(
-    ("value", "similar"),
+    ("value", "path"),
     [
-        ({"type": "of_the_future", "payload": {}, "timestamp": ""}, "codex, "),
-        ({"trajectory": 1, "x": 2}, "swe-agent."),
-        ({"role": "narrator", "content": "x", "data": 1, "kwargs": 2}, "langchain, openai-chat, anthropic."),
+        ({"data": [{"role": "user", "content": "a"}]}, ".data"),
+        ({"id": 1, "run": {"the log": [{"role": "user", "content": "a"}]}}, '.run."the log"'),
     ],
 )
-def test_the_formats_that_have_its_keys_are_named(value: Any, similar: str) -> None:
+def test_messages_inside_an_object_are_found(value: Any, path: str) -> None:
     with pytest.raises(UnknownFormatError) as error:
-        parse(json.dumps(value).encode(), name="file.json")
-    assert error.value.hint.startswith(f"Similar formats: {similar}")
+        parse(json.dumps(value).encode())
+    assert error.value.hint.startswith(f"It holds messages at {path}. Extract them: jq '{path}' FILE > messages.json")
+
+
+def test_a_mistyped_format_is_answered_by_the_one_that_was_meant() -> None:
     with pytest.raises(UsageError) as named:
         parse(b"[]", format="claud-code")
     assert named.value.hint.startswith("Did you mean claude-code? ")

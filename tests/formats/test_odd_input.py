@@ -234,7 +234,9 @@ def test_an_output_file_of_odd_input_is_done_with_status_0(tmp_path: Path) -> No
     done = condense_process("run", "input.jsonl", "-p", "speed", "-o", "out.jsonl", cwd=tmp_path)
     assert (tmp_path / "out.jsonl").read_bytes() == expected
     assert done.status == ExitStatus.DONE
-    assert done.message.endswith(" speed\n")
+    report, warning = done.stderr.splitlines()
+    assert report.endswith(" speed")
+    assert warning.endswith("no low surrogate in string (and 3 more). condense repair FILE mends it.")
 
 
 # --- Large input ------------------------------------------------------------------------------------------------------

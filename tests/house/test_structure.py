@@ -19,7 +19,7 @@ FLOORS = [
     {"toolcalls"},
     {"money", "rules"},
     {"formats", "config"},
-    {"lossless"},
+    {"lossless", "repair"},
     {"ledger", "extractive"},
     {"passes", "quality"},
     {"storage"},

@@ -28,7 +28,7 @@ from condense_cli.lossless.references import parse_reference
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import REFER
 from condense_cli.passes.prelude import NEWEST
-from condense_cli.passes.receipts import PRELUDE, SUMMARIZE, THINKING, Kept, Status
+from condense_cli.passes.receipts import PRELUDE, REPLACING, THINKING, Kept, Status
 from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.rules import validity
@@ -362,6 +362,6 @@ def receipts_add_up(result: Condensation, count: Counter) -> None:
             assert receipt.tool == block.tool
             assert block.kind in (receipt.kind, BlockKind.IMAGE)  # Where an image was, there may be text.
             receipted.add(_where(block))
-            if receipt.operation == SUMMARIZE and receipt.tokens_after == 0:
+            if receipt.operation in REPLACING and receipt.tokens_after == 0:
                 summarized.add((receipt.message, receipt.block))
     assert changed <= receipted

@@ -79,10 +79,15 @@ def test_results_are_told_in_one_message() -> None:
 def test_results_change_and_all_else_is_the_same_object() -> None:
     given = history(30)
     sent = fit(FittedConversations(policy="tokens:10000"), given)
-    changed = [at for at, (one, other) in enumerate(zip(sent, given, strict=True)) if one is not other]
-    assert len(changed) > 20
-    assert all("answers" in given[at] and at < len(given) - KEEP_RECENT - 1 for at in changed)
-    assert all(len(sent[at]["parts"][0]) < len(given[at]["parts"][0]) for at in changed)
+    newest = len(given) - KEEP_RECENT
+    assert all(any(one is other for other in given) for one in sent[-KEEP_RECENT:])
+    changed = [one for one in sent if not any(one is other for other in given)]
+    results = {message["answers"]: message["parts"][0] for message in given[:newest] if "answers" in message}
+    notes = [one for one in changed if "answers" not in one]
+    assert all(one["parts"][0].startswith("[condense: notes on ") for one in notes)
+    cut = [one for one in changed if "answers" in one]
+    assert all(len(one["parts"][0]) < len(results[one["answers"]]) for one in cut)
+    assert len(sent) < len(given) or len(cut) > 20
 
 
 def test_thinking_goes_where_a_model_binds_it() -> None:

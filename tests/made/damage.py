@@ -15,6 +15,8 @@ def damaged(data: bytes, random: Random) -> bytes:
     """The lines of a file with up to four faults."""
     lines = data.split(b"\n")
     for _ in range(random.randint(1, 4)):
+        if not lines:
+            break
         at = random.randrange(len(lines))
         near = min(len(lines) - 1, max(0, at + random.randint(-3, 3)))
         match random.choice(("drop", "drop early", "drop some", "double", "swap", "move", "cut")):

@@ -27,7 +27,7 @@ from condense_cli.core.markers import parse_summary
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
-from condense_cli.passes.modes import division
+from condense_cli.passes.modes import notes
 from condense_cli.passes.modes.notes import exchanges_of, runs_of
 from condense_cli.passes.prelude import ReferenceWriter
 from condense_cli.passes.receipts import NOTE, Kept
@@ -100,7 +100,7 @@ def test_an_exchange_of_which_much_stays_is_a_call_and_a_result(monkeypatch: pyt
         for message in read_turn(f"t{n}", f"{n}.log", "\n".join(f"tick {n} of {k}" for k in range(60)))
     ]
     messages = [user("Go on."), *filler, *read_turn("big", "src/values.py", whole), *worked(0)[1:]]
-    monkeypatch.setattr(division, "_PER_DENSITY", 0)
+    monkeypatch.setattr(notes, "_PER_WORTH", 0)
     found = cut(messages, 70)
     calls = [block.call_id for _, block in found.transcript.blocks() if block.kind is BlockKind.TOOL_CALL]
     assert "big" in calls
@@ -168,12 +168,12 @@ def test_pinned_blocks_and_answers_of_the_user_keep_their_exchange() -> None:
 
 
 def test_notes_are_one_for_each_run_that_nothing_divides() -> None:
-    messages = anthropic(*worked(4)).messages
-    exchanges = exchanges_of(sheet_of(anthropic(*worked(4))), len(messages), held)
-    assert [run.positions for run in runs_of(messages, exchanges[:2], 20)] == [[1, 2, 3, 4]]
-    assert [run.positions for run in runs_of(messages, [exchanges[0], exchanges[2]], 20)] == [[1, 2], [5, 6]]
-    assert runs_of(messages, [], 20) == []
-    noted = cut(worked()).transcript.messages
+    sheet = sheet_of(anthropic(*worked(4)))
+    exchanges = exchanges_of(sheet, 20, held)
+    assert [run.positions for run in runs_of(sheet, exchanges[:2], 20)] == [[1, 2, 3, 4]]
+    assert [run.positions for run in runs_of(sheet, [exchanges[0], exchanges[2]], 20)] == [[1, 2], [5, 6]]
+    assert runs_of(sheet, [], 20) == []
+    noted = sheet_of(cut(worked()).transcript)
     assert [run.positions for run in runs_of(noted, [], 20)] == [[1]]
 
 

@@ -27,7 +27,7 @@ from pictures import picture
 from condense_cli import api
 from condense_cli.core.transcript import Place, Transcript, cut_before, stretches
 from condense_cli.rules import validity
-from condense_cli.rules.validity import RULES, validate
+from condense_cli.rules.validity import RULES, validate, validate_input
 
 
 def image(width: int, height: int) -> dict[str, Any]:
@@ -64,6 +64,7 @@ ANTHROPIC: dict[str, tuple[list[dict[str, Any]], str]] = {
     "messages_not_empty": ([user(""), assistant("b")], "must have non-empty content"),
     "thinking_is_signed": ([user("a"), assistant([UNSIGNED, text("b")]), user("c")], "Invalid `signature`"),
     "images_not_too_large": ([user([image(8_001, 10)])], "max allowed size: 8000 pixels"),
+    "images_not_too_many": ([user([image(9, 9)] * 601)], "601 images > 600"),
 }
 CALLS = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": "{}"}}]}
 TOOL = {"role": "tool", "tool_call_id": "x", "content": "r"}
@@ -178,7 +179,7 @@ def test_how_large_images_may_be() -> None:
 
 
 def test_how_large_the_data_of_an_image_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validity, "_IMAGE", 4_000)
+    monkeypatch.setattr(validity, "LARGEST_IMAGE", 4_000)
 
     def said(size: int) -> list[str]:
         source = {"type": "base64", "media_type": "image/png", "data": "A" * size}
@@ -214,6 +215,19 @@ def test_how_many_messages_a_request_may_have(monkeypatch: pytest.MonkeyPatch) -
     turns = [say("a") for _ in "123" for say in (user, assistant)]
     assert not rules_broken(anthropic(*turns[:4]))
     assert [(each.message, each.rule) for each in validate(anthropic(*turns))] == [(4, "request_not_too_large")]
+
+
+# An escaped backslash in front makes text of it, and a byte that is no UTF-8 is another matter.
+def test_half_of_an_emoji_is_found() -> None:
+    def rules_broken(transcript: Transcript) -> set[str]:
+        return {violation.rule for violation in validate_input(transcript)}
+
+    assert rules_broken(anthropic(user("half: \ud83d"))) == {"texts_are_unicode"}
+    assert rules_broken(openai(user("half: \udc00"))) == {"texts_are_unicode"}
+    assert rules_broken(rollout(ASKED, CALLED, OUTPUT | {"output": "\ud83d"})) == {"texts_are_unicode"}
+    for content in ("a whole one: \U0001f600", "\\ud83d", "\\\\ud83d"):
+        assert not rules_broken(anthropic(user(content)))
+    assert not rules_broken(api.loads(b'{"role": "user", "content": "\xff \\ud83d\\ude00"}'))
 
 
 # What the API signed may have no text; models of others, and clients that keep their thinking, sign nothing.

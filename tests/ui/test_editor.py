@@ -46,7 +46,7 @@ def test_the_form_is_made_of_the_schema() -> None:
     assert (mode.kind, mode.choices) == ("choice", ("batch", "extract", "individual", "target"))
     assert "Blocks of fewer than" in field_of(found, "passes", 1, "extract_config").expects
     worth = field_of(found, "passes", 1, "extract_config", "min_worth")
-    assert (worth.kind, worth.value, worth.depth) == ("number", 0.18, 1)
+    assert (worth.kind, worth.value, worth.depth) == ("number", 0.3, 1)
     assert field_of(found, "passes", 1, "batch_config").shown == "(none)"
     whole = {field.name: field.kind for field in fields((), {})}
     assert whole["thinking"] == "choice"

@@ -1,4 +1,4 @@
-"""Commands that help to decide: estimate, check, evaluate, validate."""
+"""Commands that help to decide: estimate, check, evaluate, validate; and repair, for what is not valid."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from ..options import (
     ContextWindow,
     CounterOption,
     CountOptions,
+    DryRun,
     File,
     FormatOption,
     LenientReading,
     Model,
     OverheadTokens,
     Profile,
+    Quiet,
     ReadOptions,
     Redact,
     Session,
@@ -259,9 +261,45 @@ class ValidateOptions(Command, work="validate.validate"):
     lenient: LenientReading = False
 
 
+class RepairOptions(Command, work="repair.repair"):
+    """Mend a broken session with the least change.
+
+    Torn lines, missing parents, calls without results, empty texts, unsigned thinking, images that are too large, and
+    whatever else condense validate finds. Each change is reported; a session that is right stays as it is, byte for
+    byte. Exit status 3 if it cannot be mended without a guess: then nothing is written.
+
+    Examples:
+
+    \b
+    condense repair session.jsonl                 what would be mended, and why
+    condense repair session.jsonl -o mended.jsonl
+    condense repair session.jsonl --in-place      condense undo reverts it
+    condense repair --session latest --in-place
+    condense repair session.jsonl --json | jq '.changes[].said'
+    """
+
+    file: File = None
+    session: Session = None
+    output: Annotated[str | None, Flag("Write the mended transcript there.", metavar="FILE|-", short="-o")] = None
+    in_place: Annotated[bool, Flag("Replace FILE, keeping a backup next to it.")] = False
+    dry_run: DryRun = False
+    force: Annotated[bool, Flag("With --in-place: even if a program has FILE open.")] = False
+    join: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Where several records may be the missing parent of one, this one is; may be repeated.",
+            metavar="ID",
+        ),
+    ] = ()
+    json: Annotated[bool, Flag("Print the changes as JSON.")] = False
+    format: FormatOption = None
+    quiet: Quiet = False
+
+
 COMMANDS: Final = {
     "estimate": EstimateOptions,
     "check": CheckOptions,
     "evaluate": EvaluateOptions,
     "validate": ValidateOptions,
+    "repair": RepairOptions,
 }

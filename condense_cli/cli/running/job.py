@@ -37,8 +37,10 @@ from ...providers.manager import Sizing
 from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
 from ...providers.window import Window, WindowFlags, window_of
+from ...report.costs.money import dollars
 from ...report.costs.usage import beside_messages, remarks_on_usage
 from ...report.run.facts import Summarized
+from ...report.run.summaries import known_cost, summarized
 from ..commands.shrink import RunOptions
 from ..console import console
 from ..options import Spending
@@ -54,8 +56,6 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from ...report.costs.money import dollars  # Only runs that call models show them.
-
     status = console(stderr=True).status("")
     is_shown = False
 
@@ -103,8 +103,6 @@ def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> Summ
     summaries = on_demand.made
     if summaries is None:
         return SummaryUse()
-    from ...report.run.summaries import known_cost, summarized
-
     has_any = result is None or any(receipt.operation == SUMMARIZE for receipt in result.changes)
     without_consent = (
         "Summaries were picked from the text without a model; --profile NAME or --allow-calls lets one write them."

@@ -20,9 +20,12 @@ from ...errors import OutputError, UsageError
 from ...passes.condensation import Condensation
 from ...passes.receipts import EXTRACT, NO_TARGET
 from ...report.as_json import to_json
+from ...report.costs.money import PriceSource, cost_figures, cost_of
 from ...report.costs.usage import overhead_of
 from ...report.run import facts
 from ...report.run.shortcomings import warnings_of
+from ...report.run.slim import growth, slim_line
+from ...report.run.summaries import sentences
 from ...report.text.labels import percent
 from ...report.text.visible import visible
 from ...storage.files import check_output, is_same_file, stamp, suffix_of, write_bytes
@@ -172,8 +175,6 @@ class Ran(Struct, frozen=True, dict=True):
         yield from self.output.warnings
         is_converted = self.treatment.to is not None
         if self.output.data is not None and not is_converted and self.result.transcript.has_new_summary:
-            from ...report.run.slim import growth
-
             yield from growth(self.result.transcript, len(self.output.data))
         yield from self.written.warnings
         yield from self.told.warnings
@@ -192,8 +193,6 @@ class Ran(Struct, frozen=True, dict=True):
         is_seen = self.to.reports_to_terminal and is_smaller and result.before.model is not None
         if not (self._is_read or self.is_cost_asked or (is_seen and not showing.quiet)):
             return None
-        from ...report.costs.money import PriceSource, cost_of
-
         overhead, _ = overhead_of(result.before, self.count, result.factor, self.treatment.work.overhead_tokens)
         before = result.before
         prices = PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
@@ -271,16 +270,10 @@ def _brief(ran: Ran) -> Iterator[str]:
     result = ran.result
     yield str(facts.headline(result, ran.encoding, ran.treatment.name))
     if ran.treatment.work.slim:
-        from ...report.run.slim import slim_line
-
         yield slim_line(ran.report, unit_of(ran.report))
     if ran.told.used:
-        from ...report.run.summaries import sentences
-
         yield from sentences(ran.told.used)
     if ran.cost is not None and ran.cost.prices is not None:
-        from ...report.costs.money import cost_figures
-
         is_changed = result.shown_before != result.shown_after
         yield cost_figures(ran.cost, result.before.model, is_changed=is_changed)
     for warning in ran.warnings:

@@ -91,6 +91,7 @@ def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
 
 
 def _added(one: Summarized, other: Summarized) -> Summarized:
+    costs = [Decimal(cost) for cost in (one.cost, other.cost) if cost is not None]
     return replace(
         one,
         written=one.written + other.written,
@@ -98,14 +99,9 @@ def _added(one: Summarized, other: Summarized) -> Summarized:
         refused=one.refused + other.refused,
         calls=one.calls + other.calls,
         tokens=one.tokens + other.tokens,
-        cost=_sum(one.cost, other.cost),
+        cost=digits(sum(costs, Decimal(0))) if costs else None,
         at_least=one.at_least or other.at_least,
     )
-
-
-def _sum(one: str | None, other: str | None) -> str | None:
-    known = [Decimal(cost) for cost in (one, other) if cost is not None]
-    return digits(sum(known, Decimal(0))) if known else None
 
 
 def check_keep_in(inputs: Iterable[Input], treatment: Treatment) -> None:

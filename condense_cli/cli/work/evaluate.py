@@ -25,7 +25,7 @@ from ...errors import ExitStatus, OutputError, UnreadableError, UsageError
 from ...llm.budget import Budget
 from ...quality.evaluation import Evaluated
 from ...report.as_json import to_json
-from ...report.evaluation import facts, recorded, recorded_sections, sections
+from ...report.evaluation import facts, recorded, sections
 from ...report.evaluation.curves_svg import draw
 from ...report.evaluation.facts import ModelWay, model_way
 from ...report.page.evaluation import evaluation_page, recorded_page
@@ -195,7 +195,7 @@ def _judge(names: list[str], plan: Plan, options: EvaluateOptions, *, jobs: int)
     if options.json:
         write_text(to_json(report))
     else:
-        print_parts(recorded_sections.sections(report))
+        print_parts(recorded.sections(report))
     return ExitStatus.DONE if report.files else ExitStatus.INPUT
 
 

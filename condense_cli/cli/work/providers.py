@@ -8,7 +8,7 @@ from ...providers.registry import Registry
 from ...report.as_json import to_json
 from ...report.lists.providers import comparison, description, facts_of, measured, options_of
 from ..commands.settings import ListProviders, ShowProvider
-from ..console import console, say, write_text
+from ..console import print_parts, say, write_text
 from .providing import registry_of_user
 from .settings import settings_if_any
 
@@ -25,9 +25,7 @@ def list_providers(options: ListProviders) -> None:
         found = {"version": 1, "measured": about, "providers": entries, "warnings": registry.warnings}
         write_text(to_json(found))
         return
-    screen = console()
-    for line in comparison(entries, figures, screen.width):
-        screen.print(line, soft_wrap=True)
+    print_parts(comparison(entries, figures))
 
 
 def show_provider(options: ShowProvider) -> None:
@@ -40,9 +38,7 @@ def show_provider(options: ShowProvider) -> None:
         found = {"version": 1, "provider": facts, "options": settings, "schema": entry.provider.schema()}
         write_text(to_json(found))
         return
-    screen = console()
-    for line in description(entry, facts, screen.width):
-        screen.print(line, soft_wrap=True)
+    print_parts(description(entry, facts))
 
 
 def _default(registry: Registry) -> str:

@@ -66,16 +66,12 @@ def proxy(options: ProxyOptions) -> None:
             watches=options.watch,
         )
         check_other(upstream, settings.hosts)
-        memory = _state(options.state, watches=options.watch)
+        # What is only watched need not survive a restart.
+        memory: State = Memory() if options.watch else StateFile(options.state or cache_folder() / "live.db")
         if client:
             is_first_party = not options.no_first_party
             raise SystemExit(_with_client(client, settings, memory, listener, address, first_party=is_first_party))
         _alone(settings, memory, listener, address)
-
-
-def _state(path: Path | None, *, watches: bool) -> State:
-    """Return the memory that survives a restart; watching needs none."""
-    return Memory() if watches else StateFile(path or cache_folder() / "live.db")
 
 
 def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) -> None:

@@ -8,7 +8,7 @@ from ...core.tokens import BUILT_IN
 from ...ledger.recap import TOKENS
 from ...ledger.recap import recap as recap_of
 from ...report.as_json import to_json
-from ...report.recaps.facts import build
+from ...report.lists.recap import build
 from ...report.text.visible import visible
 from ..commands.session import RecapOptions
 from ..console import write_text

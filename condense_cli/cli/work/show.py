@@ -38,7 +38,8 @@ def show(options: ShowOptions) -> None:
     if options.json:
         write_text(to_json(build(transcript, hits, source=name_of(file), query=what)))
     elif options.raw:
-        _print_records(transcript, hits)
+        records = dict.fromkeys(hit.block.place.record for hit in hits)
+        _print_lines(json_text.decode(transcript.source.raw(record)) for record in records)
     else:
         _print(transcript, hits)
 
@@ -107,8 +108,3 @@ def _print_text(text: str) -> None:
         write_out(text.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         write_text(text)
-
-
-def _print_records(transcript: Transcript, hits: Sequence[Hit]) -> None:
-    records = dict.fromkeys(hit.block.place.record for hit in hits)
-    _print_lines(json_text.decode(transcript.source.raw(record)) for record in records)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
 
 from ...clients import finding, listing
 from ...clients.choices import cache_folder
@@ -20,6 +21,10 @@ from .providing import registry_of_user
 from .reading import give_back_large_blocks, input_file
 from .settings import presets_here
 
+if TYPE_CHECKING:
+    from ...ui.app import CondenseApp
+    from ...ui.editor_screen import EditorScreen
+
 _MOST: Final = 100
 """Sessions that are listed; older ones are opened by their file or id."""
 
@@ -27,27 +32,24 @@ _MOST: Final = 100
 def ui(options: UiOptions) -> None:
     """Run the app. Raises CondenseError."""
     check_terminal()
-    from ...ui.app import CondenseApp  # With Textual.
-
+    app, _ = _with_textual()
     desk = _desk()
     start = desk.configurations.start(options.preset)
-    CondenseApp(desk, start, sessions_here, _opened(options.file, options.session, desk)).run()
+    app(desk, start, sessions_here, _opened(options.file, options.session, desk)).run()
 
 
 def edit_preset(options: EditPreset) -> None:
     """Edit a preset or a file, with a transcript to see the effect on. Raises CondenseError."""
     check_terminal()
-    from ...ui.app import CondenseApp
-    from ...ui.editor_screen import EditorScreen
-
+    app, editor_screen = _with_textual()
     name = options.name
     desk, presets = _desk(), presets_here()
     choice = desk.configurations.start(name)
     is_of_package = name in presets.names() and presets.folder_of(name) is None
     own = user_configuration_path().parent / "presets" / f"{name}.yaml"
     home = own if is_of_package else presets.find(name)
-    editor = EditorScreen(choice, desk.configurations, _opened(options.file, options.session, desk), home)
-    CondenseApp(desk, choice, sessions_here, editor=editor).run()
+    editor = editor_screen(choice, desk.configurations, _opened(options.file, options.session, desk), home)
+    app(desk, choice, sessions_here, editor=editor).run()
 
 
 def _desk() -> Desk:
@@ -67,10 +69,16 @@ def check_terminal() -> None:
     """Raise UsageError if there is no terminal to show the app on, or the extra is not installed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("condense ui needs a terminal.", "Use condense run for a report, or --html for a page.")
-    try:
-        import textual  # noqa: F401
-    except ImportError:
-        raise UsageError("condense ui needs Textual.", "Install it: pip install 'condense-cli[ui]'") from None
+    if find_spec("textual") is None:
+        raise UsageError("condense ui needs Textual.", "Install it: pip install 'condense-cli[ui]'")
+
+
+def _with_textual() -> tuple[type[CondenseApp], type[EditorScreen]]:
+    """Import the app with Textual, and the screen of its editor."""
+    from ...ui.app import CondenseApp
+    from ...ui.editor_screen import EditorScreen
+
+    return CondenseApp, EditorScreen
 
 
 def sessions_here() -> SessionList:

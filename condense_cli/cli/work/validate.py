@@ -51,6 +51,9 @@ def _show(found: Validation) -> None:
         number = len(found.faults)
         faults = plural(number, "fault")
         screen.print(Text(f"not valid: {faults} in {messages}, format {found.format}"), style="red")
+        if found.input != "standard input":
+            hint = f"condense repair {found.input} mends what can be mended without a guess."
+            screen.print(Text(visible(hint)), soft_wrap=True)
 
 
 def _place(found: Validation, fault: ListedFault) -> str:

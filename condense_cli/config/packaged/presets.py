@@ -35,7 +35,7 @@ PRESETS: Final[dict[str, Configuration]] = {
                 id="worth",
                 name="Lines worth their tokens",
                 mode="extract",
-                extract_config=ExtractConfig(min_tokens=100, min_worth=0.18),
+                extract_config=ExtractConfig(min_tokens=100, min_worth=0.3),
             ),
         ),
     ),
@@ -96,7 +96,7 @@ PRESETS: Final[dict[str, Configuration]] = {
                 id="worth",
                 name="Lines worth their tokens",
                 mode="extract",
-                extract_config=ExtractConfig(min_tokens=100, min_worth=0.18),
+                extract_config=ExtractConfig(min_tokens=100, min_worth=0.3),
             ),
             PassConfig(
                 id="one-summary",

@@ -176,6 +176,25 @@ def links_are_whole(transcript: Transcript) -> Iterator[FileFault]:
         if len(doubled) > 1 and not live.isdisjoint(doubled):
             numbers = ", ".join(str(record + 1) for record in doubled)
             yield FileFault("live_uuids_unique", doubled[-1], f"records {numbers} share the uuid {uuid}")
+    yield from _in_circles(links, live)
+
+
+def _in_circles(links: Mapping[int, Links], live: set[int]) -> Iterator[FileFault]:
+    """Find parents of the live conversation that lead back to one of them."""
+    records = {found.uuid: record for record, found in links.items() if found.uuid is not None}
+    done: set[int] = set()
+    for start in sorted(live):
+        path: dict[int, None] = {}
+        record: int | None = start
+        while record is not None and record not in path and record not in done:
+            path[record] = None
+            parent = links[record].parentUuid
+            record = records.get(parent) if parent is not None else None
+        if record is not None and record in path:
+            circle = list(path)[list(path).index(record) :]
+            first = min(circle)
+            yield FileFault("parents_end", first, f"the parents of the record lead back to it ({len(circle)} records)")
+        done.update(path)
 
 
 def lacking(value: Any) -> str:
@@ -195,7 +214,7 @@ def lacking(value: Any) -> str:
 RULES: Final = (FileRule(links_are_whole), messages_understood(lacking))
 
 
-_COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 """Keys that say where and when a line was written; a new line takes them from the newest one."""
 
 
@@ -299,7 +318,7 @@ class Appended:
     def _line(self, name: str, members: dict[str, Any]) -> None:
         uuid = self._id(name)
         line: dict[str, Any] = {"parentUuid": self.parent, "isSidechain": self.newest.get("isSidechain", False)}
-        line |= {key: self.newest[key] for key in _COMMON if key in self.newest}
+        line |= {key: self.newest[key] for key in COMMON if key in self.newest}
         line |= {**members, "uuid": uuid, "timestamp": self.newest.get("timestamp")}
         self._add(self.rewrite.style.dump(line))
         self.parent = uuid

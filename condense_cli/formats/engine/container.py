@@ -257,10 +257,12 @@ def _not_json(
             return NotJsonError(f"{name}: not JSON but binary data, or text that is not UTF-8.", name_another)
         return NotJsonError(message, "This looks like text, not a transcript.")
     if not is_line:
-        return NotJsonError(message, "The file is incomplete; get it again from its source.")
+        return NotJsonError(message, "The file is incomplete: condense repair FILE keeps what is whole of it.")
     if is_last and line > 1:
-        return NotJsonError(message, "The last line seems cut off. --lenient keeps it as it is.")
-    return NotJsonError(message, "--lenient keeps lines that are not JSON as they are.")
+        return NotJsonError(
+            message, "The last line seems cut off. condense repair FILE removes it; --lenient keeps it."
+        )
+    return NotJsonError(message, "condense repair FILE removes such lines; --lenient keeps them as they are.")
 
 
 _KNOWN_TEXTS: Final = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Final
 
 from msgspec import Struct
 
@@ -17,14 +16,8 @@ from ...extractive.summary import Sections, addresses
 from ..receipts import Receipt
 from ..sheet import Address, Sheet, Step
 from .head_summary import HeadSummary
-from .notes import Exchange, NoteRun, exchanges_of, frame, put_notes, runs_of
+from .notes import Exchange, NoteRun, exchanges_of, frame, put_notes, runs_of, tokens_to_stay
 from .shortening import Shortening
-
-_FRAME: Final = 140
-_PER_DENSITY: Final = 700
-"""An exchange stays where so many of its tokens do: at least the first, and as many as the second for each fact or line
-that 1,000 tokens bring at the margin. The frame of a call takes 50 tokens, which are worth more the less there is room
-for."""
 
 
 class Division(Struct, frozen=True):
@@ -101,7 +94,7 @@ def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, 
     of_block: Tally[Address] = Tally()
     for key, tokens in kept.items():
         of_block[key[:2]] += tokens
-    least = _FRAME + _PER_DENSITY * 1_000 * density
+    least = tokens_to_stay(1_000 * density)
     noted = [one for one in exchanges if sum(map(of_block.__getitem__, one.blocks)) < least]
     if exchanges[-1] not in noted and len(every.thinking) > len(sheet.old_thinking(noted[-1].caller if noted else 0)):
         noted.append(exchanges[-1])
@@ -113,7 +106,7 @@ def _noted(
 ) -> Division:
     """These exchanges and all earlier notes as notes, all else in its place. None: all of it in its place."""
     survey, count, messages = priced.survey, sheet.count, sheet.messages
-    runs = [] if exchanges is None else runs_of(messages, exchanges, end)
+    runs = [] if exchanges is None else runs_of(sheet, exchanges, end)
     gone = {address for run in runs for address in run.blocks}
     placed: list[Key] = [key for address, found in shortening.keys.items() if address not in gone for key in found]
     blocks = {address: count.block(messages[address[0]].blocks[address[1]]) for address in gone}

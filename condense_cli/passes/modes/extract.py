@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from ...config.models import ExtractConfig
 from ...core.values import Text
-from ..blocks.cutting import LEAST_SAVED
 from ..receipts import Kept, Receipt
 from ..selection import compile_predicates
 from ..sheet import Address, Sheet, Step
@@ -39,9 +38,6 @@ _LEAST: Final = 6
 
 _SHORT: Final = 100
 """Texts of the user with no more tokens, as rules have, go behind longer ones."""
-
-_FRAME_OF_WORTH: Final = 160
-"""An exchange is a note if it has fewer tokens, for each thing that 1,000 tokens have to hold: its frame takes 50."""
 
 _MOST_RECENT: Final = 1 / 3
 """Where the newest turns take more of the target, little of all that was before them would be left. One turn may."""
@@ -97,11 +93,11 @@ def _but_for(gone: list[Receipt], receipts: list[Receipt]) -> list[Receipt]:
 
 
 def _with_notes(step: Step, shortening: Shortening, least: float, worths: Worths) -> list[Receipt]:
-    """Put notes in place of exchanges of which next to nothing is left; return the receipts of the pass."""
+    """Put notes in place of exchanges of which little is left; return the receipts of the pass."""
     from ...extractive.shorten import Priced, SharedBudget  # With the extraction.
     from ...extractive.summary import Sections
     from ...extractive.survey import Survey
-    from .notes import exchanges_of, put_notes, runs_of
+    from .notes import exchanges_of, put_notes, runs_of, tokens_to_stay
 
     sheet, end, receipts = step.sheet, step.selected.end, shortening.receipts(Kept.NEEDED)
     messages, count = sheet.messages, sheet.count
@@ -110,14 +106,14 @@ def _with_notes(step: Step, shortening: Shortening, least: float, worths: Worths
         # Where less is asked for, the exchange stays as it is.
         return address in shortening.held or any(worths(key) < least for key in shortening.keys.get(address, ()))
 
-    def is_next_to_nothing(exchange: Exchange) -> bool:
+    def is_little(exchange: Exchange) -> bool:
         blocks = (messages[position].blocks[number] for position, number in exchange.blocks)
-        return sum(map(count.content, blocks)) < _FRAME_OF_WORTH * least
+        return sum(map(count.content, blocks)) < tokens_to_stay(least)
 
-    noted = [exchange for exchange in exchanges_of(sheet, end, is_held) if is_next_to_nothing(exchange)]
+    noted = [exchange for exchange in exchanges_of(sheet, end, is_held) if is_little(exchange)]
     if not noted:
         return receipts
-    runs = runs_of(messages, noted, end)
+    runs = runs_of(sheet, noted, end)
     priced = Priced(Survey(messages, count))
     sections = Sections(priced.survey, [run.blocks for run in runs], are_notes=True)
     shared = SharedBudget(priced, (), sections)
@@ -175,7 +171,7 @@ def _texts_worth_it(survey: Survey, shortening: Shortening, worths: Worths) -> d
     # Where less is asked for, a line stays also for what others say that may go.
     for least in sorted(keys_of, reverse=True):
         keys = keys_of[least]
-        shared = SharedBudget(priced, keys, fixed=shortening.fixed, least_saved=LEAST_SAVED, unsaid=gone)
+        shared = SharedBudget(priced, keys, fixed=shortening.fixed, unsaid=gone)
         texts |= shared.value_at_least(least / 1_000)
         gone |= keys
     return texts

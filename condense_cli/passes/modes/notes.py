@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,14 +20,27 @@ from ...core.values import BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.base import Habit
 from ...formats.engine.client_text import request_before
-from ..receipts import LINES, NOTE, Receipt, changed
+from ..receipts import LINES, NOTE, Kept, Receipt, changed
 from ..sheet import Address, Sheet, Step
 from ..thinking import OLD
 
-_MARK_TOKENS = 22
+_MARK_TOKENS: Final = 22
 """Tokens of a mark and the line break behind it."""
-_RENEWED = 16
+_RENEWED: Final = 16
 """Tokens that writing earlier notes anew has to save: at another time they would be as they are."""
+
+
+_LEAST: Final = 140
+_PER_WORTH: Final = 700
+
+
+def tokens_to_stay(worth: float) -> float:
+    """Return how many tokens of an exchange have to stay, so that it stays as call and result.
+
+    The frame of a call takes 50 tokens, which are worth the more, the more facts and lines 1,000 tokens have to hold
+    (`worth`).
+    """
+    return _LEAST + _PER_WORTH * worth
 
 
 class Exchange(Struct, frozen=True):
@@ -116,7 +130,7 @@ def _is_apart(call: Block, of_words: Collection[int]) -> bool:
     return call.span is None and not call.server_call and (is_item or call.place.record not in of_words)
 
 
-_OF_CALLS = (BlockKind.TOOL_CALL, BlockKind.THINKING)
+_OF_CALLS: Final = (BlockKind.TOOL_CALL, BlockKind.THINKING)
 
 
 def _results(messages: Sequence[Message], start: int, end: int, ids: set[str]) -> list[int] | None:
@@ -142,14 +156,16 @@ def _is_of_client(block: Block) -> bool:
     return block.injected and (block.kind is BlockKind.TEXT or (block.kind is BlockKind.OPAQUE and block.is_readable))
 
 
-def runs_of(messages: Sequence[Message], exchanges: Sequence[Exchange], end: int) -> list[NoteRun]:
-    """Return the notes that exchanges and all earlier notes become: one for each run that nothing divides."""
+def runs_of(sheet: Sheet, exchanges: Sequence[Exchange], end: int) -> list[NoteRun]:
+    """Return the notes that exchanges become with earlier notes that no pin holds: one for each undivided run."""
+    messages = sheet.messages
     of_position = {position: exchange for exchange in exchanges for position in exchange.positions}
     runs: list[NoteRun] = []
     goes_on = False
     for position, message in enumerate(messages[:end]):
         exchange = of_position.get(position)
         is_earlier = exchange is None and message.is_note
+        is_earlier = is_earlier and all(sheet.protection.of(message, each) is Kept.SUMMARY for each in message.blocks)
         if exchange is None and not is_earlier:
             goes_on = goes_on and not message.blocks
             continue

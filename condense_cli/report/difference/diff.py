@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+import difflib
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
@@ -233,26 +234,30 @@ def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
     if len(old) == len(new) and all(a is b or _shape(a) == _shape(b) for a, b in zip(old, new, strict=True)):
         yield from zip(old, new, strict=True)
         return
-    import difflib
 
-    contents = difflib.SequenceMatcher(None, [*map(_content, old)], [*map(_content, new)], autojunk=False)
-    for tag, i1, i2, j1, j2 in contents.get_opcodes():
+    yield from _aligned_by(old, new, (_content, _words, _shape))
+
+
+def _aligned_by(
+    old: Sequence[Message], new: Sequence[Message], keys: Sequence[Callable[[Message], Hashable]]
+) -> _Aligned:
+    """Align messages that are equal by the first key, those between them by the next, and so on."""
+    if not keys:
+        yield from ((message, None) for message in old)
+        yield from ((None, message) for message in new)
+        return
+    matched = difflib.SequenceMatcher(None, [*map(keys[0], old)], [*map(keys[0], new)], autojunk=False)
+    for tag, i1, i2, j1, j2 in matched.get_opcodes():
         if tag == "equal":
             yield from zip(old[i1:i2], new[j1:j2], strict=True)
         else:
-            yield from _aligned_by_shape(old[i1:i2], new[j1:j2])
+            yield from _aligned_by(old[i1:i2], new[j1:j2], keys[1:])
 
 
-def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
-    import difflib
-
-    shapes = difflib.SequenceMatcher(None, [*map(_shape, old)], [*map(_shape, new)], autojunk=False)
-    for tag, i1, i2, j1, j2 in shapes.get_opcodes():
-        if tag == "equal":
-            yield from zip(old[i1:i2], new[j1:j2], strict=True)
-        else:
-            yield from ((message, None) for message in old[i1:i2])
-            yield from ((None, message) for message in new[j1:j2])
+def _words(message: Message) -> tuple[str, str | int]:
+    """Return the role and the text of a message, which stay where its calls become a note; without text it is alone."""
+    text = "\0".join(block.text for block in message.blocks if block.kind is BlockKind.TEXT and not block.summarizes)
+    return message.role.value, text or id(message)
 
 
 def _shape(message: Message) -> tuple[str, tuple[str, ...]]:
@@ -297,7 +302,9 @@ def _compare_messages(
             before,
             after,
             calls,
-            is_summarized=in_summaries is not None and (new is None or block.summarizes),
+            # A call that goes beside words that stay is in a note.
+            is_summarized=in_summaries is not None
+            and (new is None or block.summarizes or (after is None and block.kind is BlockKind.TOOL_CALL)),
             in_summaries=in_summaries or frozenset(),
         )
 
@@ -400,8 +407,6 @@ def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int
     if not old or not new:
         return [("replace", 0, len(old), 0, len(new))]
     if len(old) + len(new) <= _DIFFLIB_LINES:
-        import difflib
-
         return list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
     from rapidfuzz.distance import Indel
 

@@ -5,7 +5,6 @@ from itertools import groupby
 from typing import Final
 
 from ...core.wording import plural
-from ...quality.curves import Mean
 from ...quality.differences import CONDENSED, CONFIDENCE, FEWEST, SIZE, Compared, Verdict
 from ..costs.money import dollars
 from ..run.facts import Summarized
@@ -109,7 +108,10 @@ def _settings(found: Evaluation) -> Table:
     cells: dict[str, list[str]] = {
         "setting": [f"{setting.way}, {setting.setting}" for setting in settings],
         "size": [percent(setting.size) for setting in settings],
-        **{measure: [_recall(setting.mean(measure)) for setting in settings] for measure in found.measures},
+        **{
+            measure: [percent(mean.recall if (mean := setting.mean(measure)) else None) for setting in settings]
+            for measure in found.measures
+        },
     }
     if "facts" in found.measures:
         cells["named"] = [percent(setting.named) for setting in settings]
@@ -118,10 +120,6 @@ def _settings(found: Evaluation) -> Table:
     cells["seconds"] = [f"{setting.seconds:.1f}" for setting in settings]
     rows = list(zip(*cells.values(), strict=True))
     return Table(list(cells), rows, range(1, len(cells)), title="Settings", splits=True)
-
-
-def _recall(mean: Mean | None) -> str:
-    return percent(mean.recall if mean else None)
 
 
 def _transcripts(found: Evaluation) -> Table:

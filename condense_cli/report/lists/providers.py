@@ -5,7 +5,6 @@ Their figures were measured by benchmarks/providers.py. Documented in docs/provi
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from msgspec import inspect as types
-from rich.cells import cell_len
-from rich.text import Text
 
 from ...providers.base import Capabilities
 from ...providers.registry import Registered
-from ..text.visible import visible
+from ..sections import BLANK, Part, Sentence, Table
 
 
 class Option(Struct, frozen=True):
@@ -94,7 +91,6 @@ def _bounds(kind: types.IntType | types.FloatType) -> str:
     return f"{low} {'to' if kind.le is not None else 'and below'} {most:g}"
 
 
-_GAP = 2
 _YES = {True: "yes", False: "no"}
 _UNKNOWN = "?"
 _LONGEST_DEFAULT = 12
@@ -161,34 +157,23 @@ def facts_of(entry: Registered, figures: MeasuredProvider, default: str) -> Prov
     )
 
 
-# --- The table -------------------------------------------------------------------------------------------------------
-
-
-def comparison(entries: Sequence[ProviderFacts], figures: MeasuredProvider, width: int) -> Iterator[Text]:
+def comparison(entries: Sequence[ProviderFacts], figures: MeasuredProvider) -> Iterator[Part]:
     """Yield the comparison: a column for each provider, in as many tables as the width needs."""
-    rows = [_cells(entry) for entry in entries]
-    labels = list(_cells(entries[0]))
-    first = max(map(len, labels))
-    columns = [[_title(entry), *row.values()] for entry, row in zip(entries, rows, strict=True)]
-    for table in _tables(columns, width - first):
-        for number, label in enumerate(["", *labels]):
-            line = Text(label.ljust(first), style="" if number else "dim")
-            for column, size in table:
-                cell = column[number]
-                line.append(" " * _GAP)
-                style = "bold" if not number else "dim" if cell in ("no", _UNKNOWN) else ""
-                line.append(cell + " " * (size - cell_len(cell)), style=style)
-            line.rstrip()
-            yield line
-        yield Text()
-    names = [f"{entry.id} (default)" if entry.default else entry.id for entry in entries]
-    longest = max(map(len, names))
-    for name, entry in zip(names, entries, strict=True):
-        best_for = f" Best for {entry.best_for}." if entry.best_for else ""
-        yield from _wrapped(name.ljust(longest), f"{entry.name}.{best_for}", width)
-    yield Text()
-    for sentence in _footnotes(entries, figures):
-        yield from _wrapped("", sentence, width, style="dim")
+    cells = [_cells(entry) for entry in entries]
+    rows = [[label, *(each[label] for each in cells)] for label in cells[0]]
+    titles = [f"{entry.id}{'' if entry.enabled else ' (off)'}" for entry in entries]
+    yield Table(["", *titles], rows, splits=True)
+    yield BLANK
+    about = [
+        [
+            f"{entry.id} (default)" if entry.default else entry.id,
+            f"{entry.name}.{f' Best for {entry.best_for}.' if entry.best_for else ''}",
+        ]
+        for entry in entries
+    ]
+    yield Table(("", ""), about, flexible=1, wraps=True)
+    yield BLANK
+    yield from (Sentence(sentence, "dim") for sentence in _footnotes(entries, figures))
 
 
 def _cells(entry: ProviderFacts) -> dict[str, str]:
@@ -204,23 +189,6 @@ def _cells(entry: ProviderFacts) -> dict[str, str]:
         "multi-pass": _YES[can.multi_pass],
         "fallback": _YES[can.fallback],
     }
-
-
-def _title(entry: ProviderFacts) -> str:
-    return f"{visible(entry.id)}{'' if entry.enabled else ' (off)'}"
-
-
-def _tables(columns: Sequence[list[str]], width: int) -> Iterator[list[tuple[list[str], int]]]:
-    table: list[tuple[list[str], int]] = []
-    left = width
-    for column in columns:
-        size = max(map(cell_len, column))
-        if table and left < size + _GAP:
-            yield table
-            table, left = [], width
-        table.append((column, size))
-        left -= size + _GAP
-    yield table
 
 
 def _range(bounds: tuple[float, float]) -> str:
@@ -244,59 +212,40 @@ def _footnotes(entries: Sequence[ProviderFacts], figures: MeasuredProvider) -> I
         yield "?: not measured; condense estimate shows the effect on your transcript."
 
 
-def _wrapped(label: str, text: str, width: int, style: str = "") -> Iterator[Text]:
-    margin = f"{visible(label)}  " if label else ""
-    for number, line in enumerate(textwrap.wrap(visible(text), max(20, min(width, 100) - len(margin)))):
-        yield Text((margin if not number else " " * len(margin)) + line, style=style)
-
-
-# --- One provider ----------------------------------------------------------------------------------------------------
-
-
-def description(entry: Registered, facts: ProviderFacts, width: int) -> Iterator[Text]:
+def description(entry: Registered, facts: ProviderFacts) -> Iterator[Part]:
     """Yield the abilities of a provider, its settings, and an example."""
     provider = entry.provider
-    yield Text(f"{visible(facts.id)}: {visible(facts.name)}", style="bold")
-    yield from _wrapped("", facts.description, width)
-    yield Text()
-    for label, value in (*_cells(facts).items(), ("best for", facts.best_for), ("version", _version(facts))):
-        if value:
-            yield Text.assemble((f"{label:17}", "dim"), visible(value))
-    yield Text()
-    options = list(options_of(provider.settings))
-    yield from _options(options, width)
-    yield Text()
-    yield Text("Example", style="bold")
+    yield Sentence(f"{facts.id}: {facts.name}", "bold")
+    yield Sentence(facts.description)
+    yield BLANK
+    version = f"{facts.version}, {facts.origin}{'' if facts.enabled else ', switched off'}"
+    abilities = (*_cells(facts).items(), ("best for", facts.best_for), ("version", version))
+    yield Table(("", ""), [[label, value] for label, value in abilities if value], flexible=1, wraps=True)
+    yield BLANK
+    options = [*options_of(provider.settings)]
+    if options:
+        yield Sentence("Settings, for --set or in a configuration", "bold")
+        yield Table(("", "", ""), [*_settings(options)], flexible=2, wraps=True)
+    else:
+        yield Sentence("It has no settings.")
+    yield BLANK
+    yield Sentence("Example", "bold")
     example = f" --set {provider.example}" if provider.example else ""
-    yield Text(visible(f"  condense run FILE --provider {facts.id}{example}"))
+    yield Sentence(f"  condense run FILE --provider {facts.id}{example}")
 
 
-def _version(facts: ProviderFacts) -> str:
-    return f"{facts.version}, {facts.origin}{'' if facts.enabled else ', switched off'}"
-
-
-def _options(options: Sequence[Option], width: int) -> Iterator[Text]:
-    if not options:
-        yield Text("It has no settings.")
-        return
-    yield Text("Settings, for --set or in a configuration", style="bold")
-    keys = max(len(option.key.rpartition(".")[2]) for option in options)
-    texts = [_plain(option.default) for option in options]
-    defaults = max((len(text) for text in texts if len(text) <= _LONGEST_DEFAULT), default=0)
+def _settings(options: Sequence[Option]) -> Iterator[list[str]]:
+    """Yield a row for each setting, below a row for the part that it is in."""
     part = ""
     for option in options:
         inside, _, key = option.key.rpartition(".")
         if inside != part:
             part = inside
-            yield Text(f"  {inside}.", style="dim")
+            yield [f"{inside}.", "", ""]
         default, about = _plain(option.default), option.takes
         if len(default) > _LONGEST_DEFAULT:
             default, about = "", f"{about}; by default {default}"
-        start = f"    {key:{keys}}  {default:{defaults}}  " if part else f"  {key:{keys}}  {default:{defaults}}  "
-        first, *rest = textwrap.wrap(about, max(20, min(width, 100) - len(start)))
-        yield Text.assemble(start, (first, "dim"))
-        for line in rest:
-            yield Text(" " * len(start) + line, style="dim")
+        yield [f"  {key}" if inside else key, default, about]
 
 
 def _plain(value: Any) -> str:

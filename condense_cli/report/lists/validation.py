@@ -41,7 +41,7 @@ class Validation(msgspec.Struct, frozen=True):
 
 def check(transcript: Transcript, *, source: str) -> Validation:
     """Rules of the API first, then those of the client for its file; each in the order of its rules."""
-    violations = validity.validate(transcript)
+    violations = validity.validate_input(transcript)
     of_api = list(zip(violations, _records_of(transcript, violations), strict=True))
     its_format = formats.format_named(transcript.format)
     of_file = [fault for rule in its_format.rules for fault in rule(transcript)]

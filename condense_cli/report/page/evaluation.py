@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.version import __version__
-from ..evaluation import recorded_sections, sections
+from ..evaluation import recorded, sections
 from ..evaluation.curves_svg import draw
 from ..evaluation.facts import Evaluation, NotRead
 from ..evaluation.recorded import Recorded
@@ -49,9 +49,9 @@ def recorded_page(found: Recorded) -> str:
     """Return the HTML of judged compactions."""
     return _document(
         "What recorded compactions kept",
-        recorded_sections.headline(found),
-        recorded_sections.body(found),
-        recorded_sections.notes(found),
+        recorded.headline(found),
+        recorded.body(found),
+        recorded.notes(found),
         found.unread,
     )
 

@@ -6,8 +6,9 @@ from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Final
 
+from ...core.wording import plural
 from ...passes.decisions import REFER
-from ...passes.receipts import PRELUDE, SWITCHED_OFF, THINKING
+from ...passes.receipts import NOTE, PRELUDE, SWITCHED_OFF, THINKING
 from ..costs.money import cost_figures, unknown_price
 from ..sections import BLANK, Part, Sentence, Table
 from ..text.labels import operation_label
@@ -25,7 +26,13 @@ def kinds_of_saving(report: Report) -> Iterator[Sentence]:
             cut[saving.content] += saving.tokens
     said = [f"{_CONTENTS.get(content, content)} {tokens:,}" for content, tokens in cut.most_common() if tokens > 0]
     cuts = [f"Cut: {', '.join(said)}"] if said else []
-    summaries = [f"summaries take {-tokens:,}" for tokens in cut.values() if tokens < 0]
+    noted = sum(
+        saving.blocks
+        for saving in report.savings
+        if (saving.operation, saving.content) == (operation_label(NOTE), "tool parameters")
+    )
+    takes = {"notes": f"notes on {plural(noted, 'call')} take"}
+    summaries = [f"{takes.get(content, 'summaries take')} {-tokens:,}" for content, tokens in cut.items() if tokens < 0]
     by_references = report.tokens.lossless_saved
     if by_references > 0:
         undo = "" if said else f"; condense restore undoes all {report.references.resolved:,}"

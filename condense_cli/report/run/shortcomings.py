@@ -15,6 +15,7 @@ from ...formats import format_named
 from ...lossless.decode import count_gaps, decode
 from ...passes.condensation import Condensation
 from ...passes.receipts import NO_TARGET, REPLACING, SWITCHED_OFF, Kept
+from ...rules.validity import texts_are_unicode
 from ..costs.usage import RECORDED, in_use
 
 
@@ -29,17 +30,21 @@ def warnings_of(condensation: Condensation, *encodings: Encoding) -> list[str]:
 def _already_invalid(condensation: Condensation) -> list[str]:
     """Say which rules the input violated already, the first violation of each kind."""
     found = []
-    violations = condensation.old_violations
+    violations = condensation.old_violations or [*texts_are_unicode(condensation.before)]
     if violations:
-        found.append(f"The input already violates a rule of its API: {violations[0].said}{_more(violations)}")
+        found.append(f"The input already violates a rule of its API: {violations[0].said}{_more(violations)}{_MENDED}")
     before = condensation.before
     rules = (rule for rule in format_named(before.format).rules if not rule.is_note)
     faults = [fault for rule in rules for fault in rule(before) if not fault.is_note]
     if faults:
         first = faults[0]
         place = f"in line {before.source.line_of(first.record)}"
-        found.append(f"The input already violates a rule of its client, {place}: {first.said}{_more(faults)}")
+        said = f"{first.said}{_more(faults)}{_MENDED}"
+        found.append(f"The input already violates a rule of its client, {place}: {said}")
     return found
+
+
+_MENDED: Final = ". condense repair FILE mends it."
 
 
 def _more(found: Sized) -> str:

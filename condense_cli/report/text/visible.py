@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -14,8 +15,6 @@ def visible(text: str) -> str:
 
 @cache
 def _any_steering() -> Callable[[str], object]:
-    import re
-
     return re.compile(
         "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
     ).search

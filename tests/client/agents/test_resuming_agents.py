@@ -11,6 +11,7 @@ import pytest
 from helpers import condense
 
 from condense_cli.formats import parse
+from condense_cli.repair.mending import repair
 from condense_cli.rules.validity import validate
 
 from ..condensing import WAYS, condensed
@@ -92,6 +93,27 @@ def test_a_condensed_session_resumes(recorded: Agent, kept: tuple[str, bytes], t
         recorded.put(after)
         assert validate(parse(after)) == [], way
         assert unlike(recorded, session, after) == [], way
+
+
+def damaged(data: bytes) -> bytes:
+    """A session of lines loses one in the middle and half of the last one; one that is a document is cut off."""
+    lines = data.rstrip(b"\n").split(b"\n")
+    if len(lines) < 8 or not lines[-1].startswith(b"{"):
+        return data[: -len(data) // 5]
+    middle = len(lines) // 2
+    return b"\n".join([*lines[:middle], *lines[middle + 1 : -1], lines[-1][: len(lines[-1]) // 2]])
+
+
+# A session that was broken and mended resumes and sends what it says. Cline tells the model itself of the call that the
+# damage leaves open at the end.
+@pytest.mark.parametrize("recorded", [name for name in AGENTS if name != "cline"], indirect=True)
+def test_a_mended_session_resumes(recorded: Agent, kept: tuple[str, bytes]) -> None:
+    session, before = kept
+    found = repair(damaged(before))
+    assert found.changes
+    assert validate(found.transcript) == []
+    recorded.put(found.data)
+    assert unlike(recorded, session, found.data) == []
 
 
 # Gemini CLI goes on with a file from anywhere, too.

@@ -1,0 +1,1 @@
+"""Mend a broken session with the least change, and tell each one."""

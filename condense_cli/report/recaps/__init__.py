@@ -1,1 +1,0 @@
-"""The recap of a conversation as facts."""
