@@ -197,7 +197,7 @@ def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
 
 _SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 _NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
-"""A lone surrogate that stands for no byte of a file that is not UTF-8."""
+"""A lone surrogate that encodes no byte of a file that is not UTF-8."""
 _ESCAPED: Final = lazy_pattern(
     rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2}(?<!\\u[dD][89abAB]..\\u....))"
 )
@@ -221,7 +221,7 @@ def texts_are_unicode(transcript: Transcript) -> Iterator[Violation]:
 
 
 def lone_surrogates(transcript: Transcript) -> Pattern[str]:
-    """Return the pattern of those that stand for no byte of the file."""
+    """Return the pattern of those that encode no byte of the file."""
     return _SURROGATE if json_text.is_utf8(transcript.source.data) else _NO_BYTE
 
 

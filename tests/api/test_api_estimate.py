@@ -1,4 +1,4 @@
-"""What `estimate` of the Python API hands on, and the errors of what is given in place of a transcript."""
+"""Arguments that `estimate` of the Python API passes on, and errors for other values than transcripts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def talk(turns: int = 3) -> Transcript:
 
 
 class Handed:
-    """What the report was built from, what was condensed, and of what the price was asked."""
+    """Values that the report was built from, calls of condense, and questions for a price."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.built: dict[str, Any] = {}

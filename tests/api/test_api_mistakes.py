@@ -1,4 +1,4 @@
-"""What people get wrong at first in Python: each is said as an error of this package, with what to do instead."""
+"""First mistakes in Python: each is an error of this package that says what to do instead."""
 
 from __future__ import annotations
 

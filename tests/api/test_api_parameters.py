@@ -1,4 +1,4 @@
-"""What each parameter of the Python API does, by itself: none is lost on the way to what does the work."""
+"""Each parameter of the Python API has its effect: none is lost on the way."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_other_objects_may_not() -> None:
 
 
 class Asked:
-    """What the manager was asked, in place of doing it."""
+    """Record the manager's questions in place of answering them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         real = manager.Manager.condense

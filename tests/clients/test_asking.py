@@ -1,4 +1,4 @@
-"""What a model may ask: of known sessions alone, nothing changed, answers of bounded length."""
+"""Answers to a model: known sessions alone, nothing changed, of bounded length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found out about sessions is remembered, and the memory never harms."""
+"""Facts about sessions are cached, and a broken cache does no harm."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_damaged_memory_is_set_aside(machine: Machine, damage: str) -> None:
 
 
 def test_a_memory_that_breaks_while_it_is_open_is_set_aside(machine: Machine, tmp_path: Path) -> None:
-    """What it says afterwards is nothing, and never an error."""
+    """Afterwards it returns nothing, and never raises."""
     path = machine.claude_code("a")
     (file,) = find(places(machine.home, {}, "linux")).files
     cache = FactsCache(machine.cache)

@@ -182,7 +182,7 @@ def test_a_log_for_programs_has_no_word_of_it(machine: Machine, tmp_path: Path) 
 
 
 def test_latest_is_what_the_list_begins_with(machine: Machine, tmp_path: Path) -> None:
-    """Where files were copied, the last message decides for both."""
+    """For copied files the last message decides, for both."""
     records = [{**record, "timestamp": "2027-05-28T10:00:00Z"} for record in dialogue("Said last")]
     machine.claude_code("said-last", *records, age=15)
     assert machine.rows()[0]["title"] == "Said last"

@@ -49,7 +49,7 @@ def test_a_session_takes_one_line_that_fits(hostile: Machine, columns: int) -> N
 
 
 def test_hostile_titles_come_out_of_json_whole(hostile: Machine) -> None:
-    """A program gets what stands in the file, in one line."""
+    """A program gets the file's content, in one line."""
     rows = {row["id"]: row["title"] for row in hostile.rows()}
     assert rows["00000002"] == HOSTILE["hebrew"]
     assert rows["00000001"] == HOSTILE["right to left"]

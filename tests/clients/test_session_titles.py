@@ -1,4 +1,4 @@
-"""What a session is called: by its user, by its client, or after the first request."""
+"""Titles of sessions: from the user, from the client, or from the first request."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_codex_is_asked_what_its_user_saw() -> None:
 
 
 def test_a_task_is_called_after_its_request() -> None:
-    """Between the tags that Roo Code and Cline put around it; the project stands in the environment details."""
+    """Between the tags that Roo Code and Cline put around it; the project is in the environment details."""
     data = json.dumps(task()).encode()
     assert (editors.title(data), editors.project(data)) == ("Rename it.", "/srv/roo")
     assert editors.last_time(data) == 1_779_999_001

@@ -167,7 +167,7 @@ def test_times_are_read_from_the_last_record_that_has_one() -> None:
 
 
 def test_the_newest_come_first_and_only_so_many_are_read(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not shown is not opened."""
+    """Sessions that are not shown are not opened."""
     from condense_cli.clients import listing
 
     def noted(file: SessionFile) -> Facts:

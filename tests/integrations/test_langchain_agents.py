@@ -45,7 +45,7 @@ def openai(wired: Wire, **how: Any) -> Any:
 
 
 def whole(messages: Sequence[AnyMessage]) -> bool:
-    """Whether the agent's own history holds all that was found."""
+    """Check that the agent's own history holds everything that was found."""
     found = [message.content for message in messages if isinstance(message, ToolMessage)]
     return found == [look(part) for part in range(TURNS)] and messages[-1].text == DONE
 

@@ -17,7 +17,7 @@ NAMED = os.environ.get("CONDENSE_LITELLM")
 """A Python that has it. Read before the tests are kept from seeing it."""
 
 PINNED = ("litellm==1.106.2", "fastapi==0.165.0", "openai==2.54.0", "pydantic==2.14.3", "httpx==0.28.1")
-"""What it was tried with. Newer ones may move its guardrail, or want each other otherwise."""
+"""Versions that were tried. Newer ones may move the guardrail, or need each other differently."""
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
 
@@ -65,7 +65,7 @@ def litellm(request: pytest.FixtureRequest) -> Path:
 
 
 def guarded(litellm: Path, running: Running, messages: list[dict[str, Any]], **settings: Any) -> tuple[Any, Any]:
-    """What the guardrail makes of the messages of a request, and what it notes about that."""
+    """Run the guardrail on the messages of a request; return them and its notes."""
     request = {"model": "gpt-5.5", "messages": messages, "metadata": {}}
     # Without the variable it asks the internet for prices.
     ran = subprocess.run(

@@ -30,7 +30,7 @@ DONE: Final = "The third price was counted twice."
 
 
 def look(part: int) -> str:
-    """What the tool finds: text that nothing later needs."""
+    """Results of the tool: text that nothing later needs."""
     return "\n".join(f"line {line} of part {part}: total = prices[{line}] * {line * part}" for line in range(60))
 
 

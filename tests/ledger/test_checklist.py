@@ -1,4 +1,4 @@
-"""What a summary must hold, as a list made without a model."""
+"""The list, made without a model, of items that a summary must hold."""
 
 from __future__ import annotations
 

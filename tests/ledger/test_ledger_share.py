@@ -1,4 +1,4 @@
-"""How long the ledger of a summary may get, so that the summary stays the larger part: exact to the next entry."""
+"""The ledger of a summary is bounded, exact to the next entry, so that the summary stays the larger part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command line does to files, as far as it can be told without running it."""
+"""Effects of command lines on files, as far as they show without running them."""
 
 from __future__ import annotations
 

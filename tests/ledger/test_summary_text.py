@@ -1,4 +1,4 @@
-"""How a summary reads: what stands over the lines that were picked."""
+"""The text of a summary: headings over the lines that were picked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STATE = "\n(Open file: /repo/src/app.py)\n(Current directory: /repo)\nbash-$"
 
 
 def _whole(messages: tuple[Message, ...] | list[Message], *, without: str = "\0") -> str:
-    """What a summary of all messages says, but for lines that hold a word, below its first line."""
+    """Lines of a summary of all messages below its first, without those that contain a word."""
     survey = Survey(messages, COUNT)
     sections = Sections(survey, [addresses(messages, range(len(messages)))])
     kept = [without not in text for key in sections.keys for text in survey.units[key].texts]

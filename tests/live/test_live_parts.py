@@ -1,4 +1,4 @@
-"""The parts of Live that stand alone: reported usage, policies, digests of requests."""
+"""Independent parts of Live: reported usage, policies, digests of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a condensed conversation, and which of it still stands."""
+"""Questions to a condensed conversation, and the answers still in it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ ASKING = _messages(
 
 
 def _recall(*texts: str, original: str = LISTING) -> Recall:
-    """Of a conversation that is one read, what stands when its result has become these texts."""
+    """Items of a one-read conversation that are present once its result became these texts."""
     questions = Questions(_messages(*read_turn("t0", "app.py", original)), ASKING)
     return questions(_messages(*read_turn("t0", "app.py", [{"type": "text", "text": text} for text in texts])))
 
@@ -130,7 +130,7 @@ def test_the_ends_of_a_line_that_was_cut_inside_count() -> None:
     assert _recall("old_name and max_size…", original=long).facts == Score(2, 0, named=2)
 
 
-# A few words stand at the beginning of many a line; a list of them shall not count.
+# Many lines begin with the same few words; a list of them must not count.
 def test_an_unmarked_part_of_a_line_has_to_be_long() -> None:
     long = "the old_name of it is " + "x" * 30 + " and it ends with the value of max_size"
     assert _recall("the old_name of it is " + "x" * 20, original=long).facts == Score(2, 1)

@@ -128,7 +128,7 @@ def test_messages_behind_the_record_of_a_compaction_were_there_before_it(kind: s
     assert (one.after.actions, one.after.to_edit) == (2, 1)
 
 
-# The events of a run stand in one list, those of the SDK on lines.
+# Events of a run are in one list, those of the SDK on lines.
 @pytest.mark.parametrize(("summary", "kind"), [("I read a.py.", CompactionKind.SUMMARY), ("", CompactionKind.DROPPED)])
 @pytest.mark.parametrize("client", ["openhands", "openhands-sdk"])
 def test_what_a_condenser_forgot_stood_before_it(client: str, summary: str, kind: CompactionKind) -> None:

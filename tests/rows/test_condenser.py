@@ -24,7 +24,7 @@ BAD: list[Any] = [None, "no JSON", [{"neither": "this"}], "null", 7, [[1]]]
 
 
 def condensed(exchanges: int = LONG) -> list[dict[str, Any]]:
-    """What `speed` makes of a conversation."""
+    """Condense a conversation with `speed`."""
     messages = chat(exchanges)
     for number in range(1, exchanges - 1):
         messages[2 * number]["content"] = cut_by_speed(listing(number))

@@ -1,4 +1,4 @@
-"""Arrays of conversations are sets of rows: each element is one, and what stands between them stays."""
+"""Arrays of conversations are sets of rows: each element is one, and everything between them stays."""
 
 from __future__ import annotations
 

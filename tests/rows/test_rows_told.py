@@ -1,4 +1,4 @@
-"""What `run --cost` and `run -v` tell of a set of rows, and the engines that its shards may be worked on by."""
+"""`run --cost` and `run -v` on a set of rows, and engines that work on its shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a violation says, to the word: which message, about which call or block, and the answer of the API.
+"""Violations to the word: message, call or block, and the answer of the API.
 
 A run holds the violations of its output against those of its input by rule and `about`: one that names the wrong block
 hides a new one behind an old one. So every rule is broken twice, beside things that look alike and break nothing.

@@ -1,4 +1,4 @@
-"""Links that stand where condense makes a file of its own: it never writes through them, and says so."""
+"""Links in the place of a file of condense's own: it never writes through them, and says so."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SUPPORT = Path(killing.__file__).parent
 OLD = killing.session()
 
 Files = dict[str, bytes]
-"""What was found in a folder after a kill, by name."""
+"""Files in a folder after a kill, by name."""
 
 
 # One test, so that the kills happen once, however many processes share the tests.
@@ -78,7 +78,7 @@ def check_undo(found: list[Files], new: bytes) -> None:
 
 
 def check_undo_of_a_session_that_went_on(found: list[Files], grown: bytes) -> None:
-    """What came later is in the file or beside it."""
+    """Later content is in the file or beside it."""
     for files in found:
         assert files[killing.FILE] in (OLD, grown)
         assert {files[killing.FILE], *kept(files)} == {OLD, grown}

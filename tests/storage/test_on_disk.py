@@ -1,4 +1,4 @@
-"""What is written is on the disk before its name is, and the name before anything is said: what a power cut would show.
+"""Content is on disk before its name, and the name before any report, as a power cut would show.
 
 Nothing but the calls of the system tells, so they are what is looked at, in their order.
 """
@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of the system: `file` and `folder` for what is flushed, `replace` and `link` for new names."""
+    """Calls to the system: `file` and `folder` for flushes, `replace` and `link` for new names."""
     made: list[str] = []
     fsync, replace, link = os.fsync, os.replace, os.link
 

@@ -135,7 +135,7 @@ def _only_4_kilobytes() -> None:
 
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 def test_a_disk_that_fills_up_under_standard_output_is_no_success(unbuffered: str, file: Path, tmp_path: Path) -> None:
-    """Where only the first part of the transcript could be written, the status says so."""
+    """If only the first part of the transcript could be written, the status says so."""
     with (tmp_path / "out.jsonl").open("wb") as out:
         done = condense_process(
             "run",

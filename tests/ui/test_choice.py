@@ -1,4 +1,4 @@
-"""What is chosen, and taken back."""
+"""Choices, and undoing them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from condense_cli.ui.widgets import Rows
 
 
 def chosen(pilot: Pilot[None]) -> tuple[list[str], list[str]]:
-    """What is kept and cut."""
+    """Selectors that are kept and cut."""
     choice = session_screen(pilot).history.choice
     return [*choice.keep], [*choice.cut]
 
