@@ -186,7 +186,7 @@ def _opened(
             allow_calls=calls.allow_calls,
             no_cache=calls.no_cache,
             is_planned=calls.is_planned,
-            installed=_unbound if calls.settled().is_any else installed.summarizer,
+            installed=_refuse_limits if calls.settled().is_any else installed.summarizer,
             redactor=redactor_of(calls),
             progress=progress,
         ) as summaries,
@@ -203,7 +203,7 @@ def redactor_of(calls: Calls) -> Redactor | None:
     return Redactor(Path(cache_folder()))
 
 
-def _unbound(name: str) -> Callable[[Counter], Summarizer]:
+def _refuse_limits(name: str) -> Callable[[Counter], Summarizer]:
     raise ConfigurationError("redact and the limits of cost and tokens have no effect on it.")
 
 

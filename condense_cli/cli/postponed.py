@@ -33,8 +33,8 @@ def postponed(names: tuple[str, ...]) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, stand_in in stand_ins.items():
-            if sys.modules.get(name) is stand_in:
+        for name, todo_like in stand_ins.items():
+            if sys.modules.get(name) is todo_like:
                 del sys.modules[name]
 
 

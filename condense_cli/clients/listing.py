@@ -45,7 +45,7 @@ from .new_session import origin_of
 from .peeking import HEAD
 from .table import CLIENTS, project_at_head, updated_at
 
-_MARK: Final = re.compile(markers.SPELLED.pattern + b"|" + references.SPELLED.pattern)
+_MARK: Final = re.compile(markers.MARKER_BYTES.pattern + b"|" + references.REFERENCE_BYTES.pattern)
 
 
 class Facts(Struct, frozen=True):

@@ -172,10 +172,10 @@ def encode(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return _spelled(_NO_BYTE, text).encode("utf-8", "surrogateescape")
+        return _escape_surrogates(_NO_BYTE, text).encode("utf-8", "surrogateescape")
 
 
-def _spelled(surrogates: re.Pattern[str], text: str) -> str:
+def _escape_surrogates(surrogates: re.Pattern[str], text: str) -> str:
     """Write lone surrogates as escapes, which are valid because only strings can hold them."""
     return surrogates.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
@@ -208,7 +208,7 @@ class Style(Struct, frozen=True):
         """Return compact JSON of the value, its strings written in this style."""
         text = _encoder(self.escapes_non_ascii, separators)(value)
         # Valid UTF-8 can only hold a lone surrogate as an escape.
-        return _spelled(_SURROGATE, text) if self.is_utf8 else text
+        return _escape_surrogates(_SURROGATE, text) if self.is_utf8 else text
 
 
 def in_ascii(raw: bytes) -> bytes:

@@ -64,7 +64,9 @@ _MOST: Final = 9_999_999_999
 PREFIX: Final = "[condense: "
 PREFIXES: Final = ("[…", PREFIX)
 """Beginnings of marker lines."""
-SPELLED: Final = lazy_pattern(rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
+MARKER_BYTES: Final = lazy_pattern(
+    rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]"
+)
 """Matches possible markers in a record's bytes, also inside JSON in a string."""
 REFERENCE_PREFIX: Final = "[see "
 """Beginning of references, the lossless markers; see `lossless.references`."""

@@ -102,14 +102,14 @@ def _copy_of(name: str) -> Any:
 
 def _file(url: str, expected_hash: str | None = None) -> bytes:
     """Return the bytes that tiktoken would download. Raises _MissingError."""
-    for found in (_respelled, _cached):
+    for found in (_rebuilt, _cached):
         data = found(url)
         if data is not None and hashlib.sha256(data).hexdigest() == expected_hash:
             return data
     raise _MissingError(url)
 
 
-def _respelled(url: str) -> bytes | None:
+def _rebuilt(url: str) -> bytes | None:
     """Rebuild an encoding's file (a token and its rank per line) from the installed counter's tokens."""
     name = url.rpartition("/")[2].removesuffix(".tiktoken")
     if name not in _RANKS:

@@ -191,7 +191,7 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
     match counter:
         case "built-in":
             table = None if is_much or encoding != token_table.ENCODING else token_table.load()
-            return _splintr_counter(encoding) if table is None else _relieved(table, encoding)
+            return _splintr_counter(encoding) if table is None else _switching(table, encoding)
         case "tiktoken":
             from .tiktoken_counter import counter_of
 
@@ -200,7 +200,7 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
             assert_never(other)
 
 
-def _relieved(table: Callable[[str], int], encoding: str) -> Callable[[str], int]:
+def _switching(table: Callable[[str], int], encoding: str) -> Callable[[str], int]:
     """Count with the table until much was counted or it cannot split a text; then use the tokenizer."""
     counted = 0
 

@@ -74,7 +74,7 @@ class Block(Struct, frozen=True, gc=False):
     `is_readable`, else its JSON. `server_call` is the id of a call that a server executes, on the call and its result.
     `digest` is the hash of an image's data, `pixels` its width and height if its header says, `encoded` the base64
     characters of an image or document. `unsigned` thinking is not the API's own. The first `lead` characters of
-    `content` are not at `place`. `stands_in`: a text that replaced an image; its `place` is the whole part.
+    `content` are not at `place`. `replaces_image`: a text that replaced an image; its `place` is the whole part.
     `forgotten`: the client sends it and the API ignores it, so it costs nothing. `is_answer`: a field of the format
     says that a person gave this result. `is_unknown`: not understood; it may be a call, a result or anything.
     """
@@ -101,7 +101,7 @@ class Block(Struct, frozen=True, gc=False):
     encoded: int = 0
     unsigned: bool = False
     lead: int = 0
-    stands_in: bool = False
+    replaces_image: bool = False
     summarizes: bool = False
     anchors: bool = False
     demonstrates: bool = False
@@ -166,7 +166,7 @@ class Block(Struct, frozen=True, gc=False):
 
     def replaced_by(self, text: str, kind: BlockKind) -> Block:
         """Return a text block that replaces an image. `kind` is the kind of a text at that place."""
-        return replace(self, kind=kind, content=text, estimate=0, changed=True, stands_in=True)
+        return replace(self, kind=kind, content=text, estimate=0, changed=True, replaces_image=True)
 
     def with_edits(self, text: str, edits: Mapping[JsonPath, Any]) -> Block:
         new = {path: compact(value) if isinstance(value, str) else None for path, value in edits.items()}
@@ -204,7 +204,7 @@ class Message(Struct, frozen=True):
         )
 
     @property
-    def stands_apart(self) -> bool:
+    def stays_separate(self) -> bool:
         """Return whether it must stay separate because it is a summary or begins like one."""
         return any(block.looks_like_summary for block in self.blocks)
 

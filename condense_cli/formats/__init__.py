@@ -121,7 +121,7 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: 
                 f"It was read as {form.name}, but holds no message.",
                 "Name another file, or another format with --format.",
             )
-        if any(message.stands_apart for message in transcript.messages):
+        if any(message.stays_separate for message in transcript.messages):
             transcript = replace(transcript, messages=recognised(transcript.messages))
         return transcript if is_own else checked(transcript)
     except UnknownFormatError as error:
@@ -150,7 +150,7 @@ def serialize(transcript: Transcript) -> bytes:
     """Return the bytes of the transcript in its own format. Raises UsageError if it changed and cannot be written."""
     if transcript.is_changed:
         check_writable(transcript)
-        if any(message.stands_apart for message in transcript.messages):
+        if any(message.stays_separate for message in transcript.messages):
             transcript = replace(transcript, messages=tuple(with_escapes(transcript.messages)))
     return _write(transcript, format_named(transcript.format))
 

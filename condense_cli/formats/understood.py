@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.markers import SPELLED
+from ..core.markers import MARKER_BYTES
 from ..core.transcript import IN_STRING, Block, Transcript
 from ..core.values import BlockKind
 from ..core.wording import plural
@@ -65,7 +65,7 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
     kinds = Tally(map(_kind, unknown))
     named = ", ".join([*map(repr, [*kinds][:_MOST_NAMED]), *(["…"] if len(kinds) > _MOST_NAMED else [])])
     said, wrong = f"{named}, first {_place(unknown[0])}", _not_understood(transcript, unknown)
-    if wrong and not SPELLED.search(transcript.source.data):
+    if wrong and not MARKER_BYTES.search(transcript.source.data):
         from .foreign import foreign
 
         beginning = islice(records_of(transcript.source), _BEGINNING)
@@ -89,7 +89,7 @@ def _said_of_records(transcript: Transcript) -> str:
     """Return the warning about records of which no block could be made."""
     unread = sum(number for _, number in transcript.unknown)
     named = ", ".join(name for name, _ in transcript.unknown[:_MOST_NAMED])
-    if _is_most(transcript) and not SPELLED.search(transcript.source.data):
+    if _is_most(transcript) and not MARKER_BYTES.search(transcript.source.data):
         raise UnknownFormatError(
             f"It was read as {transcript.format}, but most of its records cannot be understood: {named}.",
             "If it is of another format, name that with --format.",

@@ -21,7 +21,7 @@ from .client import (
     Cause,
     ModelRequest,
     OneOrigin,
-    a_count,
+    as_count,
     destination,
     failure,
     max_output,
@@ -87,7 +87,7 @@ class AnthropicClient:
 
     def count_tokens(self, body: dict[str, Any]) -> int:
         with self._errors():
-            return a_count(self._client.messages.count_tokens(model=self._profile.model, **body).input_tokens)
+            return as_count(self._client.messages.count_tokens(model=self._profile.model, **body).input_tokens)
 
     @contextmanager
     def _errors(self, usage: Callable[[], CallUsage | None] = lambda: None) -> Iterator[None]:

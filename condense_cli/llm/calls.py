@@ -134,14 +134,14 @@ def fulfil(requests: Sequence[ModelRequest], caller: Caller) -> Fulfilment:
     outcomes: list[CallOutcome] = []
     paid: set[bytes] = set()
     for key, request in zip(keys, requests, strict=True):
-        outcome = _judged(run.outcomes[key], request, caller)
+        outcome = _checked(run.outcomes[key], request, caller)
         outcomes.append(outcome if key not in paid else CallOutcome(outcome.text, outcome.failure, Spent(), True))
         paid.add(key)
     notes = tuple(caller.cache.notes) if caller.cache is not None else ()
     return Fulfilment(tuple(outcomes), run.spent, run.is_interrupted, notes)
 
 
-def _judged(outcome: CallOutcome, request: ModelRequest, caller: Caller) -> CallOutcome:
+def _checked(outcome: CallOutcome, request: ModelRequest, caller: Caller) -> CallOutcome:
     """Refuse a whole answer that is not short enough."""
     if outcome.text is None:
         return outcome
@@ -219,7 +219,7 @@ class _Run:
                 lasting = failure(stored.reason, self._names) if stored.reason else None
                 self.outcomes[key] = CallOutcome(None if lasting else stored.text, lasting, is_cached=True)
         self._waiting = deque(key for key in self._asked if key not in self.outcomes)
-        self._tell()
+        self._report()
 
     def _start(self, key: bytes) -> bool:
         """Start a call. False if it cannot start now, or ever."""
@@ -265,7 +265,7 @@ class _Run:
         if isinstance(result, Answer):
             self.outcomes[key] = CallOutcome(result.text, spent=spent)
             self._store(key, Stored(result.text))
-            why = _judged(self.outcomes[key], self._asked[key], self._caller).failure
+            why = _checked(self.outcomes[key], self._asked[key], self._caller).failure
         else:
             why = result.failure
             self.outcomes[key] = CallOutcome(None, why, spent)
@@ -273,7 +273,7 @@ class _Run:
                 self._store(key, Stored(reason=why.reason))
         self._caller.patience.take(why)
         self._stop_if_lost()
-        self._tell()
+        self._report()
 
     def _stop_if_lost(self) -> None:
         if self._caller.patience.lost is not None:
@@ -291,7 +291,7 @@ class _Run:
         if self._caller.cache is not None:
             self._caller.cache.put(key, stored)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self._caller.progress is not None:
             self._caller.progress(Progress(len(self.outcomes), len(self._asked), self.spent))
 

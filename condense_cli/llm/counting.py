@@ -33,7 +33,7 @@ _NOTHING: Final = "."
 """Text of a message that exists only because the API requires one."""
 
 
-class _Asked(Struct, frozen=True):
+class _Requests(Struct, frozen=True):
     """A request with the text, one with almost none, and our counts of both."""
 
     whole: Body
@@ -47,7 +47,7 @@ def counted_factor(transcript: Transcript, count: Counter, access: Access, redac
 
     Raises CallError if no plausible count came back, UsageError if there is no text.
     """
-    asked = _asked(transcript, count, access.profile.api, redactor)
+    asked = _requests(transcript, count, access.profile.api, redactor)
     client = connect(access)
     try:
         frame = client.count_tokens(asked.frame)
@@ -66,7 +66,7 @@ def counted_factor(transcript: Transcript, count: Counter, access: Access, redac
     return Factor(value, Known.COUNTED, typical=typical_of(transcript.model))
 
 
-def _asked(transcript: Transcript, count: Counter, api: Api, redactor: Redactor | None) -> _Asked:
+def _requests(transcript: Transcript, count: Counter, api: Api, redactor: Redactor | None) -> _Requests:
     sent = _masked(_text_alone(transcript), redactor)
     if not sent.messages:
         raise UsageError("The transcript has no text that a provider could count.", "Leave --count exact out.")
@@ -98,7 +98,7 @@ def _asked(transcript: Transcript, count: Counter, api: Api, redactor: Redactor 
         frame = {"input": [{"type": "message", "role": "user", "content": _NOTHING}]}
     # No client of an API can send lone surrogates.
     sendable: Body = json.loads(json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace"))
-    return _Asked(sendable, frame, _bare(whole, format_name, count), _bare(frame, format_name, count))
+    return _Requests(sendable, frame, _bare(whole, format_name, count), _bare(frame, format_name, count))
 
 
 def _text_alone(transcript: Transcript) -> Transcript:

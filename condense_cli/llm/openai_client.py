@@ -21,7 +21,7 @@ from .client import (
     Cause,
     ModelRequest,
     OneOrigin,
-    a_count,
+    as_count,
     destination,
     failure,
     max_output,
@@ -116,7 +116,7 @@ class OpenAIClient:
 
     def count_tokens(self, body: dict[str, Any]) -> int:
         with self._errors(_Heard()):
-            return a_count(self._client.responses.input_tokens.count(model=self._profile.model, **body).input_tokens)
+            return as_count(self._client.responses.input_tokens.count(model=self._profile.model, **body).input_tokens)
 
     @contextmanager
     def _errors(self, heard: _Heard, parameters: Collection[str] = ()) -> Iterator[None]:

@@ -248,7 +248,7 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
         requests = joined
     if is_first:
         _may_ask_again(task, requests[0], caller)
-    text = _stand_in(caller.access.name, length, task) if refused is None else None
+    text = _placeholder(caller.access.name, length, task) if refused is None else None
     return CallOutcome(text, refused, spent=spent)
 
 
@@ -281,7 +281,7 @@ def _spent(read: int, written: int, caller: Caller) -> Spent:
     return spent_on(usage, caller.access.profile, caller.when)
 
 
-def _stand_in(profile: str, tokens: int, task: PromptTask) -> str:
+def _placeholder(profile: str, tokens: int, task: PromptTask) -> str:
     """Return placeholder text of about `tokens` tokens for a summary that nobody wrote.
 
     It differs per content: equal texts would become references to each other, which real summaries do not.

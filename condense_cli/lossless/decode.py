@@ -37,8 +37,8 @@ from .matching import Reader
 from .references import (
     ABOVE,
     ABOVE_WORD,
+    REFERENCE_BYTES,
     SHORTEST,
-    SPELLED,
     THE_RESULT,
     THIS_CALL,
     Address,
@@ -59,7 +59,7 @@ class Allowance(Struct):
 
     left: int
 
-    def covers(self, characters: int) -> bool:
+    def spend(self, characters: int) -> bool:
         """Spend `characters`; return whether the allowance covered them."""
         self.left -= characters
         return self.left >= 0
@@ -76,13 +76,13 @@ class Sources:
 
     def lines(self, text: Text) -> Lines:
         if not self._reader.remembers(text):
-            self._allowance.covers(size_of(text))
+            self._allowance.spend(size_of(text))
         return self._reader.lines(text)
 
     def values(self, call: Block) -> dict[str, Text]:
         """Return a call's values by the names that references use."""
         if self._values is None or self._values[0] is not call:
-            self._allowance.covers(size_of(call.content))
+            self._allowance.spend(size_of(call.content))
             values = {field_of(path): compact(value) for path, value in string_values(arguments_of(call))}
             if listed := tools.list_in(call):
                 values[field_of(listed[0])] = compact(tools.text_of(listed[1]))
@@ -94,13 +94,13 @@ class Sources:
         known = self._element
         if known is None or known[0] is not block or known[1:3] != (tag, part):
             if self._block is None or self._block[0] is not block:
-                self._allowance.covers(size_of(block.content))
+                self._allowance.spend(size_of(block.content))
                 self._block = (block, block.text, references.by_tag(block.text))
             _, whole, by_tag = self._block
             found = by_tag.get(tag, ())[part : part + 1]
             if part < 0 or not found:
                 return None
-            self._allowance.covers(found[0].end - found[0].start)
+            self._allowance.spend(found[0].end - found[0].start)
             text = compact(whole[found[0].start : found[0].end])
             self._element = known = (block, tag, part, text, whole.count("\n", 0, found[0].start))
         return known[3:]
@@ -194,7 +194,7 @@ def texts_of(block: Block) -> list[str]:
     return [block.text]
 
 
-def _is_turn_of(address: Address, is_backward: bool) -> bool:
+def _is_resolved_in(address: Address, is_backward: bool) -> bool:
     """Return whether a sweep resolves such addresses; both sweeps resolve those in the same call."""
     return address != ABOVE and (address.what == THIS_CALL or address.is_backward == is_backward)
 
@@ -296,7 +296,7 @@ class _Decoder:
         # From the end, so that elements before a line keep their offsets.
         for number in reversed([number for number, line in enumerate(lines) if line.startswith(REFERENCE_PREFIX)]):
             reference = None if given[number] else parse_reference(without_escapes(lines[number]))
-            if reference is None or not _is_turn_of(reference.address, is_backward):
+            if reference is None or not _is_resolved_in(reference.address, is_backward):
                 continue
             here, is_inside = place, False
             tag = tag_of(reference.address.what)
@@ -319,7 +319,7 @@ class _Decoder:
             if found is not None:
                 if not has_moved:
                     self.counted.setdefault(place[:2], []).append((field, number))
-                lines[number], given[number] = self._taken(lines[number], found)
+                lines[number], given[number] = self._replacement(lines[number], found)
                 is_changed = True
         if is_changed:
             marked = zip(given, lines, strict=True)
@@ -331,7 +331,7 @@ class _Decoder:
             self._given[*place[:2], field] = bytes(given)
         return text
 
-    def _taken(self, line: str, found: str) -> tuple[str, int]:
+    def _replacement(self, line: str, found: str) -> tuple[str, int]:
         """Return the replacement of a line that counts, and its mark: the lines given, or the line with one escape
         less.
         """
@@ -365,7 +365,7 @@ class _Decoder:
             if reference and above and self._is_meant("\n".join(above), reference):
                 if not has_moved:
                     self.counted.setdefault(place[:2], []).append((field, number))
-                line, mark = self._taken(line, "\n".join(above))
+                line, mark = self._replacement(line, "\n".join(above))
             new = line.split("\n")
             lines += new
             marks += bytes((mark,)) * len(new)
@@ -373,11 +373,11 @@ class _Decoder:
 
     def _may_give(self, given: bytes | bytearray, start: int, size: int) -> bool:
         """Return whether a reference may give `size` lines: none of them was given by another reference."""
-        return self._allowance.covers(size) and given.find(_GIVEN, start, start + size) < 0
+        return self._allowance.spend(size) and given.find(_GIVEN, start, start + size) < 0
 
     def _is_meant(self, found: str, reference: Reference) -> bool:
         """Return whether lines match a reference's hash and are long enough for one."""
-        is_covered = self._allowance.covers(len(found)) and len(found) >= SHORTEST - 1
+        is_covered = self._allowance.spend(len(found)) and len(found) >= SHORTEST - 1
         return is_covered and short_hash(found) == reference.hash
 
     def _resolve(self, here: TextPlace, reference: Reference, before: str, after: str) -> str | None:
@@ -469,11 +469,13 @@ def _is_ours(here: TextPlace, reference: Reference, messages: Sequence[Message],
 
 def outside_of(transcript: Transcript) -> int:
     """Count references on lines of their own in parts of the file outside the conversation."""
-    if not SPELLED.search(transcript.source.data):
+    if not REFERENCE_BYTES.search(transcript.source.data):
         return 0
     used = {block.place.record for _, block in transcript.blocks()}
     others = (record for record in range(len(transcript.source.spans)) if record not in used)
-    return sum(map(_is_line, (found for record in others for found in SPELLED.finditer(transcript.source.raw(record)))))
+    return sum(
+        map(_is_line, (found for record in others for found in REFERENCE_BYTES.finditer(transcript.source.raw(record))))
+    )
 
 
 def _is_line(found: re.Match[bytes]) -> bool:

@@ -427,12 +427,12 @@ class _Encoder:
             runs, own = ([run for run in found if run.size > 1] for found in (runs, own))
         if not (runs or own):
             return None
-        written = self._begun(piece, text, lines, endings)
+        written = self._prepare(piece, text, lines, endings)
         written.take(runs, lambda source: self._address(piece, source))
         written.take(own, lambda source: self._address(piece, source))
         return written if written.is_changed else None
 
-    def _begun(self, piece: Piece, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText:
+    def _prepare(self, piece: Piece, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText:
         """Prepare a text without references. A refusal gets none; an error keeps the lines that explain it."""
         head, tail = piece.head, piece.tail
         if piece.category in (Category.FILE, Category.RESULT):
@@ -489,7 +489,7 @@ class _Encoder:
         runs = list(index.runs(text, lambda _: True))
         if runs:
             endings = self.endings if piece.place[:2] in self.restored else self.left
-            written = written or self._begun(piece, text, lambda: self.lines_of(number), endings)
+            written = written or self._prepare(piece, text, lambda: self.lines_of(number), endings)
             for line, is_used in enumerate(self.used.get(number, b"")):
                 written.fixed[line] |= is_used
             if written.take(runs, lambda source: self._address(piece, source - first)):

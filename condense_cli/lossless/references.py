@@ -102,7 +102,7 @@ _REFERENCE: Final = lazy_pattern(
     )\ \#(?P<hash>\d{6})\]""",
     re.ASCII | re.VERBOSE,
 )
-SPELLED: Final = lazy_pattern(rb"\[see (?!\\)(?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
+REFERENCE_BYTES: Final = lazy_pattern(rb"\[see (?!\\)(?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
 """Matches possible references without escape in a record's bytes."""
 SHORTEST: Final = 80
 """Shorter runs (in characters, line breaks included) cost fewer tokens than a reference to them."""
@@ -356,6 +356,8 @@ def list_of(text: str, like: list[Any]) -> list[Any]:
     """
     known = {tools.words_of(todo): todo for todo in reversed(like)}
     return [
-        known.get(line, tools.stand_in(like, line)) if line.startswith(REFERENCE_PREFIX) else json_text.parse_text(line)
+        known.get(line, tools.todo_like(like, line))
+        if line.startswith(REFERENCE_PREFIX)
+        else json_text.parse_text(line)
         for line in text.split("\n")
     ]

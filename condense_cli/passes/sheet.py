@@ -338,7 +338,7 @@ def _without_empty(
             and last
             and last.role is message.role
             and message.role in roles
-            and not (last.stands_apart or message.stands_apart or (answers_calls and last.has_calls))
+            and not (last.stays_separate or message.stays_separate or (answers_calls and last.has_calls))
         ):
             note(message, "merge", "follows one of the same role")
             stay[-1] = replace(last, blocks=last.blocks + message.blocks)

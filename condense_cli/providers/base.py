@@ -155,7 +155,7 @@ class Provider(Generic[S]):
         given = getattr(configuration, self.section)
         if isinstance(given, self.settings):
             return given
-        return as_typed(given or {}, self.settings, positions or self._unplaced(), (self.section,))
+        return as_typed(given or {}, self.settings, positions or self._without_file(), (self.section,))
 
     def is_given(self, configuration: Configuration) -> bool:
         """Return whether a configuration has settings for the provider."""
@@ -181,7 +181,7 @@ class Provider(Generic[S]):
             raise ConfigurationError(f"The settings cannot be checked. {self._error(error)}") from error
         if problem is not None:
             path, what, hint = problem
-            raise (positions or self._unplaced()).error((self.section, *path), what, hint)
+            raise (positions or self._without_file()).error((self.section, *path), what, hint)
         return settings
 
     def warnings(self, configuration: Configuration) -> list[str]:
@@ -206,7 +206,7 @@ class Provider(Generic[S]):
         run = Run(transcript, configuration, self.validate_config(configuration), context)
         started = context.clock()
         try:
-            result = self._guarded(run, self.strategy(run))
+            result = self._refused_if_useless(run, self.strategy(run))
             warnings = self.warnings(configuration)
         except (CondenseError, MemoryError):
             raise
@@ -233,7 +233,7 @@ class Provider(Generic[S]):
         self.condense(transcript, configuration, replace(context, summarizer=planner))
         return sum((used.spent for used in planner.used), Spent())
 
-    def _guarded(self, run: Run[S], result: Condensation) -> Condensation:
+    def _refused_if_useless(self, run: Run[S], result: Condensation) -> Condensation:
         """Return the result, or the unchanged transcript if the result is no smaller or breaks a rule."""
         if not result.transcript.is_changed:
             return result
@@ -248,7 +248,7 @@ class Provider(Generic[S]):
                 raise RefusedResult(violation.said)
         return result
 
-    def _unplaced(self) -> Positions:
+    def _without_file(self) -> Positions:
         return Positions(f"provider {self.id}", is_file=False)
 
     def _error(self, error: Exception) -> RunError:

@@ -79,52 +79,50 @@ class Manager:
             if not decision.should_condense:
                 run = Run(transcript, configuration, NoSettings(), context)
                 if decision.reason is DecisionReason.SWITCHED_OFF and decision.is_over_limit:
-                    slid = self._slid_without_being_asked(run, decision, sizing)
+                    slid = self._slide_while_off(run, decision, sizing)
                     if slid is not None:
-                        return _warned(slid, *sizing.window().warnings)
+                        return _warn(slid, *sizing.window().warnings)
                 unchanged = run.unchanged(_skipped(run, decision), warning=f"Nothing was done: {decision}")
-                return _warned(replace(unchanged, is_needed=False), *sizing.window().warnings)
+                return _warn(replace(unchanged, is_needed=False), *sizing.window().warnings)
         slides = _slides(configuration) and sizing.may_fall_back()
         resort = LastResort(WINDOW, lambda tokens: self.decide(tokens, configuration, sizing).is_over_limit)
         result = provider.condense(transcript, configuration, replace(context, last_resort=resort if slides else None))
         if dropped(result.receipts) and not _can_be_written(result):
             result = provider.condense(transcript, configuration, context)
         if sizing.only_if_needed:
-            result = _warned(result, *sizing.window().warnings)
+            result = _warn(result, *sizing.window().warnings)
         failure = failure_of(result)
         if not failure or not slides:
             return result
         if dropped(result.receipts):
-            return self._told(result, failure, configuration, sizing)
-        return self._fallen_back(Run(transcript, configuration, NoSettings(), context), result, failure, sizing)
+            return self._warn_of_loss(result, failure, configuration, sizing)
+        return self._fall_back(Run(transcript, configuration, NoSettings(), context), result, failure, sizing)
 
-    def _slid_without_being_asked(
-        self, run: Run[NoSettings], decision: CheckDecision, sizing: Sizing
-    ) -> Condensation | None:
+    def _slide_while_off(self, run: Run[NoSettings], decision: CheckDecision, sizing: Sizing) -> Condensation | None:
         """Drop the older half of a conversation that is over its limit while condensing is off.
 
         None if the configuration has no fallback or nothing may go.
         """
         if not _slides(run.configuration) or not sizing.may_fall_back():
             return None
-        result = self._fallen_back(run, run.unchanged(_skipped(run, decision)), _OFF, sizing)
+        result = self._fall_back(run, run.unchanged(_skipped(run, decision)), _OFF, sizing)
         return result if result.changes else None
 
-    def _fallen_back(self, run: Run[NoSettings], result: Condensation, failure: str, sizing: Sizing) -> Condensation:
+    def _fall_back(self, run: Run[NoSettings], result: Condensation, failure: str, sizing: Sizing) -> Condensation:
         """Replace a failed run by the sliding window if the transcript is over the limit."""
         factor = run.context.factor
         decision = self.decide(factor.shown(result.tokens_after), run.configuration, sizing)
         if decision.limit is None:
-            return _warned(result, f"{failure} Without a known context window the sliding window does not run.")
+            return _warn(result, f"{failure} Without a known context window the sliding window does not run.")
         if not decision.is_over_limit:
             return result
         # A target would make it drop half after half.
         context = replace(run.context, overrides=run.context.overrides.replace(target_tokens=None))
         slid = replace(run, context=context).pipeline(sliding(run.configuration))
         if not dropped(slid.receipts):
-            return _warned(result, f"{failure} {decision} The sliding window found nothing to drop.")
+            return _warn(result, f"{failure} {decision} The sliding window found nothing to drop.")
         if not _can_be_written(slid):
-            return _warned(result, f"{failure} {decision} The sliding window cannot drop anything from this file.")
+            return _warn(result, f"{failure} {decision} The sliding window cannot drop anything from this file.")
         passes = (*result.passes, *slid.passes)
         slid = replace(
             slid,
@@ -133,9 +131,11 @@ class Manager:
             metrics=result.metrics,
             warnings=result.warnings,
         )
-        return self._told(slid, failure, run.configuration, sizing)
+        return self._warn_of_loss(slid, failure, run.configuration, sizing)
 
-    def _told(self, result: Condensation, failure: str, configuration: Configuration, sizing: Sizing) -> Condensation:
+    def _warn_of_loss(
+        self, result: Condensation, failure: str, configuration: Configuration, sizing: Sizing
+    ) -> Condensation:
         """Add a warning about content that the sliding window dropped."""
         shown = result.factor.shown
         decision = self.decide(shown(result.tokens_after), configuration, sizing)
@@ -150,7 +150,7 @@ class Manager:
             warning += " It is still over the limit."
         if result.metrics is not None:
             result = replace(result, metrics=replace(result.metrics, fallback=SLIDING_WINDOW))
-        return _warned(result, warning)
+        return _warn(result, warning)
 
 
 def failure_of(result: Condensation) -> str:
@@ -183,7 +183,7 @@ def _skipped(run: Run[NoSettings], decision: CheckDecision) -> PassReceipt:
     return PassReceipt(CHECK, _NAME, Status.SKIPPED, str(decision), tokens, tokens)
 
 
-def _warned(result: Condensation, *warnings: str) -> Condensation:
+def _warn(result: Condensation, *warnings: str) -> Condensation:
     return replace(result, warnings=(*result.warnings, *warnings))
 
 

@@ -263,7 +263,7 @@ class Smart(Provider[SmartConfig]):
 
     def condense(self, transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
         result = super().condense(transcript, configuration, context)
-        told = tuple(vain_overrides(transcript, apply(configuration, context.overrides), context.count))
+        told = tuple(ineffective_overrides(transcript, apply(configuration, context.overrides), context.count))
         return replace(result, warnings=(*result.warnings, *told)) if told else result
 
     def default_configuration(self) -> Configuration:
@@ -279,7 +279,7 @@ class Smart(Provider[SmartConfig]):
         return replace(configuration, **_own(settings))
 
 
-def vain_overrides(transcript: Transcript, configuration: Configuration, count: Counter) -> Iterator[str]:
+def ineffective_overrides(transcript: Transcript, configuration: Configuration, count: Counter) -> Iterator[str]:
     """Yield a sentence for each override of a message that is wholly protected, or preserved by its pass."""
     passes = [
         (config, config.individual_config.overrides)

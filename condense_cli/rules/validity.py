@@ -188,7 +188,7 @@ def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
         yield Violation("request_not_too_large", messages[MESSAGES].index, "messages", said)
     size = 0
     for message, block in transcript.blocks():
-        size += size_of(block.content) + (0 if block.stands_in else block.encoded)
+        size += size_of(block.content) + (0 if block.replaces_image else block.encoded)
         if size > REQUEST:
             said = "request_too_large: Request exceeds the maximum size"
             yield Violation("request_not_too_large", message.index, "", said)

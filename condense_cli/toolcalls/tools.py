@@ -477,11 +477,11 @@ def marked(value: str | list[Any], marker: str) -> str | list[Any] | None:
     """Return a list whose only todo is the marker. None if no todo can hold it."""
     if isinstance(value, str):
         return marker
-    todo = stand_in(value, marker)
+    todo = todo_like(value, marker)
     return None if todo is None else [todo]
 
 
-def stand_in(todos: Iterable[Any], words: str) -> Any:
+def todo_like(todos: Iterable[Any], words: str) -> Any:
     """Return a todo with these words, shaped like the first one with a text. None if none has."""
     for todo in todos:
         if isinstance(todo, str):
@@ -522,4 +522,4 @@ def list_in(call: Block) -> tuple[JsonPath, list[Any]] | None:
     """Return a call's todo list and its path, if a todo could hold a reference; else None."""
     path = path_of(call)
     value = value_of(call, path) if path else None
-    return (path, value) if isinstance(value, list) and stand_in(value, "") is not None else None
+    return (path, value) if isinstance(value, list) and todo_like(value, "") is not None else None

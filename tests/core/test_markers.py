@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from condense_cli.core.markers import (
-    SPELLED,
+    MARKER_BYTES,
     Gap,
     SummaryMark,
     begins_as_summary,
@@ -57,7 +57,7 @@ GAPS = {
 def test_what_is_written_is_read(spelled: str) -> None:
     assert str(GAPS[spelled]) == spelled
     assert parse_gap(spelled) == GAPS[spelled]
-    assert SPELLED.fullmatch(spelled.encode())
+    assert MARKER_BYTES.fullmatch(spelled.encode())
     assert is_marked(f"a text\n{spelled}\n")
 
 
@@ -246,7 +246,7 @@ def test_a_marker_in_a_long_text_as_json_spells_it(ascii: bool) -> None:
     assert not is_marked(spelled("\n[…] 3 lines #012345]"))
     assert not is_marked(spelled("\n[\\u2026 3 lines #012345]"))
     line = json.dumps(json.dumps({"a": "[… 3 lines #012345]"}, ensure_ascii=ascii), ensure_ascii=ascii).encode()
-    assert SPELLED.search(line)
+    assert MARKER_BYTES.search(line)
 
 
 def test_short_hashes_have_six_digits() -> None:

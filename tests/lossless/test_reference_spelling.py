@@ -7,7 +7,7 @@ import pytest
 from condense_cli.core.markers import short_hash
 from condense_cli.lossless.references import (
     ABOVE,
-    SPELLED,
+    REFERENCE_BYTES,
     THE_RESULT,
     THIS_CALL,
     Address,
@@ -56,7 +56,7 @@ def test_what_is_written_is_read(spelled: str) -> None:
     reference = SPELLINGS[spelled]
     assert str(reference) == spelled
     assert parse_reference(spelled) == reference
-    assert '"' in spelled or SPELLED.fullmatch(spelled.encode())
+    assert '"' in spelled or REFERENCE_BYTES.fullmatch(spelled.encode())
 
 
 @pytest.mark.parametrize(

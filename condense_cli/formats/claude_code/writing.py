@@ -357,19 +357,19 @@ def cut(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style:
     """Add edits for the strings that repeat a changed result of the same record."""
     everywhere: set[str] = set()
     for _, block in transcript.blocks():
-        if not (block.changed and (block.kind is BlockKind.TOOL_RESULT or block.stands_in)):
+        if not (block.changed and (block.kind is BlockKind.TOOL_RESULT or block.replaces_image)):
             continue
         raw = transcript.source.raw(block.place.record)
         if b'"' + KEY.encode() + b'"' not in raw:
             continue
         written = block.text
         gaps = set(gaps_in(written))
-        if not (gaps or block.stands_in):
+        if not (gaps or block.replaces_image):
             continue  # Nothing was left out: lines are said by reference, or restored.
         value = json_text.parse(raw)
         if not isinstance(value, dict) or KEY not in value:
             continue
-        if block.stands_in:
+        if block.replaces_image:
             for path in _image_copies(value, block):
                 edits[block.place.record][path] = style.literal(written)
             continue

@@ -97,7 +97,7 @@ def _edits(
             inside = _values(block) if block.is_object else [((), block.text)]
             string = strings[Place(block.place.record, path[:step])]
             string |= {(*path[step + 1 :], *deeper): value for deeper, value in inside}
-        elif block.stands_in:
+        elif block.replaces_image:
             edits[path] = _text_part(block, values, style)
         elif block.is_object:
             edits |= {(*path, *deeper): style.dump(value) for deeper, value in _values(block)}
