@@ -105,7 +105,7 @@ def _with_notes(
 
     def is_held(address: Address) -> bool:
         # Where less is asked for, the exchange stays as it is.
-        return address in shortening.held or any(worths(key) < least for key in shortening.keys.get(address, ()))
+        return address in shortening.held or worths((*address, ())) < least
 
     def is_little(exchange: Exchange) -> bool:
         blocks = (messages[position].blocks[number] for position, number in exchange.blocks)
