@@ -100,7 +100,7 @@ def test_a_small_run_with_the_default_preset_imports_little(tmp_path: Path, stan
     messages[2]["content"][0]["content"] = "\n".join(f"all was well so far, as it was {'over ' * n}" for n in range(30))
     path.write_text("".join(json.dumps(message) + "\n" for message in messages))
     condensed, modules = outcome(stand_ins, "run", str(path), "-o", "-")
-    assert " lines #" in condensed, "nothing was condensed"
+    assert " lines #" in condensed or "notes on" in condensed, "nothing was condensed"
     assert not modules & (NEVER | {"rich", "yaml", "splintr", "rapidfuzz", "typing_extensions", "shlex", "subprocess"})
 
 

@@ -100,7 +100,7 @@ def test_an_exchange_of_which_much_stays_is_a_call_and_a_result(monkeypatch: pyt
         for message in read_turn(f"t{n}", f"{n}.log", "\n".join(f"tick {n} of {k}" for k in range(60)))
     ]
     messages = [user("Go on."), *filler, *read_turn("big", "src/values.py", whole), *worked(0)[1:]]
-    monkeypatch.setattr(notes, "_PER_WORTH", 0)
+    monkeypatch.setattr(notes, "_FRAME", 1)
     found = cut(messages, 70)
     calls = [block.call_id for _, block in found.transcript.blocks() if block.kind is BlockKind.TOOL_CALL]
     assert "big" in calls

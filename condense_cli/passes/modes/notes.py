@@ -30,18 +30,16 @@ _RENEWED: Final = 16
 """Tokens that writing earlier notes anew has to save: at another time they would be as they are."""
 
 
-_LEAST: Final = 140
-_PER_WORTH: Final = 700
-_LITTLE: Final = 0.1
+_FRAME: Final = 400
 
 
 def tokens_to_stay(worth: float) -> float:
     """Return how many tokens of an exchange have to stay, so that it stays as call and result.
 
     The frame of a call takes 50 tokens, which are worth the more, the more facts and lines 1,000 tokens have to hold
-    (`worth`), and next to nothing where hardly any have to.
+    (`worth`), up to three times as much where that is two or more.
     """
-    return _LEAST * min(1, worth / _LITTLE) + _PER_WORTH * worth
+    return _FRAME * worth * (1 + min(2, worth))
 
 
 class Exchange(Struct, frozen=True):
