@@ -230,7 +230,12 @@ class _Walk:
     def _step(self, config: PassConfig, selected: Selected, target: int | None, strictness: float) -> list[Receipt]:
         """Run one step of a pass; return its receipts, which are in the log."""
         sheet, messages = self.sheet, self.sheet.messages
-        step = Step(sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles)
+        passes = self.configuration.passes
+        later = passes[passes.index(config) + 1 :] if config in passes else ()
+        may_note = not any(one.enabled and one.mode == "batch" for one in later)
+        step = Step(
+            sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles, may_note
+        )
         found = _work_of(config)(step)
         if self._claims:
             found = self._claims.withdrawn(step, messages, found)

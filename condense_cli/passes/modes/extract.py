@@ -112,7 +112,7 @@ def _with_notes(
         return sum(map(count.content, blocks)) < tokens_to_stay(least)
 
     noted = [exchange for exchange in exchanges_of(sheet, end, is_held) if is_little(exchange)]
-    if not noted:
+    if not noted or not step.may_note:
         return receipts
     runs = runs_of(sheet, noted, end)
     priced = Priced(survey or Survey(messages, count))
