@@ -97,6 +97,7 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
     condense run session.jsonl --preset speed -o small.jsonl
     condense run session.jsonl --target-tokens 60000 -o small.jsonl
     condense run session.jsonl --new-session    a copy, and how to resume it
+    condense run session.jsonl --before-compaction --new-session   take back a compaction
     condense run session.jsonl --in-place       condense undo reverts it
     condense run session.jsonl --lossless-only -o small.jsonl
     condense run session.jsonl --keep last:20 --keep 'tool:mcp__*' --keep /TODO/
@@ -118,6 +119,18 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
     session: Session = None
     format: Annotated[FormatOption, READING_AND_WRITING] = None
     lenient: Annotated[Lenient, READING_AND_WRITING] = False
+    before_compaction: Annotated[
+        bool,
+        Flag("Take the session as it was before the client's last compaction.", group=READING_AND_WRITING),
+    ] = False
+    until: Annotated[
+        str | None,
+        Flag(
+            "Take the session as it was before the last prompt that has these words.",
+            metavar="WORDS",
+            group=READING_AND_WRITING,
+        ),
+    ] = None
     split: Annotated[
         bool,
         Flag(

@@ -182,6 +182,18 @@ class Treatment(Struct, frozen=True):
     lenient: bool = False
     strict: bool = False
     allow_partial: bool = False
+    before_compaction: bool = False
+    until: str | None = None
+
+    def earlier(self, transcript: Transcript) -> Transcript:
+        """Return the state of a session that is asked for. Raises CondenseError if the file does not hold it."""
+        if not (self.before_compaction or self.until is not None):
+            return transcript
+        from ...formats.earlier import before_compaction, before_prompt  # Few runs take an earlier state.
+
+        if self.before_compaction:
+            transcript = before_compaction(transcript)
+        return transcript if self.until is None else before_prompt(transcript, self.until)
 
 
 def calls_of(
@@ -234,6 +246,8 @@ def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, 
         lenient=options.lenient,
         strict=options.strict,
         allow_partial=options.allow_partial,
+        before_compaction=options.before_compaction,
+        until=options.until,
     )
 
 

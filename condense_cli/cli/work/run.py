@@ -64,7 +64,7 @@ def run(options: RunOptions) -> None:
         raise SystemExit(run_many(files, treatment, options))
     kind = rows_in(file, options.format)
     if kind is not None:
-        check_rows(file, _of_one(options) | {"--to": options.to_format})
+        check_rows(file, _of_one(options) | _earlier(options) | {"--to": options.to_format})
         check_one(treatment.work.count, "this is a set of rows")
         from ..running.rows import run_rows  # Nor on rows.
 
@@ -89,10 +89,19 @@ def _check_options(options: RunOptions) -> None:
     check_targets(options.target_tokens, options.target_percent)
     if options.split and options.target_tokens is None:
         raise UsageError("--split needs a size.", "Set the largest row with --target-tokens 32k.")
+    if options.in_place and any(_earlier(options).values()):
+        raise UsageError(
+            "--in-place would remove what came after the compaction or prompt.", "Use --new-session or -o FILE."
+        )
     if options.are_several:
         _check_several(options)
     elif options.engine != "local":
         raise UsageError(f"--engine {options.engine} works on several files.", "Name a folder and --out-dir DIR.")
+
+
+def _earlier(options: RunOptions) -> dict[str, object]:
+    """Return the options that take an earlier state of a session, with their values."""
+    return {"--before-compaction": options.before_compaction, "--until": options.until}
 
 
 def _of_one(showing: Showing) -> dict[str, object]:
@@ -108,6 +117,7 @@ def _check_several(options: RunOptions) -> None:
         "--session": options.session,
         "--new-session": options.new_session,
         "--in-place": options.in_place,
+        **_earlier(options),
     }
     refused = next((option for option, value in (places | _of_one(options)).items() if value), None)
     if out_dir is not None and refused is not None:
@@ -141,7 +151,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     # Calls of models have a line of their own.
     is_wanted = not (showing.quiet or showing.log_json or treatment.calls.profile or treatment.calls.allow_calls)
     with progress_of(file, is_wanted=is_wanted) as tell_pass:
-        transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
+        whole = read_transcript(file, treatment.format, treatment.lenient)
+        transcript = work.continuing(treatment.earlier(whole))
         if work.overrides.keep:
             check_keep(work.overrides.keep, [transcript.messages])
         if treatment.to is None:
@@ -157,7 +168,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     data = output.data or b""
     if to.writes_stdout and not to.dry_run:
         write_out(data)
-    written = to.write(data, transcript)
+    written = to.write(data, whole)
     status = status_of_result(result, summaries, treatment)
     told = summary_use(summaries, result)
     if not showing.log_json:  # Its line names the error.
