@@ -18,7 +18,7 @@ from .positions import KeyPath
 from .presets import Presets
 
 _PREFIX: Final = "CONDENSE_"
-_OTHERS: Final = (f"{_PREFIX}DEBUG",)
+_OTHERS: Final = tuple(f"{_PREFIX}{name}" for name in ("DEBUG", "COMPACT", "COMPACT_TOKENS"))
 
 
 @cache

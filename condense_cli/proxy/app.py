@@ -1,42 +1,111 @@
-"""The application: what is asked of it, and what becomes of it."""
+"""Serve requests: condense conversations on their way to an API, answer compactions, show the status page."""
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from functools import partial
-from typing import Final
+from threading import BoundedSemaphore
+from typing import Any, Final, Literal
 
 import httpx
 import msgspec
+from msgspec import Struct, field
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from ..config.models import Configuration
 from ..errors import BrokenOutputError, CondenseError
-from ..live.conversation import Live
+from ..live.conversation import KEEP_RECENT, Live
 from ..live.deciding import DecisionKind, Fitted
 from ..live.requests import Request as Messages
 from ..live.state import Memory, State
 from ..money.economics import CallUsage
-from . import page
-from .answers import UsageReader, refuses_whatever_is_sent
-from .apis import Api, api_of, target, usual_upstream
-from .bodies import LARGEST, Body
+from .bodies import LARGEST, Api, Body, api_of, target, usual_upstream
+from .compaction import (
+    SECONDS,
+    CompactionAnswer,
+    CompactionRequest,
+    compact,
+    compaction_request,
+    events,
+    with_own_compactions,
+)
 from .compress import Compressed, CompressOrder, compressed, order_of, unchanged
-from .conversations import Conversation, Conversations
-from .fitting import REFUSALS, Fits
-from .forwarding import Passing, Upstream, refusal, unless_gone
-from .headers import OFF, names_this_machine, sent_on
-from .record import Decided, Record
-from .savings import SentRequest
-from .settings import ProxySettings
-from .states import SharedState
+from .conversations import REFUSALS, Conversation, Conversations, Fits, SharedState
+from .forwarding import (
+    OFF,
+    Passing,
+    Upstream,
+    UsageReader,
+    names_this_machine,
+    refusal,
+    refuses_whatever_is_sent,
+    sent_on,
+    unless_gone,
+)
+from .record import (
+    PAGE_HEADERS,
+    Decided,
+    Record,
+    SeenCompaction,
+    SentRequest,
+    cost_of,
+    least_cost,
+    status_page,
+)
+
+PATIENCE: Final = 2.0
+"""Seconds that a request waits for a decision."""
+
+COLD_PATIENCE: Final = 30.0
+"""Seconds if nothing of the request is cached. Rewriting is free then, and never again that cheap."""
+
+AHEAD: Final = 0.8
+"""Share of a threshold at which to prepare a decision, so that hardly any request waits for one."""
+
+AT_ONCE: Final = 2
+"""Decisions worked out at a time. More would delay each other, and all requests."""
+
+
+class ProxySettings(Struct, frozen=True):
+    """Settings of one run.
+
+    - `token`, `hosts`: the secret of the status page, and the host names that it answers to
+    - `is_local`: only this machine can reach the proxy
+    - `upstream`: the API of all requests; None for each request's own vendor, or its replacement in `vendors`
+    - `watches`: change nothing, and report what would be saved
+    - `compact`: who answers compactions of Claude Code, in `compact_tokens` of the model's; `word` is what its hook
+      prints then, empty if none runs
+    - `turn`: entered while a decision is worked out
+    """
+
+    token: str
+    hosts: frozenset[str]
+    is_local: bool = True
+    upstream: str | None = None
+    vendors: Mapping[str, str] = {}
+    preset: str | None = None
+    configuration: Configuration | None = None
+    policy: str = "economic"
+    keep_recent: int = KEEP_RECENT
+    window: int | None = None
+    watches: bool = False
+    patience: float = PATIENCE
+    cold_patience: float = COLD_PATIENCE
+    ahead: float | None = AHEAD
+    compact: Literal["client", "own"] = "client"
+    compact_tokens: int | None = None
+    word: str = ""
+    turn: AbstractContextManager[Any] = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))
+
 
 _ANYTHING: Final = [
     {"role": role, "content": f"line {number}\n" * 400} for number, role in enumerate(("user", "assistant", "user") * 3)
@@ -44,20 +113,21 @@ _ANYTHING: Final = [
 
 _UNREACHABLE: Final = (httpx.HTTPError, httpx.InvalidURL)
 _REFUSALS: Final = (400, 422)
-"""Statuses by which APIs refuse what a request holds; servers that check it first have the second one."""
+"""Statuses by which APIs refuse the content of a request. Servers that validate it first use the second."""
 
 
 class Proxy:
-    """One run: every request that is not for the proxy itself goes on to its API."""
+    """One run of the proxy. Every request that is not for the proxy itself goes on to its API."""
 
     def __init__(self, settings: ProxySettings, state: State, record: Record) -> None:
         self.settings = settings
         self.record = record
         self.is_reached = threading.Event()
-        """Set once any request has come."""
+        """Set at the first request."""
         self.conversations = Conversations(SharedState(state), partial(_live, settings))
         self._fits = Fits()
         self._upstream = Upstream()
+        self._notes: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
         self._fits.close()
@@ -69,7 +139,7 @@ class Proxy:
         try:
             answer = await self._answer(request)
         except ClientDisconnect:
-            return  # Nobody waits for it.
+            return  # The client has left.
         await answer(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -82,21 +152,30 @@ class Proxy:
         api = api_of(request.method, path)
         exchange = None
         if api is not None and whole is not None:
-            exchange = await unless_gone(request, self._exchange(request, api, whole))
+            whole = with_own_compactions(whole, request.headers.get("content-encoding", ""), api)
+            found = await unless_gone(request, self._exchange(request, api, whole))
+            if isinstance(found, Response):
+                return found
+            exchange = found
             whole = exchange.body if exchange is not None else whole
-        return await self._sent(request, path, pieces if whole is None else whole, exchange)
+        return await self._forward(request, path, pieces if whole is None else whole, exchange)
 
-    async def _exchange(self, request: Request, api: Api, data: bytes) -> _Exchange | None:
-        """What becomes of a conversation; None where there is none that can be read."""
+    async def _exchange(self, request: Request, api: Api, data: bytes) -> _Exchange | Response | None:
+        """Decide what becomes of a conversation, or answer it; None if there is none that can be read."""
         try:
             found = self.conversations.of(data, request.headers.get("content-encoding", ""), api, request.headers)
         except (ValueError, RecursionError):
-            return None  # The API will say what it thinks of it.
+            return None  # The API will refuse it.
         if found is None:
             return None
         conversation, messages, body = found
         usage, conversation.reported = conversation.reported, None
-        if request.headers.get(OFF.decode(), "").strip().lower() == "off":
+        is_off = request.headers.get(OFF.decode(), "").strip().lower() == "off"
+        turn = request.headers.get("x-codex-turn-metadata", "")
+        seen = None if is_off else await self._compaction(conversation, body, turn)
+        if isinstance(seen, Response):
+            return seen
+        if is_off:
             fitted = await self._fits.originals(conversation, messages, body)
         else:
             fitted = await self._fits.fit(conversation, messages, body, usage)
@@ -105,13 +184,62 @@ class Proxy:
         if fitted.decision.kind is DecisionKind.FAILED:
             self.record.failed(now, f"{conversation.label}: {fitted.decision.reason}")
         new = None if self.settings.watches else body.with_messages(fitted.messages)
-        return _Exchange(conversation, messages, body, data, fitted, data if new is None else new, new is not None)
+        sent = data if new is None else new
+        return _Exchange(conversation, messages, body, data, fitted, sent, new is not None, seen)
 
-    async def _sent(
+    async def _compaction(self, conversation: Conversation, body: Body, turn: str) -> Response | SeenCompaction | None:
+        """Answer a request for a compaction, or note one that goes on; return None for every other request.
+
+        Raises nothing but ClientDisconnect: an unclear request goes on.
+        """
+        now = time.time()
+        try:
+            asked = compaction_request(body, self.settings.word, turn)
+        except Exception:  # The API will refuse it.
+            return None
+        if isinstance(asked, str):
+            self.record.passed(now, f"{conversation.label}: {asked}")
+        if not isinstance(asked, CompactionRequest):
+            return None
+        is_ours = self.settings.compact == "own" and not self.settings.watches
+        seen = SeenCompaction(now, conversation.label, body.model or "", is_ours)
+        work = self._fits.beside(partial(self._compacted, asked, body.model))
+        if not is_ours:
+            self.record.compacted(seen)
+            self._note_answer(seen, work)
+            return seen
+        try:
+            found = await asyncio.wait_for(work, SECONDS)
+        except Exception as error:
+            self.record.failed(now, f"{conversation.label}: a compaction was passed on ({type(error).__name__})")
+            return None
+        seen.before, seen.after, seen.seconds = found.before, found.after, found.seconds
+        seen.money = least_cost(found.before, body.model, now)
+        self.record.compacted(seen)
+        headers = {"cache-control": "no-cache"}
+        return StreamingResponse(_streamed(events(found, asked.form, body.model)), 200, headers, "text/event-stream")
+
+    def _compacted(self, asked: CompactionRequest, model: str | None) -> CompactionAnswer:
+        with self.settings.turn:
+            return compact(asked, model, self.settings.compact_tokens, self.settings.window)
+
+    def _note_answer(self, seen: SeenCompaction, work: Awaitable[CompactionAnswer]) -> None:
+        """Work out our answer for the record while the model answers."""
+
+        async def note() -> None:
+            with suppress(Exception):  # Only a figure is missing then.
+                found = await work
+                seen.before, seen.after, seen.seconds = found.before, found.after, found.seconds
+
+        task = asyncio.ensure_future(note())
+        self._notes.add(task)
+        task.add_done_callback(self._notes.discard)
+
+    async def _forward(
         self, request: Request, path: str, body: bytes | AsyncIterator[bytes], exchange: _Exchange | None
     ) -> Response:
         try:
-            answer = await self._asked(request, path, body, reads=exchange is not None)
+            answer = await self._ask_api(request, path, body, reads=exchange is not None)
         except _UNREACHABLE as error:
             words = f"{self._upstream_of(request, path)} cannot be reached ({type(error).__name__})"
             self.record.failed(time.time(), words)
@@ -123,17 +251,19 @@ class Proxy:
                 return await self._refused(request, path, Passing(answer), exchange)
             if answer.status_code < 400:
                 exchange.conversation.refused = 0
-        return Passing(answer, self._teller(exchange, answer))
+        return Passing(answer, self._usage_recorder(exchange, answer))
 
     async def _refused(self, request: Request, path: str, answer: Passing, exchange: _Exchange) -> Response:
-        """The answer for the client, where the API refused a condensed request: that to the original, which shows
-        whether condensing was to blame. Nothing was billed so far."""
+        """Send the original after the API refused a condensed request, and return the answer for the client.
+
+        The answer shows whether condensing was to blame. Nothing was billed so far.
+        """
         conversation = exchange.conversation
         try:
             if refuses_whatever_is_sent(await answer.beginning()):
                 return answer
             as_it_came = await self._as_it_came(exchange)
-            other = await self._asked(request, path, as_it_came.body, reads=True)
+            other = await self._ask_api(request, path, as_it_came.body, reads=True)
         except _UNREACHABLE:
             return answer
         await answer.close()
@@ -145,17 +275,20 @@ class Proxy:
             if conversation.refused == REFUSALS:
                 words += "; from now on it passes through unchanged"
             self.record.failed(time.time(), words)
-        return Passing(other, self._teller(as_it_came, other))
+        return Passing(other, self._usage_recorder(as_it_came, other))
 
     async def _as_it_came(self, exchange: _Exchange) -> _Exchange:
         fitted = await self._fits.originals(exchange.conversation, exchange.request, exchange.body_before)
         body = exchange.body_before.with_messages(fitted.messages)
         return msgspec.structs.replace(exchange, fitted=fitted, body=body or exchange.data, is_changed=False)
 
-    async def _asked(
+    async def _ask_api(
         self, request: Request, path: str, body: bytes | AsyncIterator[bytes], *, reads: bool
     ) -> httpx.Response:
-        """The beginning of the API's answer. Raises httpx.HTTPError, httpx.InvalidURL, ClientDisconnect."""
+        """Send a request and return the beginning of the answer.
+
+        Raises httpx.HTTPError, httpx.InvalidURL, ClientDisconnect.
+        """
         query = request.scope["query_string"].decode("latin-1")
         url = target(self._upstream_of(request, path), path) + (f"?{query}" if query else "")
         headers = sent_on(request.headers.raw, length=_length(request, body), reads=reads)
@@ -168,19 +301,24 @@ class Proxy:
         vendor = usual_upstream(path, request.headers)
         return self.settings.vendors.get(vendor, vendor)
 
-    def _teller(self, exchange: _Exchange, answer: httpx.Response) -> Callable[[UsageReader], None] | None:
-        return partial(self._told, exchange) if answer.status_code == 200 else None
+    def _usage_recorder(self, exchange: _Exchange, answer: httpx.Response) -> Callable[[UsageReader], None] | None:
+        return partial(self._record_usage, exchange) if answer.status_code == 200 else None
 
-    def _told(self, exchange: _Exchange, reader: UsageReader) -> None:
-        """The answer has ended: what it reports of the request's tokens, or what is estimated."""
+    def _record_usage(self, exchange: _Exchange, reader: UsageReader) -> None:
+        """Record the usage that an ended answer reported, or an estimate."""
         body, fitted, conversation = exchange.body_before, exchange.fitted, exchange.conversation
         watches = self.settings.watches
         usage = reader.usage(body.api.accounting)
+        if exchange.compaction is not None:
+            now = time.time()
+            exchange.compaction.model_seconds = now - exchange.compaction.at
+            if usage is not None:
+                exchange.compaction.money = cost_of(usage, body.api.accounting, body.model, now)
         if usage is None:
             usage = CallUsage(fitted.tokens + (fitted.saved if watches else 0), 0)
         else:
             tokens = usage.total_tokens(body.api.accounting)
-            # What is watched is taken to be sent condensed.
+            # Policies see the size that a condensed request would have had.
             conversation.reported = max(0, tokens - fitted.saved) if watches else tokens
         asked = SentRequest(
             model=body.model, cache=fitted.cache, saved=fitted.saved,
@@ -189,16 +327,17 @@ class Proxy:
         self.record.sums.add(conversation.savings.add(usage, body.api.accounting, asked, time.time(), watches=watches))
 
     async def page(self, request: Request) -> Response:
-        """What it does, for who has the token and asks by the right name."""
+        """Show the status page to requests with the token and an expected host name."""
         host = request.headers.get("host", "")
         given = request.query_params.get("token", "")
         if host not in self.settings.hosts or not hmac.compare_digest(given.encode(), self.settings.token.encode()):
             return PlainTextResponse("The address of this page was printed when the proxy started.\n", 403)
-        text = page.page(self.record, self.conversations, watches=self.settings.watches)
-        return HTMLResponse(text, headers=page.HEADERS)
+        known = [(each.label, each.savings.sums) for each in self.conversations.all()]
+        text = status_page(self.record, known, self.conversations.number, watches=self.settings.watches)
+        return HTMLResponse(text, headers=PAGE_HEADERS)
 
     async def compress(self, request: Request) -> Response:
-        """Rows in, as many rows out."""
+        """Shorten rows for a gateway: as many come out as went in."""
         if self.settings.is_local and not names_this_machine(request.headers.get("host", "")):
             return refusal(403, "permission_error", "ask for it as 127.0.0.1 or localhost.")
         _, data = await _read(request)
@@ -207,7 +346,7 @@ class Proxy:
         try:
             order = order_of(data)
             answer = await self._fits.beside(partial(self._compressed, order))
-        except Exception as error:  # The gateway goes on with what it sent.
+        except Exception as error:  # The gateway continues with its own rows.
             if isinstance(error, CondenseError) and not isinstance(error, BrokenOutputError):
                 return refusal(400, "invalid_request_error", error.message)
             self.record.failed(time.time(), f"rows are returned unchanged ({type(error).__name__})")
@@ -220,7 +359,7 @@ class Proxy:
 
 
 class _Exchange(msgspec.Struct, frozen=True):
-    """A request with a conversation: what came (`data`, its messages and body), and what is sent."""
+    """A request with a conversation as it came (`data`, messages and body), and the `body` that is sent."""
 
     conversation: Conversation
     request: Messages
@@ -229,6 +368,7 @@ class _Exchange(msgspec.Struct, frozen=True):
     fitted: Fitted
     body: bytes
     is_changed: bool
+    compaction: SeenCompaction | None = None
 
 
 def application(proxy: Proxy) -> Starlette:
@@ -247,8 +387,8 @@ def application(proxy: Proxy) -> Starlette:
 
 
 def _warm(settings: ProxySettings) -> None:
-    """Import what a decision needs while nobody waits for one."""
-    with suppress(Exception):  # The first decision will tell.
+    """Import the modules that decisions need before the first request waits for them."""
+    with suppress(Exception):  # The first decision will report it.
         settings = msgspec.structs.replace(settings, policy="tokens:1000")
         _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
 
@@ -272,7 +412,7 @@ def _live(settings: ProxySettings, state: State, format_name: str, life: float) 
 
 
 async def _read(request: Request) -> tuple[AsyncIterator[bytes], bytes | None]:
-    """The body: whole where it is not too large, or else piece by piece. Raises ClientDisconnect."""
+    """Read a body of at most LARGEST bytes whole; return a larger one as pieces and None. Raises ClientDisconnect."""
     stream = request.stream()
     pieces: list[bytes] = []
     size = 0
@@ -284,6 +424,11 @@ async def _read(request: Request) -> tuple[AsyncIterator[bytes], bytes | None]:
     return stream, b"".join(pieces)
 
 
+async def _streamed(events: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for event in events:
+        yield event
+
+
 async def _chained(first: list[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     for piece in first:
         yield piece
@@ -292,7 +437,7 @@ async def _chained(first: list[bytes], rest: AsyncIterator[bytes]) -> AsyncItera
 
 
 def _length(request: Request, body: object) -> int | None:
-    """The length of the body, None where it is sent on in pieces without one."""
+    """Return the length of the body in bytes; None if it is sent in pieces without one."""
     if isinstance(body, bytes):
         has_body = body or "content-length" in request.headers or "transfer-encoding" in request.headers
         return len(body) if has_body else None

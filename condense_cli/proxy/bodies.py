@@ -1,46 +1,118 @@
-"""The body of a request: unpacked, its conversation found and exchanged, and packed as it came.
-
-Only the bytes of that one value change, and in it only those of messages that changed. What cannot be read passes as
-it is.
-"""
+"""Requests that hold a conversation: their API, their bodies, and the bodies that came before."""
 
 from __future__ import annotations
 
 import io
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from operator import is_
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Raw, Struct
 
 from ..core import json_text
-from ..errors import UnreadableError
-from ..live.requests import CACHE_MARK, as_bytes, decoded, marked_parts
+from ..errors import UnreadableError, UsageError
+from ..live.requests import CACHE_MARK, KnownMessage, as_bytes, decoded, marked_parts
 from ..money.economics import Accounting
 from ..storage.files import ZSTD, packed, reading, suffix_of
-from .apis import Api
+
+
+class Api(Struct, frozen=True):
+    """An API that takes a conversation: the value of `key` in the body is a list of messages of a `format`."""
+
+    path: str
+    key: str
+    format: str
+    accounting: Accounting
+
+
+_APIS: Final = (
+    Api("/v1/messages", "messages", "anthropic", Accounting.ANTHROPIC),
+    Api("/v1/chat/completions", "messages", "openai-chat", Accounting.OPENAI),
+    Api("/v1/responses", "input", "openai-responses", Accounting.OPENAI),
+)
+
+ANTHROPIC: Final = "https://api.anthropic.com"
+OPENAI: Final = "https://api.openai.com"
+CHATGPT: Final = "https://chatgpt.com/backend-api/codex"
+"""The API of Codex with a ChatGPT login. Its paths have no /v1."""
+
+_VERSION: Final = "/v1"
+_MESSAGES: Final = "/messages"
+_UNVERSIONED: Final = (_MESSAGES, "/chat/completions", "/responses", "/models")
+"""Paths of clients whose base address includes the version: the AI SDK of Vercel, and so opencode, uses
+https://api.anthropic.com/v1, Anthropic's own SDK the address without it."""
+
+
+def api_of(method: str, path: str) -> Api | None:
+    """Return the API of a request that holds a conversation; None for every other request."""
+    if method != "POST":
+        return None
+    return next((api for api in _APIS if path.endswith(api.path) or _versioned(path) == api.path), None)
+
+
+def _versioned(path: str) -> str:
+    return _VERSION + path if path.startswith(_UNVERSIONED) else path
+
+
+def check_upstream(url: str) -> str:
+    """Return the address without a final slash. Raises UsageError if it is not the address of a server."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise UsageError(f"{url!r} is not the address of an API.", "Write it like https://api.anthropic.com.")
+    return url.rstrip("/")
+
+
+def check_other(upstream: str | None, own: Set[str]) -> None:
+    """Raise UsageError if `upstream` is one of the proxy's `own` names: requests would go in a circle."""
+    if upstream is not None and urlsplit(upstream).netloc.rpartition("@")[2].lower() in own:
+        raise UsageError(
+            f"{upstream} is this proxy itself.",
+            "Name the API with --upstream; clients may be set to the proxy by their settings or ANTHROPIC_BASE_URL.",
+        )
+
+
+def usual_upstream(path: str, headers: Mapping[str, str]) -> str:
+    """Return the vendor that a request is meant for, if no server was named."""
+    if "anthropic-version" in headers or _versioned(path).startswith(("/v1/messages", "/api/")):
+        return ANTHROPIC
+    return CHATGPT if "chatgpt-account-id" in headers else OPENAI
+
+
+def target(upstream: str, path: str) -> str:
+    """Join base address and path such that the version is in it once, wherever it was.
+
+    Gateways may have unversioned paths of their own, but not for Anthropic's messages.
+    """
+    if path.startswith(_MESSAGES) or upstream in (ANTHROPIC, OPENAI):
+        path = _versioned(path)
+    if path.startswith(f"{_VERSION}/") and (upstream.endswith(_VERSION) or upstream == CHATGPT):
+        path = path.removeprefix(_VERSION)
+    return upstream + path
+
 
 LARGEST: Final = 64 << 20
-"""Bytes that are read of a body, and that it may unpack to; of what is larger nothing is condensed. APIs take 32 MB."""
+"""Most bytes of a body, packed or not; a larger one passes as it is. APIs take 32 MB."""
 
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _FILES: Final = {"": "body", "identity": "body", "gzip": "body.gz", "x-gzip": "body.gz", "zstd": "body.zst"}
-"""What a file would be called that is packed so."""
+"""By content encoding the name of a file with that packing."""
 _MARK: Final = CACHE_MARK.encode()
 _HOUR: Final = "1h"
 _ELSEWHERE: Final = ("previous_response_id", "conversation")
-"""With these the server holds the conversation, and the request only what is new in it."""
+"""Keys of requests that hold only new messages; the server has the conversation."""
 _BEGINNING: Final = 90
-"""Bytes of a value by which it is looked for."""
+"""Bytes at the beginning of a value by which to find it."""
 
 
 class ListedMessages(Struct, frozen=True):
-    """Messages of a body: as JSON texts, and taken apart where they may hold cache marks.
+    """Messages of a body: as JSON texts (`raws`), and decoded if they may hold cache marks.
 
-    They begin at `start` in the data, and `ends` is where each of them ends; a start of -1: it is not known where.
+    `start` is the position of the list in the data, -1 if unknown; `ends` are the positions behind each message.
     """
 
     start: int = -1
@@ -53,7 +125,7 @@ _NONE: Final = ListedMessages()
 
 
 class Body(Struct, frozen=True):
-    """A request that holds a conversation, in data[listed.start:stop].
+    """A request with a conversation, which is in data[listed.start:stop].
 
     The first `same` messages are those of another body, byte for byte. `system` and `tools` are as messages are. `key`
     is the client's own name of the conversation, if it gives one. `lives_long`: its cache marks ask for an hour.
@@ -78,7 +150,7 @@ class Body(Struct, frozen=True):
         return self.listed.messages
 
     def with_messages(self, messages: Sequence[Any]) -> bytes | None:
-        """The body with other messages, packed as this one is; None where they are its own."""
+        """Return the body with other messages, packed as it came; None if they are its own."""
         if len(messages) == len(self.messages) and all(map(is_, messages, self.messages)):
             return None
         pairs = zip(self.messages, self.listed.raws, strict=True)
@@ -89,28 +161,28 @@ class Body(Struct, frozen=True):
     def _exchanged(self, new: bytes) -> bytes:
         if self.listed.start >= 0:
             return b"".join((self.data[: self.listed.start], new, self.data[self.stop :]))
-        # Its beginning is there more than once: the text has to be walked through.
+        # The beginning occurs more than once: walk through the text.
         text = json_text.decode(self.data)
         return json_text.encode(json_text.splice(text, {(self.api.key,): json_text.decode(new)}))
 
 
 def _text_of(message: Any, own: Mapping[int, Raw]) -> Raw:
-    """A message as JSON: as it came, where it is one that came."""
+    """Return a message as JSON, in its original bytes if it came with the request."""
     if isinstance(message, Raw):
         return message
     return own.get(id(message)) or Raw(as_bytes(message))
 
 
 def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) -> Body | None:
-    """What a body holds; None where there is no conversation that can be read.
+    """Read a body; None if it holds no readable conversation.
 
-    Of what it has in common with the body `before` nothing is read again.
+    Messages shared with the body `before` are not read again.
     """
     encoding = encoding.strip().lower()
     try:
         plain = _plain(data, encoding)
         known = _NONE if before is None or before.api is not api else _common(plain, before)
-        # The text without the messages that are known is JSON as well.
+        # The text without the known messages is JSON as well.
         text = plain[: known.start] + b"[" + _rest(plain, known.ends[-1]) if known.ends else plain
         members = members_of(text)
         value = bytes(members[api.key])
@@ -141,25 +213,25 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
 
 
 def _common(data: bytes, before: Body) -> ListedMessages:
-    """The messages of a body that stand in the data at the same place, in the same bytes."""
+    """Return the messages of a body that are in the data at the same place, in the same bytes."""
     listed = before.listed
 
     def has(number: int) -> bool:
         return data.startswith(before.data[: listed.ends[number - 1]])
 
     total = len(listed.ends)
-    # Most often all are there, or all but the last ones, whose cache marks moved.
+    # Usually all are, or all but the last ones, whose cache marks moved.
     found = next((number for number in range(total, max(0, total - 4), -1) if has(number)), None)
     if found is None:
         found = bisect_left(range(1, total + 1), True, key=lambda number: not has(number))
-    # A number may go on where it ended before.
+    # A number may continue where it ended before.
     while found and data[listed.ends[found - 1] :][:1].strip() not in (b",", b"]", b""):
         found -= 1
     return ListedMessages(listed.start, listed.ends[:found], listed.raws[:found], listed.messages[:found])
 
 
 def _rest(data: bytes, begins: int) -> bytes:
-    """What follows the messages that are known, as the rest of a list. Raises ValueError where it is none."""
+    """Return the rest of the list behind the known messages. Raises ValueError if it is none."""
     rest = data[begins:].lstrip()
     further = rest.removeprefix(b",").lstrip()
     if rest.startswith(b",") == further.startswith(b"]"):
@@ -168,13 +240,13 @@ def _rest(data: bytes, begins: int) -> bytes:
 
 
 def _place(data: bytes, value: bytes) -> int:
-    """Where a value stands in the data; -1 where its beginning stands there more than once."""
+    """Return the position of a value in the data; -1 if its beginning occurs more than once."""
     start = data.find(value[:_BEGINNING])
     return start if data.find(value[:_BEGINNING], start + 1) < 0 else -1
 
 
 def _ends(data: bytes, raws: Sequence[Raw], known: list[int], start: int) -> list[int]:
-    """Where each message ends, the first ones as they are known."""
+    """Return the position behind each message; those of the first ones are `known`."""
     if start < 0:
         return []
     ends = [*known]
@@ -187,7 +259,7 @@ def _ends(data: bytes, raws: Sequence[Raw], known: list[int], start: int) -> lis
 
 
 def members_of(data: bytes) -> dict[str, Raw]:
-    """The JSON texts of an object's values. Raises ValueError, KeyError, RecursionError."""
+    """Return the JSON texts of an object's values. Raises ValueError, KeyError, RecursionError."""
     try:
         return _decode_members(data)
     except (msgspec.DecodeError, UnicodeDecodeError):  # Lone surrogates, large numbers.
@@ -195,7 +267,7 @@ def members_of(data: bytes) -> dict[str, Raw]:
 
 
 def elements_of(data: bytes) -> list[Raw]:
-    """The JSON texts of a list's values. Raises as `members_of` does."""
+    """Return the JSON texts of a list's values. Raises as `members_of` does."""
     try:
         return _decode_elements(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -213,7 +285,7 @@ def _apart(data: bytes, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> 
 
 
 def _plain(data: bytes, encoding: str) -> bytes:
-    """The unpacked bytes. Raises LookupError for what is packed in another way, UnreadableError where it is not."""
+    """Unpack bytes. Raises LookupError for an unknown encoding, UnreadableError for another than was named."""
     name = _FILES[encoding]
     if not suffix_of(name):
         return data
@@ -225,10 +297,53 @@ def _plain(data: bytes, encoding: str) -> bytes:
 
 
 def _with_marks(raw: Raw | None) -> Any:
-    """A value as its JSON text; taken apart where it may hold cache marks, which have to be seen."""
+    """Return a value as JSON text, or decoded if it may hold cache marks."""
     return decoded(bytes(raw)) if raw is not None and _MARK in bytes(raw) else raw
 
 
 def _text(raw: Raw | None) -> str | None:
     value = None if raw is None else decoded(bytes(raw))
     return value if isinstance(value, str) else None
+
+
+LARGEST_KEPT: Final = 64 << 20
+_TOLD_APART_BY: Final = 512
+"""Bytes that tell bodies apart if a client does not name its conversations."""
+
+Names = tuple[str, ...]
+
+
+class _Seen(Struct, frozen=True):
+    body: Body
+    known: Sequence[KnownMessage]
+
+
+class Recent:
+    """The last bodies with their known messages, by conversation name and first bytes.
+
+    The next body of a conversation begins with nearly all of the last one, and comparing bytes is ten times cheaper
+    than reading them. Keeps at most LARGEST_KEPT bytes, in memory alone.
+    """
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[object, ...], _Seen] = OrderedDict()
+        self._size = 0
+
+    def read(self, data: bytes, encoding: str, api: Api, names: Names) -> tuple[Body, Sequence[KnownMessage]] | None:
+        """Read a body; return it with the known messages that it shares with an earlier one."""
+        before = self._seen.get(_key(api, names, data))
+        body = body_of(data, encoding, api, None if before is None else before.body)
+        return None if body is None else (body, before.known if before is not None and body.same else ())
+
+    def keep(self, data: bytes, names: Names, body: Body, known: Sequence[KnownMessage]) -> None:
+        """Keep a body for the next request; drop the least recently used above the limit."""
+        key = _key(body.api, names, data)
+        old = self._seen.pop(key, None)
+        self._size += len(body.data) - (len(old.body.data) if old is not None else 0)
+        self._seen[key] = _Seen(body, known)
+        while self._size > LARGEST_KEPT:
+            self._size -= len(self._seen.popitem(last=False)[1].body.data)
+
+
+def _key(api: Api, names: Names, data: bytes) -> tuple[object, ...]:
+    return api.path, names, data[:_TOLD_APART_BY]

@@ -1,4 +1,4 @@
-"""Clients that are started to send through the proxy: their commands, and the API that they were set to."""
+"""Start clients so that they send through the proxy: commands, environments, and the API they were set to."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..errors import UsageError
-from .apis import ANTHROPIC, OPENAI
+from .bodies import ANTHROPIC, OPENAI
 
 _ANTHROPIC_URL: Final = "ANTHROPIC_BASE_URL"
 _OPENAI_URL: Final = "OPENAI_BASE_URL"
 _CODEX_URL: Final = "openai_base_url"
 _COPILOT_URL: Final = "COPILOT_PROVIDER_BASE_URL"
-"""https://docs.github.com/copilot/how-tos/copilot-cli: a provider of one's own."""
+"""The user's own provider: https://docs.github.com/copilot/how-tos/copilot-cli"""
 _SETTINGS: Final = "--settings"
+_BEFORE_COMPACTION: Final = "PreCompact"
 _VERSION: Final = "/v1"
 _FIXED_PORT: Final = 8788
-"""What `condense proxy` listens on by itself."""
+"""The default port of `condense proxy` without a client."""
 
 _FIRST_PARTY: Final = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
-"""Behind any other base URL Claude Code leaves out `scope: global` of its cache marks, betas, and the window of a
-million tokens. Tried with 2.1.332."""
+"""Behind any other base URL, Claude Code leaves out `scope: global` in cache marks, betas, and the window of a million
+tokens. Found by trying 2.1.332."""
 _AS_FIRST_PARTY: Final = (
     f"Claude Code is told that this is Anthropic's own API, as all requests go there ({_FIRST_PARTY}=1): it keeps its "
     "shared cache and its features. --no-first-party leaves that out."
@@ -36,11 +37,13 @@ _GEMINI: Final = "Gemini CLI sends to Google's API, past this proxy, which conde
 
 
 class Started(Struct, frozen=True):
-    """A client's command and environment, and the API that it would have gone to, None where it decides that itself;
-    `vendors` are addresses that its environment names in place of those of Anthropic and OpenAI.
+    """A client's command and environment, and the API it was set to; None if it decides that itself.
 
-    `notes` are sentences for its user: how its settings lead past the proxy, and what else was set. It `is_led` where
-    what was set goes before all settings of its own.
+    `vendors` are addresses that its environment names in place of those of Anthropic and OpenAI. `notes` are sentences
+    for its user: how its settings lead past the proxy, and what else was set. It `is_led` if the proxy's address
+    overrides all settings of its own. It `asks_to_compact` if the proxy knows how it asks for a
+    compaction, and `keeps_proxy` if a session cannot do without it after an answer of ours; `word` is what a hook of
+    ours prints then, empty if none runs.
     """
 
     command: list[str]
@@ -49,27 +52,30 @@ class Started(Struct, frozen=True):
     vendors: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     is_led: bool = False
+    asks_to_compact: bool = False
+    keeps_proxy: bool = False
+    word: str = ""
 
 
 def started(
     command: Sequence[str], proxy: str, environment: Mapping[str, str], home: Path, folder: Path,
-    *, upstream: str | None = None, first_party: bool = True,
+    *, upstream: str | None = None, first_party: bool = True, word: str = "",
 ) -> Started:  # fmt: skip
-    """The command with the proxy's address. Only the user's own settings are read. Raises UsageError.
+    """Return the command with the proxy's address. Reads only the user's own settings. Raises UsageError.
 
     `folder` is this run's own: settings that were given as a file go on as one, as they may hold keys. `upstream` is
-    the API that the user named. Claude Code is told that it talks to its vendor's own API where it does, unless that
-    is not to be (`first_party`).
+    the API that the user named. `word` is for a hook of Claude Code to print before a compaction. That client is told
+    that it talks to its vendor's own API where it does, unless that is not to be (`first_party`).
     """
     name = Path(command[0]).name
     env = {**environment, **_past_proxies(environment)}
     if name.startswith("claude"):
-        return _claude(command, proxy, env, home, folder, upstream, first_party=first_party)
+        return _claude(command, proxy, env, home, folder, upstream, first_party=first_party, word=word)
     if name.startswith("codex"):
         return _codex(command, proxy, env, home)
     if name.startswith("copilot"):
         return _copilot(command, proxy, env)
-    # Anything that uses an SDK: these are the variables that they read.
+    # Any program with an SDK reads these variables.
     addresses = {_ANTHROPIC_URL: proxy, _OPENAI_URL: f"{proxy}/v1"}
     named = ((ANTHROPIC, environment.get(_ANTHROPIC_URL)), (OPENAI, environment.get(_OPENAI_URL)))
     notes: tuple[str, ...] = ()
@@ -85,11 +91,12 @@ def started(
 
 def _claude(
     command: Sequence[str], proxy: str, env: dict[str, str], home: Path, folder: Path, upstream: str | None,
-    *, first_party: bool,
+    *, first_party: bool, word: str,
 ) -> Started:  # fmt: skip
     settings, is_file, rest = _without_settings(command[1:])
-    own = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
-    set_to = _text(settings, "env", _ANTHROPIC_URL) or _text(_json(own), "env", _ANTHROPIC_URL)
+    own = _json(Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json")
+    word = word if _add_hook(settings, own, word) else ""
+    set_to = _text(settings, "env", _ANTHROPIC_URL) or _text(own, "env", _ANTHROPIC_URL)
     set_to = set_to or env.get(_ANTHROPIC_URL) or ANTHROPIC
     is_vendor = first_party and (upstream or set_to).rstrip("/") == ANTHROPIC
     variables = settings.get("env")
@@ -102,7 +109,20 @@ def _claude(
     if is_file:
         given = str(_written(folder / "settings.json", given))
     notes = (_AS_FIRST_PARTY,) if is_vendor else ()
-    return Started([command[0], _SETTINGS, given, *rest], env, set_to, notes=notes, is_led=True)
+    new = [command[0], _SETTINGS, given, *rest]
+    return Started(new, env, set_to, notes=notes, is_led=True, asks_to_compact=True, word=word)
+
+
+def _add_hook(settings: dict[str, Any], own: object, word: str) -> bool:
+    """Add a hook that prints the word before a compaction; False if the client would not run it."""
+    events = settings.get("hooks", {})
+    hooks = events.get(_BEFORE_COMPACTION, []) if isinstance(events, dict) else None
+    is_off = any(_inner(each, "disableAllHooks") is True for each in (settings, own))
+    if not word or is_off or not isinstance(hooks, list):
+        return False
+    ours = {"hooks": [{"type": "command", "command": f"echo {word}"}]}
+    settings["hooks"] = {**events, _BEFORE_COMPACTION: [*hooks, ours]}
+    return True
 
 
 def _codex(command: Sequence[str], proxy: str, env: dict[str, str], home: Path) -> Started:
@@ -111,11 +131,12 @@ def _codex(command: Sequence[str], proxy: str, env: dict[str, str], home: Path) 
     set_to = named or _text(_toml(folder / "config.toml"), _CODEX_URL) or env.get(_OPENAI_URL)
     # TOML and JSON spell a plain string alike.
     new = [command[0], "-c", f"{_CODEX_URL}={json.dumps(proxy + _VERSION)}", *rest]
-    return Started(new, env, set_to, notes=_past_codex(rest, proxy, folder), is_led=True)
+    notes = _past_codex(rest, proxy, folder)
+    return Started(new, env, set_to, notes=notes, is_led=True, asks_to_compact=True, keeps_proxy=not notes)
 
 
 def _past_codex(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, ...]:
-    """Say what to set where Codex uses another provider than its own, whose address openai_base_url does not set."""
+    """Say what to set if Codex uses another provider than its own: openai_base_url does not set its address."""
     given: dict[str, str] = {}
     profile = None
     for flag, value in pairwise((*arguments, "")):
@@ -150,7 +171,7 @@ def _past_codex(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str
 
 
 def _copilot(command: Sequence[str], proxy: str, env: dict[str, str]) -> Started:
-    """Copilot CLI with a provider of its user's, which is set by variables; without one nothing leads it here."""
+    """Lead Copilot CLI here if variables set a provider of the user's; say what to set otherwise."""
     set_to = env.get(_COPILOT_URL)
     if set_to:
         version = _VERSION if set_to.rstrip("/").endswith(_VERSION) else ""
@@ -163,7 +184,7 @@ def _copilot(command: Sequence[str], proxy: str, env: dict[str, str]) -> Started
 
 
 def _past_pi(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, ...]:
-    """Say what to set for pi, which reads addresses from its own file of models alone."""
+    """Say what to set for pi, which reads addresses only from its own file of models."""
     named = (value for flag, value in pairwise(arguments) if flag == "--provider")
     provider = next(named, None) or _text(_json(folder / "settings.json"), "defaultProvider") or "anthropic"
     url = _text(_json(folder / "models.json"), "providers", provider, "baseUrl")
@@ -179,7 +200,7 @@ def _past_pi(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, .
 
 
 def _past_opencode(arguments: Sequence[str], proxy: str, path: Path) -> tuple[str, ...]:
-    """Say what to set for opencode where its file has an address, which goes before that of the environment."""
+    """Say what to set if opencode's file has an address, which overrides the environment."""
     config = _json(path)
     providers = _inner(config, "provider")
     model = next((value for flag, value in pairwise(arguments) if flag in ("-m", "--model")), None)
@@ -196,14 +217,14 @@ def _past_opencode(arguments: Sequence[str], proxy: str, path: Path) -> tuple[st
 
 
 def _on_fixed_port(proxy: str, url: str | None) -> str:
-    """The proxy's address in place of another, at the port that a user can write down."""
+    """Return the proxy's address at the fixed port, with the version if `url` has one."""
     host = proxy.rpartition(":")[0]
     version = _VERSION if url is None or url.rstrip("/").endswith(_VERSION) else ""
     return f"{host}:{_FIXED_PORT}{version}"
 
 
 def _without_settings(arguments: Sequence[str]) -> tuple[dict[str, Any], bool, list[str]]:
-    """The settings that the user gave to Claude Code, whether in a file, and the other arguments. Raises UsageError."""
+    """Return the settings given to Claude Code, whether in a file, and the other arguments. Raises UsageError."""
     rest = [*arguments]
     end = rest.index("--") if "--" in rest else len(rest)
     for position, argument in enumerate(rest[:end]):
@@ -215,7 +236,7 @@ def _without_settings(arguments: Sequence[str]) -> tuple[dict[str, Any], bool, l
 
 
 def _without_address(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The address that the user gave to Codex, which would go before ours, and the other arguments."""
+    """Return the address given to Codex, which would override ours, and the other arguments."""
     rest = [*arguments]
     for position, (flag, value) in enumerate(pairwise(rest)):
         key, _, text = value.partition("=")
@@ -227,7 +248,7 @@ def _without_address(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _given(value: str) -> tuple[dict[str, Any], bool]:
-    """Settings as JSON or as the path of a file, and whether it is that. Raises UsageError."""
+    """Read settings given as JSON or as the path of a file; return whether it was a file. Raises UsageError."""
     is_file = not value.lstrip().startswith("{")
     try:
         found = json.loads(Path(value).read_bytes() if is_file else value)
@@ -245,7 +266,7 @@ def _written(path: Path, text: str) -> Path:
 
 
 def _past_proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    """This machine is asked directly, whatever proxy the rest of the world is asked through."""
+    """Exempt this machine from the proxies of the environment."""
     known = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
     value = ",".join(filter(None, (known, "127.0.0.1", "localhost")))
     return {"NO_PROXY": value, "no_proxy": value}

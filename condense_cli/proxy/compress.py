@@ -1,4 +1,4 @@
-"""Rows of a conversation made smaller one by one, for a gateway that puts them back where they were.
+"""Shorten rows of a conversation one by one, for a gateway that puts them back in their places.
 
 The shape is that of LiteLLM's guardrail: it sends rows without those of the assistant and the system, and needs one row
 back for each that it sent. https://docs.litellm.ai/docs/proxy/guardrails/headroom
@@ -26,7 +26,7 @@ _ROLES: Final = ("system", "developer", "user", "assistant", *_RESULTS)
 
 
 class CompressOrder(Struct, frozen=True):
-    """What is asked for: rows as in Chat Completions, the model that will read them, and how."""
+    """A request: rows as in Chat Completions, the model that will read them, and options."""
 
     messages: list[dict[str, Any]]
     model: str | None = None
@@ -34,7 +34,7 @@ class CompressOrder(Struct, frozen=True):
 
 
 class Compressed(Struct, frozen=True):
-    """The answer: as many rows as there were, in their order, and tokens of the model."""
+    """An answer: as many rows, in the same order, and figures in the model's tokens."""
 
     messages: list[dict[str, Any]]
     tokens_before: int
@@ -45,7 +45,7 @@ class Compressed(Struct, frozen=True):
 
 
 def order_of(data: bytes) -> CompressOrder:
-    """Raises UsageError for what is none, in a sentence that names no content."""
+    """Read a request. Raises UsageError, which quotes no content, if it is invalid."""
     try:
         order = msgspec.json.decode(data, type=CompressOrder)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -58,7 +58,7 @@ def order_of(data: bytes) -> CompressOrder:
 
 
 def compressed(order: CompressOrder) -> Compressed:
-    """The rows with shorter results; all else stays. Raises UsageError for a configuration that cannot be."""
+    """Shorten the results among the rows. Raises UsageError for an invalid configuration."""
     name, overrides = _how(order.config or {})
     rows = order.messages
     chat, positions = _with_calls(rows)
@@ -81,7 +81,7 @@ def unchanged(order: CompressOrder) -> Compressed:
 
 
 def _how(config: dict[str, Any]) -> tuple[str, Overrides]:
-    """A preset of the package and numbers; what else a gateway says is for others. Raises UsageError."""
+    """Read a built-in preset and numbers from the options; ignore the rest. Raises UsageError."""
     name = config.get("preset", DEFAULT_PRESET)
     if name not in preset_names():
         raise UsageError("config.preset is none of " + ", ".join(preset_names()) + ".")
@@ -95,14 +95,14 @@ def _how(config: dict[str, Any]) -> tuple[str, Overrides]:
 
 
 def _in_rows(configuration: Configuration) -> Configuration:
-    """Each row by itself: without summaries, and without references, which name calls that are not among the rows."""
+    """Return a configuration for single rows: no summaries, and no references, whose calls are not among the rows."""
     prelude = replace(configuration.lossless_prelude, enabled=False)
     pins = (*configuration.pins, Predicates(roles=("user", "assistant", "system")))
     return replace(without_summaries(configuration), lossless_prelude=prelude, pins=pins)
 
 
 def _with_calls(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[int]]:
-    """The rows as a conversation, each result behind a call that it answers; and where each row is in it."""
+    """Return the rows as a conversation, with a call before each result, and the position of each row in it."""
     chat: list[dict[str, Any]] = []
     positions: list[int] = []
     for number, row in enumerate(rows):

@@ -1,26 +1,234 @@
-"""A request sent on to its API, and the answer streamed back as it comes."""
+"""Send a request on to its API, stream the answer back, and read the usage that it reports."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import httpx
+import msgspec
+from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from .answers import UsageReader, text_of
-from .headers import Headers, sent_back
+from ..core.lazy_pattern import lazy_pattern
+from ..money.economics import Accounting, CallUsage
+from ..storage.files import zstd
+
+Headers = list[tuple[bytes, bytes]]
+
+OFF: Final = b"x-condense"
+"""A header for this proxy alone: with the value `off`, the request goes on as it came."""
+
+_OF_A_CONNECTION: Final = frozenset(
+    {
+        b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate", b"proxy-authorization", b"te",
+        b"trailer", b"transfer-encoding", b"upgrade",
+    }
+)  # fmt: skip
+"""https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1"""
+
+_ANEW: Final = frozenset({b"host", b"content-length", b"expect", OFF})
+"""Headers that each hop sets anew."""
+
+READABLE: Final = (b"gzip", b"deflate", b"zstd", b"identity")
+"""Content encodings in which usage can be read."""
+
+
+def names_this_machine(host: str) -> bool:
+    """Check that a host header names this machine in a way that no page of another site can."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdecimal() else host) in ("127.0.0.1", "localhost", "[::1]")
+
+
+def sent_on(headers: Iterable[tuple[bytes, bytes]], *, length: int | None, reads: bool = False) -> Headers:
+    """Return the headers of a request for the upstream.
+
+    `length` is that of the body, None if unknown. With `reads`, only readable content encodings are accepted.
+    """
+    headers = [*headers]
+    dropped = _ANEW | _of_connection(headers)
+    new = [(name, value) for name, value in headers if name.lower() not in dropped]
+    if reads:
+        new = [(name, _readable(value) if name.lower() == b"accept-encoding" else value) for name, value in new]
+        if not any(name.lower() == b"accept-encoding" for name, _ in new):
+            new.append((b"accept-encoding", b"identity"))
+    if length is not None:
+        new.append((b"content-length", b"%d" % length))
+    return new
+
+
+def sent_back(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Return the headers of an answer for the client."""
+    headers = [*headers]
+    dropped = _of_connection(headers)
+    return [(name.lower(), value) for name, value in headers if name.lower() not in dropped]
+
+
+def _of_connection(headers: Headers) -> frozenset[bytes]:
+    named = (value for name, value in headers if name.lower() == b"connection")
+    return _OF_A_CONNECTION | {each.strip().lower() for value in named for each in value.split(b",")}
+
+
+def _readable(accepted: bytes) -> bytes:
+    """Keep the readable ones of the content encodings that a client accepts."""
+    kept = [each.strip() for each in accepted.split(b",") if each.split(b";")[0].strip().lower() in READABLE]
+    return b", ".join(kept) or b"identity"
+
+
+_LONGEST: Final = 8 << 20
+"""Most bytes to keep of a line, or of an answer in one piece. Longer ones report nothing."""
+
+_PLAIN: Final = ("", "identity")
+
+_NAMED: Final = b'"usage"'
+
+_WHATEVER_IS_SENT: Final = lazy_pattern(
+    r"(?i)prompt is too long|context[ _](?:length|limit|window)|maximum (?:prompt|context)|too many tokens"
+    r"|request[ _]too[ _]large|credit balance|insufficient[ _](?:quota|balance|credit|funds)|billing|usage limits?\b"
+)
+"""Refusals that the longer original would meet as well: size and credit. Words of Anthropic, OpenAI and servers that
+follow them."""
+
+
+class _Holder(Struct):
+    usage: dict[str, Any] | None = None
+
+
+class _Said(Struct):
+    """An answer, or an event of a stream. Anthropic's streams begin with a message, those of Responses end with one."""
+
+    usage: dict[str, Any] | None = None
+    message: _Holder | str | None = None
+    response: _Holder | None = None
+
+
+_decode: Final = msgspec.json.Decoder(_Said).decode
+
+
+def refuses_whatever_is_sent(text: str) -> bool:
+    """Check whether the API would refuse the original for the same reason."""
+    return _WHATEVER_IS_SENT.search(text) is not None
+
+
+def text_of(data: bytes, encoding: str) -> str:
+    """Decode the beginning of an answer; "" if its encoding is unknown or broken."""
+    try:
+        if encoding.strip().lower() not in _PLAIN:
+            data = _unpacker(encoding.strip().lower()).decompress(data, max_length=_LONGEST)
+    except Exception:  # As in `UsageReader.feed`.
+        return ""
+    return data.decode("utf-8", "replace")
+
+
+class _Unpacker(Protocol):
+    def decompress(self, data: bytes, /, max_length: int) -> bytes: ...
+
+
+class UsageReader:
+    """Collect the usage that an answer reports, piece by piece.
+
+    Unreadable answers report nothing. Raises nothing.
+    """
+
+    def __init__(self, kind: str, encoding: str) -> None:
+        self._is_stream = "event-stream" in kind
+        self._reads = self._is_stream or "json" in kind
+        self._encoding = encoding.strip().lower()
+        self._unpacker: _Unpacker | None = None
+        self._waiting = bytearray()
+        self._found: dict[str, Any] = {}
+
+    def feed(self, piece: bytes) -> None:
+        if not self._reads:
+            return
+        try:
+            self._waiting += self._plain(piece)
+        except Exception:  # Broken, or of an unknown encoding: the client will see.
+            self._reads = False
+            return
+        if self._is_stream:
+            *lines, rest = self._waiting.split(b"\n")
+            self._waiting = bytearray(rest)
+            for line in lines:
+                self._read(bytes(line).removeprefix(b"data:"))
+        if len(self._waiting) > _LONGEST:
+            self._reads = False
+            self._waiting.clear()
+
+    def end(self) -> None:
+        """Read an answer that came in one piece, now that it is whole."""
+        if self._reads:
+            self._read(bytes(self._waiting).removeprefix(b"data:"))
+        self._waiting.clear()
+
+    def usage(self, accounting: Accounting) -> CallUsage | None:
+        """Return the tokens reported so far; None if there are none."""
+        found = self._found
+        places = ("input_tokens_details", "prompt_tokens_details")
+        details: dict[str, Any] = next((given for each in places if isinstance(given := found.get(each), dict)), {})
+        tokens = _first(found, "input_tokens", "prompt_tokens")
+        if tokens is None:
+            return None
+        if accounting is Accounting.ANTHROPIC:
+            written, read = _first(found, "cache_creation_input_tokens"), _first(found, "cache_read_input_tokens")
+        else:
+            written, read = _first(details, "cache_write_tokens"), _first(details, "cached_tokens")
+        lives = found.get("cache_creation")
+        hour = _first(lives, "ephemeral_1h_input_tokens") if isinstance(lives, dict) else None
+        return CallUsage(
+            tokens,
+            _first(found, "output_tokens", "completion_tokens") or 0,
+            written or 0,
+            read or 0,
+            hour_write_tokens=min(hour or 0, written or 0),
+        )
+
+    def _plain(self, piece: bytes) -> bytes:
+        if self._encoding in _PLAIN:
+            return piece
+        if self._unpacker is None:
+            self._unpacker = _unpacker(self._encoding)
+        plain = self._unpacker.decompress(piece, max_length=_LONGEST)
+        if len(plain) == _LONGEST:
+            raise ValueError("a piece of a stream that unpacks to more than any answer")
+        return plain
+
+    def _read(self, line: bytes) -> None:
+        if _NAMED not in line:
+            return
+        try:
+            said = _decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return
+        message = said.message.usage if isinstance(said.message, _Holder) else None
+        for usage in (message, said.response and said.response.usage, said.usage):
+            # Later reports win, key by key.
+            self._found.update({key: value for key, value in (usage or {}).items() if value is not None})
+
+
+def _unpacker(encoding: str) -> _Unpacker:
+    """Return a decompressor. Raises LookupError for an unknown encoding."""
+    if encoding == "zstd":
+        return zstd().ZstdDecompressor()  # type: ignore[no-any-return]
+    return zlib.decompressobj({"gzip": 31, "x-gzip": 31, "deflate": 15}[encoding])
+
+
+def _first(values: dict[str, Any], *names: str) -> int | None:
+    found = (values.get(name) for name in names)
+    return next((value for value in found if isinstance(value, int) and not isinstance(value, bool)), None)
+
 
 CONNECT_SECONDS: Final = 30.0
-"""For a connection. An answer may take its time: the client waits as long as it likes."""
+"""Timeout of a connection. Answers have none: the client decides how long to wait."""
 
 IDLE_SECONDS: Final = 4.0
-"""For connections to an API that are kept open. Servers close theirs after five or more, and one that is closed just as
-it is used is a request that nobody answers."""
+"""Seconds to keep idle connections to an API. Servers close theirs after five or more, and a request on a connection
+that is just being closed is lost."""
 
 _BEGINNING: Final = 65_536
 
@@ -28,7 +236,7 @@ _Result = TypeVar("_Result")
 
 
 class Upstream:
-    """The client's side of all connections to APIs. Keeps no cookies, follows no redirects, tries nothing twice."""
+    """Connections to APIs. Keeps no cookies, follows no redirects, retries nothing."""
 
     def __init__(self) -> None:
         self._client = httpx.AsyncClient(
@@ -42,21 +250,21 @@ class Upstream:
         await self._client.aclose()
 
     async def send(self, method: str, url: str, headers: Headers, body: bytes | AsyncIterator[bytes]) -> httpx.Response:
-        """The beginning of the answer. Raises httpx.HTTPError, httpx.InvalidURL."""
+        """Send a request and return the beginning of the answer. Raises httpx.HTTPError, httpx.InvalidURL."""
         request = httpx.Request(method, url, headers=headers, content=body)
         return await self._client.send(request, stream=True)
 
 
 class Passing(StreamingResponse):
-    """An answer on its way to the client, piece by piece, as fast as that takes it; what is read of it goes to `told`.
+    """Stream an answer to the client at the client's pace, and hand its usage to `on_end` at the end.
 
-    Where the API breaks off, so does this, and the client sees what it would have seen.
+    If the API breaks off, so does the stream.
     """
 
-    def __init__(self, answer: httpx.Response, told: Callable[[UsageReader], None] | None = None) -> None:
+    def __init__(self, answer: httpx.Response, on_end: Callable[[UsageReader], None] | None = None) -> None:
         headers = answer.headers
         self._answer = answer
-        self._told = told
+        self._on_end = on_end
         self._raw = answer.aiter_raw()
         self._begun: list[bytes] = []
         self._reader = UsageReader(headers.get("content-type", ""), headers.get("content-encoding", ""))
@@ -65,14 +273,14 @@ class Passing(StreamingResponse):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
-            # The client left, or the API broke off: uvicorn closes the connection, and there is nobody to tell.
+            # The client left, or the API broke off: uvicorn closes the connection.
             with suppress(ClientDisconnect):
                 await super().__call__(scope, receive, send)
         finally:
             await self.close()
 
     async def beginning(self) -> str:
-        """The text with which the answer begins, up to some 64 KB; all of it still passes."""
+        """Return the first 64 KB of the answer as text. The client still gets all of it."""
         while sum(map(len, self._begun)) < _BEGINNING:
             piece = await anext(self._raw, None)
             if piece is None:
@@ -81,7 +289,7 @@ class Passing(StreamingResponse):
         return text_of(b"".join(self._begun), self._answer.headers.get("content-encoding", ""))
 
     async def close(self) -> None:
-        """Give up an answer that goes to nobody."""
+        """Abandon the answer."""
         await asyncio.shield(self._answer.aclose())
 
     async def _pieces(self) -> AsyncIterator[bytes]:
@@ -89,23 +297,23 @@ class Passing(StreamingResponse):
             for piece in self._begun:
                 yield piece
             async for piece in self._raw:
-                if self._told is not None:
+                if self._on_end is not None:
                     self._reader.feed(piece)
                 yield piece
         finally:
-            if self._told is not None:
+            if self._on_end is not None:
                 self._reader.end()
-                self._told(self._reader)
+                self._on_end(self._reader)
 
 
 def refusal(status: int, kind: str, words: str) -> Response:
-    """An error in a shape that clients of all APIs read."""
+    """Return an error in a shape that clients of all APIs read."""
     error = {"type": kind, "message": f"condense proxy: {words}", "param": None, "code": None}
     return JSONResponse({"type": "error", "error": error}, status)
 
 
 async def unless_gone(request: Request, work: Awaitable[_Result]) -> _Result:
-    """What the work comes to; it is given up when the client leaves. Raises ClientDisconnect then."""
+    """Return the result of the work. Raises ClientDisconnect, and cancels the work, if the client leaves."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(request))
     try:
@@ -122,6 +330,6 @@ async def unless_gone(request: Request, work: Awaitable[_Result]) -> _Result:
 
 
 async def _gone(request: Request) -> None:
-    """Returns when the client has left. Its body has to be read before."""
+    """Wait until the client has left. Read its body first."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""The proxy's server: where it listens, and how it begins and ends."""
+"""Listen, serve the proxy, and shut it down."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .app import Proxy, application
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _BACKLOG: Final = 2048
 _WAIT: Final = 5
-"""Seconds that open answers get when it is told to stop."""
+"""Seconds for open answers at shutdown."""
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 is any that is free. Raises CondenseError."""
+    """Return a listening socket; port 0 means any free one. Raises CondenseError."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         found = socket.socket(family, kind)
@@ -36,13 +36,13 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket, host: str) -> str:
-    """The address under which clients on this machine find it."""
+    """Return the address for clients on this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{name}:{listener.getsockname()[1]}"
 
 
 def names_of(address: str) -> frozenset[str]:
-    """What a browser on this machine may call it."""
+    """Return the host headers of browsers on this machine."""
     port = address.rpartition(":")[2]
     return frozenset(
         {address.removeprefix("http://"), *(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))}
@@ -50,7 +50,7 @@ def names_of(address: str) -> frozenset[str]:
 
 
 def serve(proxy: Proxy, listener: socket.socket) -> None:
-    """Serve until the process is told to stop."""
+    """Serve until the process gets a signal to stop."""
     _server(proxy).run(sockets=[listener])
 
 
@@ -70,7 +70,7 @@ def served(proxy: Proxy, listener: socket.socket) -> Iterator[None]:
 
 
 def _server(proxy: Proxy) -> uvicorn.Server:
-    # It would log addresses with their keys, and errors with what they hold.
+    # uvicorn would log addresses with their keys, and errors with content.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return uvicorn.Server(

@@ -23,9 +23,8 @@ from condense_cli.core.factor import typical_of
 from condense_cli.live.deciding import CacheGuess
 from condense_cli.live.state import StateFile
 from condense_cli.money.economics import Accounting, CallUsage
-from condense_cli.proxy.answers import UsageReader
-from condense_cli.proxy.record import money_words, summary
-from condense_cli.proxy.savings import Savings, SentRequest
+from condense_cli.proxy.forwarding import UsageReader
+from condense_cli.proxy.record import Savings, SentRequest, money_words, summary
 
 from .talks import EAGER, lines
 from .upstream import Answer, Asked, api, ask, proxied, said

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli.live.requests import Request
-from condense_cli.proxy.apis import Api, api_of
-from condense_cli.proxy.bodies import Body, body_of
+from condense_cli.proxy.bodies import Api, Body, Recent, api_of, body_of
 from condense_cli.proxy.conversations import Conversations
-from condense_cli.proxy.recent import Recent
 
 
 def api(path: str = "/v1/messages") -> Api:
@@ -87,7 +85,7 @@ def test_a_number_that_goes_on() -> None:
 
 
 def test_the_bodies_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("condense_cli.proxy.recent.LARGEST_KEPT", 10_000)
+    monkeypatch.setattr("condense_cli.proxy.bodies.LARGEST_KEPT", 10_000)
     recent = Recent()
     for number in range(100):
         data = json.dumps({"messages": [user(f"{number} " + "x" * 900)]}).encode()
@@ -100,7 +98,7 @@ def test_the_bodies_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(("more", "kept"), [(0, 3), (-1, 2)])
 def test_bodies_are_kept_up_to_the_last_byte(monkeypatch: pytest.MonkeyPatch, more: int, kept: int) -> None:
     bodies = [json.dumps({"messages": [user(f"{number} " + "x" * 900)]}).encode() for number in range(4)]
-    monkeypatch.setattr("condense_cli.proxy.recent.LARGEST_KEPT", 3 * len(bodies[0]) + more)
+    monkeypatch.setattr("condense_cli.proxy.bodies.LARGEST_KEPT", 3 * len(bodies[0]) + more)
     recent = Recent()
     for data in bodies:
         read = recent.read(data, "", api(), ())

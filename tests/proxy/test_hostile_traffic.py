@@ -9,8 +9,8 @@ import pytest
 from build import user
 
 from condense_cli.money.economics import Accounting
-from condense_cli.proxy import answers
-from condense_cli.proxy.answers import UsageReader
+from condense_cli.proxy import forwarding
+from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.storage.files import zstd
 
 from .talks import EAGER, further, post, work
@@ -84,7 +84,7 @@ def test_those_of_a_conversation_that_went_well_before_pass_as_well(model: Api, 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "zstd"])
 def test_an_answer_that_unpacks_to_too_much_reports_nothing(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_LONGEST", 100_000)
+    monkeypatch.setattr(forwarding, "_LONGEST", 100_000)
 
     def packed(data: bytes) -> bytes:
         if encoding == "zstd":
@@ -103,7 +103,7 @@ def test_an_answer_that_unpacks_to_too_much_reports_nothing(encoding: str, monke
 @pytest.mark.parametrize(("more", "tokens"), [(0, 7), (-1, None)])
 def test_the_longest_answer_is_read(more: int, tokens: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = LINE.removeprefix(b"data: ")
-    monkeypatch.setattr(answers, "_LONGEST", len(answer) + more)
+    monkeypatch.setattr(forwarding, "_LONGEST", len(answer) + more)
     reader = UsageReader("application/json", "")
     reader.feed(answer)
     reader.end()

@@ -19,7 +19,7 @@ from helpers import COMMAND, LONG, condense, condense_process, environment
 
 from condense_cli.cli.work import proxy as command
 from condense_cli.errors import UsageError
-from condense_cli.proxy.apis import ANTHROPIC, CHATGPT, OPENAI, target, usual_upstream
+from condense_cli.proxy.bodies import ANTHROPIC, CHATGPT, OPENAI, target, usual_upstream
 from condense_cli.proxy.clients import Started, started
 
 from .upstream import api, get, proxied, said
@@ -77,6 +77,32 @@ def test_settings_that_were_given_stay(tmp_path: Path, form: str) -> None:
         settings = path.read_text()
     assert json.loads(settings) == {"model": "opus", "env": {"A": "1", "ANTHROPIC_BASE_URL": PROXY}}
     assert found.upstream == "https://elsewhere"
+
+
+OURS = {"hooks": [{"type": "command", "command": "echo word"}]}
+THEIRS = {"hooks": [{"type": "command", "command": "date"}]}
+
+
+# A hook of ours prints a word before a compaction; those of the user run as well. Without a word there is none.
+@pytest.mark.parametrize(
+    ("given", "own", "hooks"),
+    [
+        ({}, {}, {"PreCompact": [OURS]}),
+        ({"hooks": {"PreCompact": [THEIRS], "Stop": [THEIRS]}}, {}, {"PreCompact": [THEIRS, OURS], "Stop": [THEIRS]}),
+        ({"disableAllHooks": True}, {}, None),
+        ({}, {"disableAllHooks": True}, None),
+        ({"hooks": {"PreCompact": "odd"}}, {}, {"PreCompact": "odd"}),
+        ({"hooks": []}, {}, []),
+    ],
+)
+def test_a_hook_before_compactions(tmp_path: Path, given: object, own: object, hooks: object) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps(own))
+    command = ["claude", "--settings", json.dumps(given)]
+    found = started(command, PROXY, {}, tmp_path, tmp_path, word="word")
+    assert json.loads(found.command[2]).get("hooks") == hooks
+    assert found.word == ("word" if "echo word" in json.dumps(hooks) else "")
+    assert "hooks" not in json.loads(started(["claude"], PROXY, {}, tmp_path, tmp_path).command[2])
 
 
 @pytest.mark.parametrize("value", ["/nowhere/settings.json", "{", "[1]"])

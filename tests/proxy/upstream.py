@@ -18,10 +18,9 @@ from msgspec.structs import replace
 
 from condense_cli.live.state import Memory, State
 from condense_cli.proxy import app
-from condense_cli.proxy.app import Proxy
+from condense_cli.proxy.app import Proxy, ProxySettings
 from condense_cli.proxy.record import Record
 from condense_cli.proxy.server import address_of, listening, names_of, served
-from condense_cli.proxy.settings import ProxySettings
 
 TOKEN = "the token of this run"
 

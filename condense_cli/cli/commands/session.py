@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from ...config.options import Flag, tokens
+from ...config.options import COMMON, Flag, tokens
 from ..building import Command
 from ..options import ContextWindow, CounterOption, File, FormatOption, LenientReading, Preset, Session, preset
 
 PORT: Final = 8788
+DECIDING: Final = "When and how"
+CONNECTIONS: Final = "Connections"
 
 
-class ProxyOptions(Command, work="proxy.proxy"):
+class ProxyOptions(Command, group=COMMON, work="proxy.proxy"):
     """Condense conversations on their way to an API.
 
     Only the messages of a request are changed; everything else, and every answer, passes through untouched. What was
@@ -27,6 +29,7 @@ class ProxyOptions(Command, work="proxy.proxy"):
     condense proxy -- claude             starts Claude Code behind a proxy
     condense proxy -- codex resume --last
     condense proxy --watch -- claude     changes nothing, reports savings
+    condense proxy --compact own -- claude   answers /compact itself
     condense proxy -- python agent.py    anything that uses an SDK
     condense proxy --port 8788           for clients you start yourself
     condense proxy --upstream https://openrouter.ai/api/v1
@@ -40,28 +43,47 @@ class ProxyOptions(Command, work="proxy.proxy"):
         None
     )
     watch: Annotated[bool, Flag("Change nothing; report what would be saved.")] = False
+    compact: Annotated[
+        Literal["client", "own"] | None,
+        Flag(
+            "Who answers /compact and automatic compactions of Claude Code and Codex: the client's model (client), or "
+            "condense (own), at once and without a model.  [default: client, or CONDENSE_COMPACT]"
+        ),
+    ] = None
+    compact_tokens: Annotated[
+        int | None,
+        Flag(
+            "Size of these answers (10000, 10k).  [default: 10% of the window, at most 20,000, or "
+            "CONDENSE_COMPACT_TOKENS]",
+            metavar="N",
+            parse=tokens,
+        ),
+    ] = None
     preset: Annotated[
-        str | None, preset("Preset to condense with.  [default: balanced, which cuts more per step here]")
+        str | None, preset("Preset to condense with.  [default: balanced, which cuts more per step here]"), DECIDING
     ] = None
     policy: Annotated[
-        str, Flag("When to condense: economic, economic:20, tokens:60000 or share:0.6.", metavar="NAME")
+        str, Flag("When to condense: economic, economic:20, tokens:60000 or share:0.6.", metavar="NAME"), DECIDING
     ] = "economic"
-    keep_recent: Annotated[int | None, Flag("Leave the last N turns untouched.", metavar="N", least=1)] = None
-    context_window: ContextWindow = None
+    keep_recent: Annotated[int | None, Flag("Leave the last N turns untouched.", metavar="N", least=1), DECIDING] = None
+    context_window: Annotated[ContextWindow, DECIDING] = None
     no_first_party: Annotated[
-        bool, Flag("Do not tell Claude Code that it talks to Anthropic's own API, where it does.")
+        bool, Flag("Do not tell Claude Code that it talks to Anthropic's own API, where it does."), CONNECTIONS
     ] = False
     port: Annotated[
         int | None,
         Flag(f"Listen there.  [default: {PORT}, or a free one for a client]", metavar="N", least=0, most=65535),
+        CONNECTIONS,
     ] = None
     host: Annotated[
         str,
         Flag("Address to listen on; others than the default can be reached from outside.", metavar="ADDRESS"),
+        CONNECTIONS,
     ] = "127.0.0.1"
     state: Annotated[
         Path | None,
         Flag("File that remembers cut points and times.  [default: in your cache folder]", metavar="FILE"),
+        CONNECTIONS,
     ] = None
 
 

@@ -9,28 +9,28 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
 from ...clients.choices import cache_folder
-from ...errors import UsageError
+from ...core.wording import count_in, quoted
+from ...errors import ConfigurationError, UsageError
 from ...live.conversation import KEEP_RECENT, Live
 from ...live.state import Memory, State, StateFile
-from ...proxy.apis import check_other, check_upstream
+from ...proxy.bodies import check_other, check_upstream
 from ...proxy.clients import Started, started
 from ...proxy.record import Record, summary
-from ...proxy.settings import ProxySettings
 from ..commands.session import PORT, ProxyOptions
 from ..console import say
 
 try:
     from ...proxy import server
-    from ...proxy.app import Proxy
+    from ...proxy.app import Proxy, ProxySettings
 except ModuleNotFoundError as error:
     raise UsageError(
         f"The proxy needs the package {error.name}, which is not installed.",
@@ -47,6 +47,7 @@ def proxy(options: ProxyOptions) -> None:
     upstream, client, host = options.upstream, options.client, options.host
     if upstream is not None:
         upstream = check_upstream(upstream)
+    compact, compact_tokens = _compacting(options, os.environ)
     Live(preset=options.preset, policy=options.policy)  # Errors are told before anything is started.
     if host not in server.LOOPBACK:
         say(f"Warning: whoever reaches {host} can send requests through this proxy; keys are the sender's own.")
@@ -64,6 +65,8 @@ def proxy(options: ProxyOptions) -> None:
             keep_recent=options.keep_recent or KEEP_RECENT,
             window=options.context_window,
             watches=options.watch,
+            compact=compact,
+            compact_tokens=compact_tokens,
         )
         check_other(upstream, settings.hosts)
         # What is only watched need not survive a restart.
@@ -74,11 +77,30 @@ def proxy(options: ProxyOptions) -> None:
         _alone(settings, memory, listener, address)
 
 
+def _compacting(options: ProxyOptions, environment: Mapping[str, str]) -> tuple[Literal["client", "own"], int | None]:
+    """Return who answers compactions, and in how many tokens. Raises ConfigurationError for a bad variable."""
+    named, size = (environment.get(name, "").strip() for name in ("CONDENSE_COMPACT", "CONDENSE_COMPACT_TOKENS"))
+    tokens = count_in(size)
+    if named not in ("", "client", "own"):
+        raise ConfigurationError(f"CONDENSE_COMPACT cannot be {quoted(named)}.", "Set it to client or own.")
+    if size and not tokens:
+        raise ConfigurationError(f"CONDENSE_COMPACT_TOKENS cannot be {quoted(size)}.", "Write 10000 or 10k.")
+    return options.compact or ("own" if named == "own" else "client"), options.compact_tokens or tokens
+
+
+def _who_compacts(settings: ProxySettings, *, keeps_proxy: bool = False) -> str:
+    if settings.compact == "own" and not settings.watches:
+        needs = " A session that was answered needs the proxy from then on." if keeps_proxy else ""
+        return f"Compactions are answered here, without a model; --compact client leaves them to it.{needs}"
+    return "Compactions go to the model; --compact own answers those of Claude Code and Codex at once, without one."
+
+
 def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) -> None:
     """Serve until interrupted."""
     record = Record(lambda line: say(f"{time.strftime('%H:%M:%S')} {line}"))
     say(f"Listening on {address} for clients of {settings.upstream or 'Anthropic and OpenAI'}; Ctrl-C stops.")
     say(f"What it does: {address}/condense?token={settings.token}")
+    say(_who_compacts(settings))
     proxy = Proxy(settings, memory, record)
     with suppress(KeyboardInterrupt):  # It is how one ends it.
         server.serve(proxy, listener)
@@ -91,13 +113,19 @@ def _with_client(
     """Run the client behind the proxy and return its exit status."""
     with TemporaryDirectory(prefix="condense-") as folder:
         home, named = Path(os.path.expanduser("~")), settings.upstream
-        found = started([*client], address, os.environ, home, Path(folder), upstream=named, first_party=first_party)
+        word = f"condense-{secrets.token_hex(16)}" if settings.compact == "own" and not settings.watches else ""
+        found = started(
+            [*client], address, os.environ, home, Path(folder), upstream=named, first_party=first_party, word=word
+        )
+        settings = replace(settings, word=found.word)
         upstream = named or found.upstream
         for url in (upstream, *found.vendors.values()):
             check_other(url, settings.hosts)
         proxy = Proxy(replace(settings, upstream=upstream, vendors=found.vendors), memory, Record())
         for note in found.notes:
             say(f"condense: {note}")
+        if found.asks_to_compact:
+            say(f"condense: {_who_compacts(settings, keeps_proxy=found.keeps_proxy)}")
         doubt = Doubt(Path(client[0]).name, proxy.is_reached)
         if not (found.notes or found.is_led):
             doubt.begin()
@@ -105,7 +133,7 @@ def _with_client(
             status = _run(found)
         doubt.end()
     say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
-    if not proxy.record.sums.requests and not found.notes:
+    if not (proxy.record.sums.requests or proxy.record.compactions or found.notes):
         doubt.tell()
     return status
 
