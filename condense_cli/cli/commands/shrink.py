@@ -97,7 +97,7 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
     condense run session.jsonl --preset speed -o small.jsonl
     condense run session.jsonl --target-tokens 60000 -o small.jsonl
     condense run session.jsonl --new-session    a copy, and how to resume it
-    condense run session.jsonl --before-compaction --new-session   take back a compaction
+    condense run session.jsonl --before-compaction --new-session   undoes /compact
     condense run session.jsonl --in-place       condense undo reverts it
     condense run session.jsonl --lossless-only -o small.jsonl
     condense run session.jsonl --keep last:20 --keep 'tool:mcp__*' --keep /TODO/
