@@ -117,6 +117,6 @@ def test_lines_that_were_picked_say_why() -> None:
     lines = [line.text for line in message_lines(then, ShownPlace(position), 80)]
     assert any(line.startswith("└ gone: ") for line in lines)
     assert not any(
-        line.startswith("└") for line in [line.text for line in message_lines(first, ShownPlace(position), 80)]
+        line.startswith("└ gone: ") for line in [line.text for line in message_lines(first, ShownPlace(position), 80)]
     )
     assert first.totals == then.totals
