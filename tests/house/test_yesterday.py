@@ -46,8 +46,8 @@ def test_a_second_run_changes_nothing(folder: Path, frozen: Frozen, tmp_path: Pa
     again = tmp_path / Path(frozen.file).name.removesuffix(".gz")
     env = with_answers(folder, tmp_path) if frozen.needs_model else {}
     # Earlier versions left old thinking, and their balanced more lines.
-    more = () if "--drop-thinking" in frozen.arguments else ("--keep-thinking",)
-    more += ("--lossless-only",) if "balanced" in frozen.arguments else ()
+    more = [] if "--drop-thinking" in frozen.arguments else ["--keep-thinking"]
+    more += ["--lossless-only"] if "balanced" in frozen.arguments else []
     done = condense("run", frozen.file, *frozen.arguments, *more, "-o", again, "-q", env=env, cwd=folder)
     assert (done.status, done.stderr) == (0, "")
     assert again.read_bytes() == content(folder / frozen.file)
