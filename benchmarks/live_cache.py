@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from condense_cli.core.tokens import count_text
+from condense_cli.formats.engine.client_text import encrypted_thinking
 
 LOOK_BACK = 20
 
@@ -94,7 +95,10 @@ class Sizes:
     def _tokens(self, data: bytes, part: Any) -> int:
         key = blake2b(data, digest_size=16).digest()
         if key not in self._known:
-            self._known[key] = round(self.factor * (4 + count_text("\n".join(_texts(part)))))
+            tokens = 4 + count_text("\n".join(_texts(part)))
+            if isinstance(part, dict) and part.get("type") == "thinking":  # It is billed in full, whatever is shown.
+                tokens += encrypted_thinking(part.get("signature"), str(part.get("thinking") or ""))
+            self._known[key] = round(self.factor * tokens)
         return self._known[key]
 
 

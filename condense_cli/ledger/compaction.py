@@ -101,9 +101,8 @@ _LONG: Final = 2_000
 _OF_LONG: Final = 0.5
 """Longer texts of the user have at most this part of the room for their words, unless the others leave more."""
 
-_MACHINE: Final = lazy_pattern(
-    r"^\s*at [\w.$<>\[\] ]+(?:\(|$)|^\s*[\w.$()<> ]+ @ \S+:\d+|\S+\.\w{1,5}:\d+(?::\d+)?\b|^\s*File \".*\", line \d+"
-)
+_TRACE: Final = lazy_pattern(r"at [\w.$<>\[\] ]+(?:\(|$)|[\w.$()<> ]+ @ \S+:\d|File \".*\", line \d")
+_PLACE: Final = lazy_pattern(r"\S\.\w{1,5}:\d")
 _OF_MACHINE: Final = 1e-6
 """Lines of a pasted trace or log, and what a token of them is worth among the user's words."""
 _MARKER: Final = 10
@@ -126,12 +125,7 @@ _NAMES: Final = 0.06
 _LETTER: Final = lazy_pattern("[A-Za-z]")
 _PICKED: Final = "Lines picked from "
 
-_FORM: Final = lazy_pattern(
-    rf"^{_OPENING} [^\n]*\n"
-    rf"(?:\n*[^\n]*\n<{WORDS}-(?P<key>[0-9a-f]{{6}})>\n(?P<words>.*?)\n</{WORDS}-(?P=key)>)?"
-    rf"(?:\n*[^\n]*\n<{RECORD}-(?P<of_data>[0-9a-f]{{6}})>\n(?P<data>.*?)\n</{RECORD}-(?P=of_data)>)?",
-    re.DOTALL | re.MULTILINE,
-)
+_TAG: Final = lazy_pattern(rf"<({WORDS}|{RECORD})-([0-9a-f]{{6}})>")
 _ENTRY: Final = lazy_pattern(r"\[(\d{1,6})(?:, said (\d{1,6}) times)?(?:, to: (.*))?\]", re.ASCII)
 _LIKE_ENTRY: Final = lazy_pattern(r"\\*\[\d", re.ASCII)
 
@@ -192,10 +186,10 @@ def compaction(messages: Sequence[Message], budget: int, count: Counter, instruc
 
 def read_back(text: str) -> Earlier | None:
     """Return what a compaction of ours in a text holds, or None."""
-    found = _FORM.search(text) if _OPENING in text else None
-    if found is None or not (found["words"] or found["data"]):
+    found = _sections_in(text)
+    if not any(filter(None, found.values())):
         return None
-    data = (found["data"] or "").split("\n")
+    data = found.get(RECORD, [""])
     ledger, data = _read_ledger(data)
     failed = []
     if data[:1] == [_FAILED]:
@@ -206,7 +200,29 @@ def read_back(text: str) -> Earlier | None:
         ledger = merge_all([ledger, commands])
     if data and data[0].startswith(_PICKED):
         data = data[1:]
-    return Earlier(tuple(_read_words((found["words"] or "").split("\n"))), ledger, "\n".join(data).strip("\n"))
+    return Earlier(tuple(_read_words(found.get(WORDS, [""]))), ledger, "\n".join(data).strip("\n"))
+
+
+def _sections_in(text: str) -> dict[str, list[str]]:
+    """Return the lines between the tags of a compaction of ours in a text, by tag."""
+    found: dict[str, list[str]] = {}
+    _, is_there, rest = f"\n{text}".partition(f"\n{_OPENING} ")
+    lines = rest.split("\n")[1:] if is_there else []
+    for tag in (WORDS, RECORD):
+        while lines and not lines[0]:
+            del lines[0]
+        # Behind a line that says what follows.
+        opened = _TAG.fullmatch(lines[1]) if len(lines) > 1 else None
+        end = f"</{tag}-{opened[2]}>" if opened and opened[1] == tag else None
+        if end in lines[2:]:
+            at = lines.index(end, 2)
+            found[tag], lines = lines[2:at], lines[at + 1 :]
+    return found
+
+
+def _is_of_machine(line: str) -> bool:
+    """Whether a line is one of a trace or a log."""
+    return _TRACE.match(line.lstrip()) is not None or _PLACE.search(line) is not None
 
 
 def _read_ledger(data: list[str]) -> tuple[Ledger, list[str]]:
@@ -389,7 +405,7 @@ def _sentences_within(texts: Sequence[str], budget: int, count: Counter) -> list
         start = len(tokens)
         for text in found.texts:
             tokens.append(count.anew(text))
-            weight = _OF_MACHINE if _MACHINE.search(text) or text.strip() in seen else weight_of(text)
+            weight = _OF_MACHINE if _is_of_machine(text) or text.strip() in seen else weight_of(text)
             seen.add(text.strip())
             values.append(weight * tokens[-1])
         stretches.append(Stretch(start, len(tokens), found.gaps, Opening(3)))

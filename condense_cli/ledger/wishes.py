@@ -21,18 +21,19 @@ _DROP: Final = (
 )
 _KEEP: Final = "keep|preserve|retain|remember|include|focus on|concentrate on"
 _VERB: Final = lazy_pattern(
-    rf"(?:^|[\n;,.!?:]\s*|\b(?:please|and|but|then)\s+)(?:(?P<drop>{_DROP})|(?:{_KEEP}))\b", re.IGNORECASE
+    rf"(?:^|[\n;,.!?:][ \t]{{0,8}}|\b(?:please|and|but|then)[ \t]{{1,8}})(?:(?P<drop>{_DROP})|(?:{_KEEP}))\b",
+    re.IGNORECASE,
 )
 """A verb where an instruction begins; "the decision to drop it" has none."""
 _AND: Final = lazy_pattern(r"[,;\n]|\band\b|\bor\b|&", re.IGNORECASE)
-_WORD: Final = lazy_pattern(r"[\w./\\~*@-]*\w")
+_WORD: Final = lazy_pattern(r"[\w./\\~*@-]+")
 _NAMES_NOTHING: Final = """
 a about all also an and any anything are as be but by code change changes content contents detail details do everything
 file files for from important in is it its just me most my of on only our output outputs part parts please
 regarding related result results said stuff that the them these this those then to up us we what which with you your
 """
 _STOP_WORDS: Final = frozenset(_NAMES_NOTHING.split())
-_HEADING: Final = lazy_pattern(r"\s*(?:#{1,6} |\*\*.*\*\*:?\s*$|.*:\s*$)")
+_HASHES: Final = tuple(f"{'#' * level} " for level in range(1, 7))
 _LONGEST_SECTION: Final = 40
 
 
@@ -56,8 +57,8 @@ class Wishes(Struct, frozen=True):
         lists = [keep, *(drop if verb["drop"] else keep for verb in verbs)]
         for chosen, start, end in zip(lists, starts, ends, strict=True):
             for part in _AND.split(instructions[start:end]):
-                words = (word.casefold() for word in _WORD.findall(part))
-                phrase = frozenset(word for word in words if word not in _STOP_WORDS)
+                words = (word.rstrip("./\\~*@-").casefold() for word in _WORD.findall(part))
+                phrase = frozenset(word for word in words if word and word not in _STOP_WORDS)
                 if phrase:
                     chosen.append(phrase)
         return cls(tuple(keep), tuple(drop))
@@ -92,16 +93,22 @@ def _is_named(path: str, name: str) -> bool:
     )
 
 
+def _is_heading(text: str) -> bool:
+    line = text.strip()
+    is_bold = len(line) > 4 and line.startswith("**") and line.endswith("**")
+    return line.startswith(_HASHES) or line.endswith(":") or is_bold
+
+
 def matching(units: Units, phrase: Phrase) -> Iterator[int]:
     """Yield the units whose line has all words of a phrase; below a heading that has them, those of its section."""
     below = 0
     for unit, text in enumerate(units.texts):
         line = text.casefold()
         if all(word in line for word in phrase):
-            below = _LONGEST_SECTION if _HEADING.match(text) else 0
+            below = _LONGEST_SECTION if _is_heading(text) else 0
             yield unit
         elif below:
-            ends = not text.strip() or _HEADING.match(text)
+            ends = not text.strip() or _is_heading(text)
             below = 0 if ends and below < _LONGEST_SECTION else below - 1
             if below:
                 yield unit

@@ -293,8 +293,7 @@ class Step(Struct, frozen=True):
     """One round of a pass on a sheet: what the `config` says, to what is `selected`, until the `target` is reached.
 
     Without a target it works through all that is selected. `strictness` below 1 scales its limits down. What `settles`
-    is tried again until nothing more is found. Unless it `may_note`, calls stay calls: a summary of them follows, whose
-    ledger lists them.
+    is tried again until nothing more is found.
     """
 
     sheet: Sheet
@@ -304,7 +303,6 @@ class Step(Struct, frozen=True):
     target: int | None
     strictness: float = 1.0
     settles: bool = True
-    may_note: bool = True
 
     def why(self, more: str = "") -> str:
         """Why the step changes a block, with what `more` there is to say of that one."""

@@ -52,7 +52,6 @@ from .receipts import (
     IMAGES,
     KEEPS_ALL,
     NO_TARGET,
-    NOTE,
     PRELUDE,
     REACHED,
     SWITCHED_OFF,
@@ -67,7 +66,7 @@ from .receipts import (
     places,
     undone,
 )
-from .selection import Selected, protect, select
+from .selection import protect, select
 from .sheet import Address, Sheet, Step
 from .summaries import charged, refused_by_all
 from .words import told
@@ -202,11 +201,13 @@ class _Walk:
         sheet, target = self.sheet, self._target_of(config)
         selected = select(config.selection, sheet.messages, self.count, self.context.selectors)
         for strictness in strictnesses(config, self.target):
-            found = self._step(config, selected, target, strictness)
-            # By notes the rest is worth more or less.
-            while target is None and self.context.settles and any(one.operation == NOTE for one in found):
-                again = select(config.selection, sheet.messages, self.count, self.context.selectors)
-                found = self._step(config, again, target, strictness)
+            step = Step(sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles)
+            messages = sheet.messages
+            found = _work_of(config)(step)
+            if self._claims:
+                found = self._claims.withdrawn(step, messages, found)
+            now = {place: self._places.get(key, place) for key, place in places(messages).items()}
+            self.log += [at_place(receipt, now.get((receipt.message, receipt.block))) for receipt in found]
             if config.mode == "batch" or (self.target is not None and sheet.is_within(self.target)):
                 break
         own = self.log[begun:]
@@ -226,22 +227,6 @@ class _Walk:
                 min_worth=extraction.min_worth if extraction and not extraction.overrides else None,
             )
         )
-
-    def _step(self, config: PassConfig, selected: Selected, target: int | None, strictness: float) -> list[Receipt]:
-        """Run one step of a pass; return its receipts, which are in the log."""
-        sheet, messages = self.sheet, self.sheet.messages
-        passes = self.configuration.passes
-        later = passes[passes.index(config) + 1 :] if config in passes else ()
-        may_note = not any(one.enabled and one.mode == "batch" for one in later)
-        step = Step(
-            sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles, may_note
-        )
-        found = _work_of(config)(step)
-        if self._claims:
-            found = self._claims.withdrawn(step, messages, found)
-        now = {place: self._places.get(key, place) for key, place in places(messages).items()}
-        self.log += [at_place(receipt, now.get((receipt.message, receipt.block))) for receipt in found]
-        return found
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         sheet = self.sheet

@@ -63,7 +63,8 @@ def texts(condensation: Condensation) -> list[str]:
 
 def test_without_a_target_what_is_worth_little_goes_and_the_rest_stays() -> None:
     condensation = condense(debugging(), worth(min_worth=0.4))
-    assert {receipt.message for receipt in condensation.changes} >= {1, 2}
+    (receipt,) = condensation.changes
+    assert (receipt.operation, receipt.tool, receipt.message) == ("extract", "Bash", 2)
     (log,) = (text for text in texts(condensation) if "ValueError" in text)
     assert log.count("all is well") < 6
     assert condensation.tokens_after < condensation.tokens_before / 2
@@ -82,8 +83,8 @@ def test_small_blocks_stay() -> None:
     log = Counter.of(transcript).block(transcript.messages[2].blocks[0])
     assert condense(transcript, worth(min_worth=0.4, min_tokens=log)).changes
     condensation = condense(transcript, worth(min_worth=0.4, min_tokens=log + 1))
+    assert not condensation.changes
     assert Kept.SMALL in reasons(condensation)
-    assert "\n".join(["reading on, all is well"] * 30) in "\n".join(texts(condensation))
 
 
 def test_it_never_asks_for_what_the_user_wrote() -> None:
@@ -105,9 +106,8 @@ def test_what_was_cut_once_is_left_alone() -> None:
         assistant("Welcome."),
     )
     condensation = condense(later, worth(min_worth=0.4))
-    assert Kept.SUMMARY in reasons(condensation)
-    cut_before = [block.text for _, block in first.blocks() if "ValueError" in block.text]
-    assert {*cut_before} <= {*texts(condensation)}
+    assert Kept.CUT in reasons(condensation)
+    assert [receipt.message for receipt in condensation.changes] == [8]
 
 
 def test_a_target_that_is_met_sooner_keeps_more() -> None:
@@ -150,7 +150,7 @@ def test_of_two_that_say_the_same_the_one_that_is_asked_for_less_keeps_it() -> N
     )
     less = {"match": ["4"], "min_worth": 0.0001}
     condensation = condense(transcript, worth(min_worth=1e6, overrides=[less]))
-    assert {receipt.message for receipt in condensation.changes} == {1, 2}
+    assert [receipt.message for receipt in condensation.changes] == [2]
 
 
 @given(

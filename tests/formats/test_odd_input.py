@@ -155,7 +155,10 @@ def test_odd_but_fine_input_keeps_every_byte_that_is_not_cut(name: str, tmp_path
         done = condense("run", path, "-p", "speed")
     assert done.status == ExitStatus.DONE, done.stderr
     assert done.stdout == expected
-    assert done.message
+    if "lone surrogates" in name:  # An API refuses them, which is a warning of its own.
+        assert "condense repair FILE mends it" in done.stderr
+    else:
+        assert done.message
 
 
 @pytest.mark.sampled(3)

@@ -20,7 +20,7 @@ from ...config.models import ExtractConfig
 from ...core.values import Text
 from ..receipts import Kept, Receipt
 from ..selection import compile_predicates
-from ..sheet import Address, Sheet, Step
+from ..sheet import Sheet, Step
 from .approach import approach
 from .shortening import Shortening
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ...extractive.survey import Survey
     from .division import Division
     from .head_summary import HeadSummary
-    from .notes import Exchange
 
     Worths = Callable[[Key], float]
 
@@ -56,10 +55,9 @@ def run_extract(step: Step) -> list[Receipt]:
         return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
         worths = _worths(sheet, extraction)
-        survey = _leave_out_the_rest(sheet, shortening, worths, settles=step.settles)
-        receipts = _with_notes(step, shortening, survey, extraction.min_worth, worths)
+        _leave_out_the_rest(sheet, shortening, worths, settles=step.settles)
         if target is None or sheet.free(target) < 0:
-            return receipts
+            return shortening.receipts(Kept.NEEDED)
         shortening.undo()
     elif target is None:
         shortening.leave()
@@ -91,38 +89,6 @@ def _but_for(gone: list[Receipt], receipts: list[Receipt]) -> list[Receipt]:
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in places] + gone
 
 
-def _with_notes(
-    step: Step, shortening: Shortening, survey: Survey | None, least: float, worths: Worths
-) -> list[Receipt]:
-    """Put notes in place of exchanges of which little is left; return the receipts of the pass."""
-    from ...extractive.shorten import Priced, SharedBudget  # With the extraction.
-    from ...extractive.summary import Sections
-    from ...extractive.survey import Survey
-    from .notes import exchanges_of, put_notes, runs_of, tokens_to_stay
-
-    sheet, end, receipts = step.sheet, step.selected.end, shortening.receipts(Kept.NEEDED)
-    messages, count = sheet.messages, sheet.count
-
-    def is_held(address: Address) -> bool:
-        # Where less is asked for, the exchange stays as it is.
-        return address in shortening.held or worths((*address, ())) < least
-
-    def is_little(exchange: Exchange) -> bool:
-        blocks = (messages[position].blocks[number] for position, number in exchange.blocks)
-        return sum(map(count.content, blocks)) < tokens_to_stay(least)
-
-    noted = [exchange for exchange in exchanges_of(sheet, end, is_held) if is_little(exchange)]
-    if not noted or not step.may_note:
-        return receipts
-    runs = runs_of(sheet, noted, end)
-    priced = Priced(survey or Survey(messages, count))
-    sections = Sections(priced.survey, [run.blocks for run in runs], are_notes=True)
-    shared = SharedBudget(priced, (), sections)
-    gone = {address for run in runs for address in run.blocks}
-    thinking = [address for address in sheet.old_thinking(runs[-1].positions[-1]) if address not in gone]
-    return _but_for(put_notes(sheet, step, runs, shared.within(shared.tokens).summaries, thinking), receipts)
-
-
 def _worths(sheet: Sheet, extraction: ExtractConfig) -> Worths:
     tests = [
         (compile_predicates(override, sheet.messages, sheet.count), override.min_worth)
@@ -143,23 +109,20 @@ def _head_summary(step: Step) -> HeadSummary:
     return HeadSummary(step, renews=step.sheet.is_up_to_date)
 
 
-def _leave_out_the_rest(sheet: Sheet, shortening: Shortening, worths: Worths, *, settles: bool) -> Survey | None:
+def _leave_out_the_rest(sheet: Sheet, shortening: Shortening, worths: Worths, *, settles: bool) -> None:
     """Cut the lines that are worth less, until no more are where it `settles`; texts that were cut already stay.
 
-    `worths` tells what 1,000 tokens have to be worth, in facts and lines that later work is expected to need. Return
-    what was read of the sheet as it is now, if it was.
+    `worths` tells what 1,000 tokens have to be worth, in facts and lines that later work is expected to need.
     """
     # With the extraction: it is imported where something is to be shortened.
     from ...extractive.survey import Survey
 
+    goes_on = True
     # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
-    while True:
+    while goes_on:
         survey = Survey(sheet.messages, sheet.count)
-        if not shortening.put(_texts_worth_it(survey, shortening, worths)):
-            return survey
+        goes_on = shortening.put(_texts_worth_it(survey, shortening, worths)) and settles
         del survey  # All that is held of it, before the next takes as much.
-        if not settles:
-            return None
 
 
 def _texts_worth_it(survey: Survey, shortening: Shortening, worths: Worths) -> dict[Key, Text]:
