@@ -10,6 +10,7 @@ from msgspec import Struct
 from .. import formats
 from ..core.transcript import Transcript
 from ..core.wording import plural
+from ..errors import NotJsonError
 from ..formats import OtherFormats
 from . import blocks, images, links, pairs
 from .draft import BrokenRule, Change, Draft, Origin, UnmendableError
@@ -81,7 +82,10 @@ def repair(
     what cannot be mended without a guess, and TranscriptError for a file that is no transcript.
     """
     text = readable(data, name)
-    transcript = formats.parse(text.data, name=name, format=format_name, others=others)
+    try:
+        transcript = formats.parse(text.data, name=name, format=format_name, others=others)
+    except NotJsonError as error:
+        raise UnmendableError(error.message, "No record of the file is whole. Nothing was written.") from None
     behind_torn = {fragment.before for fragment in text.fragments}
     origins = (Origin(line, number in behind_torn) for number, line in enumerate(_lines(transcript, text.lines)))
     draft = _mended(Draft(transcript, tuple(origins), text.changes, text.fragments), joined)

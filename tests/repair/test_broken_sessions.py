@@ -355,3 +355,9 @@ def test_a_result_names_its_call_again() -> None:
     assert told(found) == [("callers_exist", 3)]
     assert json.loads(found.data.splitlines()[2])["sourceToolAssistantUUID"] == uuid(2)
     assert answer_to(3, 2, "a") == json.loads(found.data.splitlines()[2])
+
+
+def test_a_file_of_which_nothing_is_whole_is_told_so() -> None:
+    with pytest.raises(UnmendableError, match="not JSON") as error:
+        repair(b'{"broken\n')
+    assert "No record of the file is whole" in error.value.hint
