@@ -81,8 +81,8 @@ def repair(
     `joined` are ids of records that the user chose where several may be the parent of one. Raises UnmendableError for
     what cannot be mended without a guess, and TranscriptError for a file that is no transcript.
     """
-    text = readable(data, name)
     try:
+        text = readable(data, name)
         transcript = formats.parse(text.data, name=name, format=format_name, others=others)
     except NotJsonError as error:
         raise UnmendableError(error.message, "No record of the file is whole. Nothing was written.") from None
