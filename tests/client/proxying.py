@@ -29,7 +29,7 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 """A proxy that cuts now and then in conversations as small as these."""
 
-MARKERS: Final = ("lines #", "[condense: summary of ")
+MARKERS: Final = ("lines #", "[condense: summary of ", "[condense: notes on ")
 """Part of what is where lines, or whole messages, were left out: the limit is below what the client sends besides."""
 
 
