@@ -119,7 +119,7 @@ def test_a_proxy_that_is_killed(claude: ClaudeCode, tmp_path: Path) -> None:
         port = taken.getsockname()[1]
     with serve(Script([*turns(9), [text("Done.")], *turns(2, 20)], tokens_of)) as service:
         proxy = [sys.executable, "-m", "condense_cli", "proxy", "--port", str(port), "--upstream", service.url]
-        proxy += ["--policy", "tokens:20000", "--keep-recent", "2", "--state", str(tmp_path / "live.db")]
+        proxy += ["--policy", "tokens:12000", "--keep-recent", "2", "--state", str(tmp_path / "live.db")]
         env = claude.environment(service) | {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}"}
         arguments = [["--session-id", ANY_ID, "Look."], ["--resume", ANY_ID, "Go on."]]
         for each in arguments:
@@ -144,7 +144,7 @@ def test_the_client_that_the_proxy_starts(claude: ClaudeCode, tmp_path: Path) ->
     with serve(Script(turns(10), tokens_of)) as service:
         settings = {"env": {"ANTHROPIC_BASE_URL": service.url}}
         (claude.home / ".claude" / "settings.json").write_text(json.dumps(settings))
-        proxy = [sys.executable, "-m", "condense_cli", "proxy", "--policy", "tokens:20000", "--", "claude"]
+        proxy = [sys.executable, "-m", "condense_cli", "proxy", "--policy", "tokens:12000", "--", "claude"]
         bin = tmp_path / "bin"
         bin.mkdir()
         (bin / "claude").symlink_to(claude.executable)
