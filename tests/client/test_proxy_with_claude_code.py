@@ -24,14 +24,17 @@ from .resuming import ANY_ID
 
 pytestmark = pytest.mark.client
 
+ALIKE = "step %g of all is done"
+"""Lines that say no more than each other, which go first."""
+
 SESSION, AGENT = "x-claude-code-session-id", "x-claude-code-agent-id"
 
 
-def turns(number: int, start: int = 0) -> list[list[Json]]:
-    """Turns that fill the context: listings nobody needs again, thinking, two calls at once, a failure."""
+def turns(number: int, start: int = 0, line: str = "%g") -> list[list[Json]]:
+    """Turns that fill the context: listings of such lines, thinking, two calls at once, a failure."""
     found: list[list[Json]] = []
     for n in range(start, start + number):
-        blocks = [call("Bash", command=f"seq {n * 1000} {n * 1000 + 900}")]
+        blocks = [call("Bash", command=f"seq -f '{line}' {n * 1000} {n * 1000 + 900}")]
         if n % 4 == 1:
             blocks = [thinking(f"Now number {n}."), text(f"I look at {n}."), *blocks, call("Bash", command="exit 3")]
         found.append(blocks)
@@ -117,9 +120,9 @@ def test_a_proxy_that_is_killed(claude: ClaudeCode, tmp_path: Path) -> None:
     claude.project.mkdir(parents=True)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with serve(Script([*turns(9), [text("Done.")], *turns(2, 20)], tokens_of)) as service:
+    with serve(Script([*turns(9, line=ALIKE), [text("Done.")], *turns(2, 20)], tokens_of)) as service:
         proxy = [sys.executable, "-m", "condense_cli", "proxy", "--port", str(port), "--upstream", service.url]
-        proxy += ["--policy", "tokens:12000", "--keep-recent", "2", "--state", str(tmp_path / "live.db")]
+        proxy += ["--policy", "tokens:20000", "--keep-recent", "2", "--state", str(tmp_path / "live.db")]
         env = claude.environment(service) | {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}"}
         arguments = [["--session-id", ANY_ID, "Look."], ["--resume", ANY_ID, "Go on."]]
         for each in arguments:
@@ -141,10 +144,10 @@ def test_a_proxy_that_is_killed(claude: ClaudeCode, tmp_path: Path) -> None:
 def test_the_client_that_the_proxy_starts(claude: ClaudeCode, tmp_path: Path) -> None:
     claude.project.mkdir(parents=True)
     (claude.home / ".claude").mkdir()
-    with serve(Script(turns(10), tokens_of)) as service:
+    with serve(Script(turns(10, line=ALIKE), tokens_of)) as service:
         settings = {"env": {"ANTHROPIC_BASE_URL": service.url}}
         (claude.home / ".claude" / "settings.json").write_text(json.dumps(settings))
-        proxy = [sys.executable, "-m", "condense_cli", "proxy", "--policy", "tokens:12000", "--", "claude"]
+        proxy = [sys.executable, "-m", "condense_cli", "proxy", "--policy", "tokens:20000", "--", "claude"]
         bin = tmp_path / "bin"
         bin.mkdir()
         (bin / "claude").symlink_to(claude.executable)

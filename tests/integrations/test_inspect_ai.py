@@ -106,4 +106,4 @@ def test_samples_at_once(tmp_path: Path) -> None:
     last = [event for event in log.samples[0].events if event.event == "model"][-1]
     made = [call.id for message in last.input for call in getattr(message, "tool_calls", None) or ()]
     assert made == [message.tool_call_id for message in last.input if isinstance(message, ChatMessageTool)]
-    assert len(set(made)) == len(made) > 5
+    assert len(set(made)) == len(made) >= 2
