@@ -40,7 +40,7 @@ _OTHER_WORDS: Final = {
 class Command(Options):
     """The options of a command; the docstring is its help page.
 
-    `work` names the function that takes them, as a file of `cli/work/` and a name in it. It is imported when the
+    `work` names the function that takes them, as a module of `cli.work` and a name in it. It is imported when the
     command runs: nothing heavy is loaded for a help page.
     """
 
