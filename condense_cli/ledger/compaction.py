@@ -59,7 +59,7 @@ from ..formats.engine.client_text import is_command, words_of_user
 from ..toolcalls.outcomes import ENDED, OK
 from .collect import collect, merge_all
 from .entries import CommandEntry, Ledger
-from .recap import RECORD, WORDS, fenced, harmless, holds_recap, key_for, unsolved
+from .recap import RECORD, WORDS, fenced, harmless, holds_recap, key_for, newest_within, unsolved
 from .text import DONE, command_text, fit, parse
 from .text import render as render_ledger
 from .wishes import Phrase, Wishes, matching, without_dropped
@@ -166,10 +166,9 @@ def compaction(messages: Sequence[Message], budget: int, count: Counter, instruc
     room -= _size_of(words, count)
     ledger = replace(merge_all([*(each.ledger for each in earlier), collect(messages)]), requests=())
     todos = tuple(todo for todo in ledger.todos if todo.status not in DONE)
-    failed = [*unsolved(ledger.commands)]
+    failed = newest_within(unsolved(ledger.commands), min(room, int(budget * _UNSOLVED)), count)
     went_well = tuple(command for command in ledger.commands if command.outcome in (OK, ENDED))[-_COMMANDS:]
     ledger = replace(ledger, todos=todos, is_whole_list=bool(todos), commands=went_well)
-    failed = _newest_within(failed, max(0, min(room, int(budget * _UNSOLVED))), count)
     ledger = fit(ledger, max(0, min(room, int(budget * _LEDGER))), count)
 
     def text_with(lines: str) -> str:
@@ -426,16 +425,6 @@ def _with_answered(words: Sequence[Said], budget: int, count: Counter) -> list[S
         budget -= count(said.answered) + 3 if said.answered else 0
         found.append(said if budget >= 0 else replace(said, answered=""))
     return found[::-1]
-
-
-def _newest_within(commands: Sequence[CommandEntry], budget: int, count: Counter) -> list[CommandEntry]:
-    kept: list[CommandEntry] = []
-    for command in reversed(commands):
-        budget -= count(command_text(command)) + 1
-        if budget < 0:
-            break
-        kept.insert(0, command)
-    return kept
 
 
 def _comes_again(block: Block) -> bool:

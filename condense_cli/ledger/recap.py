@@ -312,7 +312,7 @@ def build_recap(
     frame = recap_text(len(messages), [UserRequest("")], [CommandEntry("")], Ledger(), ".")
     room = budget - count(frame)
     words = _within(words, int(room * _WORDS), count)
-    failed = _newest_within(failed, int(room * _UNSOLVED), count)
+    failed = newest_within(failed, int(room * _UNSOLVED), count)
     ledger = fit(ledger, int(room * _LEDGER), count)
 
     def text_with(lines: str) -> str:
@@ -353,7 +353,7 @@ def _to_pick_from(message: Message, given: Set[str]) -> Message:
     return replace(message, blocks=tuple(blocks))
 
 
-def _newest_within(commands: Sequence[CommandEntry], budget: int, count: Counter) -> tuple[CommandEntry, ...]:
+def newest_within(commands: Sequence[CommandEntry], budget: int, count: Counter) -> tuple[CommandEntry, ...]:
     kept: list[CommandEntry] = []
     for command in reversed(commands):
         budget -= count(command_text(command)) + 1
