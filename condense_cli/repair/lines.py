@@ -20,6 +20,7 @@ from .draft import Change, Fragment
 
 _TORN: Final = "unreadable_lines"
 _BLANKS: Final = b" \t\r\n"
+_ENDING: Final = " \t\r\n\0"
 _NEAR_END: Final = 6
 """Characters of an escape that may be cut off."""
 
@@ -41,7 +42,8 @@ def readable(data: bytes, name: str) -> Readable:
         failed = error
     start = len(BOM) if data.startswith(BOM) else 0
     start += len(data[start:]) - len(data[start:].lstrip(_BLANKS))
-    if data[start : start + 1] == b"[" or not any(_is_record(line) for line in data[start:].split(b"\n")):
+    is_document = data[start : start + 1] == b"[" or _is_torn_document(data[start:].decode("latin-1"))
+    if is_document or not any(_is_record(line) for line in data[start:].split(b"\n")):
         return _closed(data, start, name, failed)
     return _without_torn_lines(data, start)
 
@@ -62,6 +64,17 @@ def _lines_of(data: bytes, name: str) -> tuple[int, ...]:
 def _is_record(line: bytes) -> bool:
     line = line.strip(_BLANKS)
     return line[:1] == b"{" and line[-1:] == b"}" and is_json(line)
+
+
+def _is_torn_document(text: str) -> bool:
+    """Whether the first value of a file lacks only its end: a document may have its messages on lines too."""
+    try:
+        json_text.scan(text, 0)
+    except JSONDecodeError as error:
+        return _is_cut_off(error, text.rstrip(_ENDING))
+    except (ValueError, RecursionError):
+        pass
+    return False
 
 
 def _without_torn_lines(data: bytes, start: int) -> Readable:
@@ -171,7 +184,7 @@ def _why(text: bytes, *, is_last: bool) -> str:
 def _closed(data: bytes, start: int, name: str, failed: TranscriptError) -> Readable:
     """One JSON document that was cut off: its whole records, closed. Raises `failed` for one broken elsewhere."""
     text = data[start:].decode("latin-1")
-    stripped = text.rstrip(" \t\r\n\0")
+    stripped = text.rstrip(_ENDING)
     try:
         value, end = json_text.scan(text, 0)
     except (ValueError, RecursionError) as error:
@@ -181,7 +194,8 @@ def _closed(data: bytes, start: int, name: str, failed: TranscriptError) -> Read
         if kept is None:
             raise failed from None
         end, closers = kept
-        said = f"Removed the last {len(stripped) - end:,} bytes, and closed the document"
+        lost = len(stripped) - end
+        said = f"Removed the last {lost:,} bytes, and closed the document" if lost else "Closed the document"
         why = "The document is cut off"
     else:
         if not isinstance(value, dict | list) or is_json(text[end:].encode("latin-1")):

@@ -83,6 +83,16 @@ def test_the_messages_inside_a_document_that_was_cut_off_stay() -> None:
     assert json.loads(found.data) == request | {"messages": request["messages"][:2]}
 
 
+# Its last message has no comma behind it, and is a line of JSON by itself.
+@pytest.mark.parametrize("end", [b"\n]", b'\n],\n"model":"cl', b""])
+def test_the_messages_of_a_cut_off_document_stay_where_each_is_a_line(end: bytes) -> None:
+    messages = [user("a"), assistant("b"), user("c")]
+    lines = b'{"messages":[\n' + b",\n".join(json.dumps(message).encode() for message in messages)
+    assert json.loads(mended(lines + end).data) == {"messages": messages}
+    pretty = json.dumps({"messages": messages, "more": [{}]}, indent=2).encode()
+    assert json.loads(mended(pretty[:-4]).data)["messages"] == messages
+
+
 def test_a_document_that_is_broken_in_the_middle_is_no_guess() -> None:
     data = json.dumps([user("a"), assistant("b"), user("c")]).encode()
     with pytest.raises(CondenseError, match="not JSON"):
