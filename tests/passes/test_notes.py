@@ -159,6 +159,13 @@ def test_ids_that_come_again_keep_their_exchanges() -> None:
     assert positions(user("Go."), *read_turn("a"), *read_turn("a"), *read_turn("b")) == [(5, 6)]
 
 
+def test_a_call_that_is_answered_again_later_keeps_its_exchange() -> None:
+    once, twice = read_turn("a", "a.py", LONG), read_turn("b", "b.py", LONG)
+    later = [assistant("Well."), user([result("b", "again")]), assistant("Done.")]
+    assert positions(user("Go on."), *once, *twice, *later) == [(1, 2)]
+    assert positions(user("Go on."), *twice, user([result("b", "at once")]), assistant("Done.")) == [(1, 2)]
+
+
 def test_pinned_blocks_and_answers_of_the_user_keep_their_exchange() -> None:
     pinned = cut(worked(), pins=[{"range": {"start": 5, "end": 6}}])
     places = {block.call_id for _, block in pinned.transcript.blocks() if block.call_id}

@@ -28,16 +28,15 @@ _MARK_TOKENS: Final = 22
 """Tokens of a mark and the line break behind it."""
 _RENEWED: Final = 16
 """Tokens that writing earlier notes anew has to save: at another time they would be as they are."""
-
-
 _FRAME: Final = 400
+"""Tokens that have to stay for each fact or line that 1,000 tokens have to hold: the frame of a call takes room."""
 
 
 def tokens_to_stay(worth: float) -> float:
     """Return how many tokens of an exchange have to stay, so that it stays as call and result.
 
-    The frame of a call takes 50 tokens, which are worth the more, the more facts and lines 1,000 tokens have to hold
-    (`worth`), up to three times as much where that is two or more.
+    That is `_FRAME` for each fact or line that 1,000 tokens have to hold (`worth`), and up to three times as much
+    where they have to hold two or more.
     """
     return _FRAME * worth * (1 + min(2, worth))
 
@@ -70,8 +69,9 @@ class NoteRun(Struct, frozen=True):
 def exchanges_of(sheet: Sheet, end: int, is_held: Callable[[Address], bool]) -> list[Exchange]:
     """Find the exchanges before `end` that a note may replace.
 
-    All their calls are answered in the messages that follow at once, and no block of theirs is held. A client that
-    answers open calls itself does so until the user's next word, which to it a note is too: so none is behind one.
+    All their calls are answered in the messages that follow at once and nowhere else, and no block of theirs is held.
+    A client that answers open calls itself does so until the user's next word, which to it a note is too: so none is
+    behind one.
     """
     messages = sheet.messages
     if Habit.ANSWERS_CALLS in format_named(sheet.format).habits:
@@ -79,13 +79,18 @@ def exchanges_of(sheet: Sheet, end: int, is_held: Callable[[Address], bool]) -> 
     calls = Tally(
         block.call_id for message in messages for block in message.blocks if block.kind is BlockKind.TOOL_CALL
     )
+    answered: dict[str, set[int]] = {}
+    for position, message in enumerate(messages):
+        for block in message.blocks:
+            if block.answers:
+                answered.setdefault(block.answers, set()).add(position)
     found: list[Exchange] = []
     for position, message in enumerate(messages[:end]):
         ids = {block.call_id or "" for block in message.blocks if block.kind is BlockKind.TOOL_CALL}
         if not ids or any(calls[one] > 1 or not one for one in ids):
             continue
         results = _results(messages, position + 1, end, ids)
-        if results is None:
+        if results is None or any(not answered[one] <= {*results} for one in ids):
             continue
         answers = [(place, number) for place in results for number in range(len(messages[place].blocks))]
         gone = _gone(message, {messages[place].blocks[number].place.record for place, number in answers})
