@@ -46,12 +46,12 @@ def divisions(
 ) -> Iterator[Division]:
     """Ways to divide a sheet that is to have `target` tokens, as long as the one before misses it.
 
-    The first keeps the turns in their places. With a `head`, the last is a summary of all messages that it may take.
+    One leaves exchanges in their place or puts notes; with a `head`, another is a summary of all messages that it may
+    take: the last, or the first if words are given up.
     """
     messages = sheet.messages
     priced = priced_of(head.read(messages) if head else messages, sheet.count)
-    first = next((position for position, _ in shortening.keys), 0)
-    summary = _summarized(sheet, shortening, priced, target, head, first) if head else None
+    summary = _summarized(sheet, shortening, priced, target, head) if head else None
     if head and head.gives_up_words and summary:
         # More of the user's words fit into one ledger than into many messages, each of which has a frame and a marker.
         yield summary
@@ -62,7 +62,7 @@ def divisions(
 
 
 def _summarized(
-    sheet: Sheet, shortening: Shortening, priced: Priced, target: int, head: HeadSummary, first: int
+    sheet: Sheet, shortening: Shortening, priced: Priced, target: int, head: HeadSummary
 ) -> Division | None:
     """A summary of all that the head may take; None if that is nothing."""
     messages, count = sheet.messages, sheet.count
