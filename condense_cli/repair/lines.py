@@ -87,6 +87,7 @@ def _without_torn_lines(data: bytes, start: int) -> Readable:
     changes: list[Change] = []
     fragments: list[Fragment] = []
     skipped = False
+    last = max(number for number, line in enumerate(lines, first) if line.strip(_BLANKS))
     for number, line in enumerate(lines, first):
         text = line.strip(_BLANKS)
         if skipped:
@@ -100,8 +101,7 @@ def _without_torn_lines(data: bytes, start: int) -> Readable:
             skipped = change.startswith("Joined")
             kept += whole
             numbers += [number] * len(whole)
-            is_last = not any(each.strip(_BLANKS) for each in lines[number - first + 1 :])
-            changes.append(Change(_TORN, number, change, _why(text, is_last=is_last)))
+            changes.append(Change(_TORN, number, change, _why(text, is_last=number == last)))
             if not whole:
                 fragments.append(Fragment(json_text.decode(text), len(numbers)))
     if kept and lines[-1].strip(_BLANKS) and not is_json(lines[-1].strip(_BLANKS)):
