@@ -97,13 +97,13 @@ def _without_torn_lines(data: bytes, start: int) -> Readable:
             numbers += [number] if text else []
         else:
             following = lines[number - first + 1].strip(_BLANKS) if number - first + 1 < len(lines) else b""
-            whole, change = _whole_of(text, following, shapes, beginnings)
-            skipped = change.startswith("Joined")
-            kept += whole
-            numbers += [number] * len(whole)
-            changes.append(Change(_TORN, number, change, _why(text, is_last=number == last)))
-            if not whole:
-                fragments.append(Fragment(json_text.decode(text), len(numbers)))
+            mended = _mended(text, following, shapes, beginnings)
+            skipped = mended.takes_next
+            if mended.torn:
+                fragments.append(Fragment(json_text.decode(mended.torn), len(numbers)))
+            kept += mended.whole
+            numbers += [number] * len(mended.whole)
+            changes.append(Change(_TORN, number, mended.said, _why(text, is_last=number == last)))
     if kept and lines[-1].strip(_BLANKS) and not is_json(lines[-1].strip(_BLANKS)):
         kept.append(b"")  # The client adds its next line behind the last one.
     return Readable(data[:start] + b"\n".join(kept), tuple(numbers), tuple(changes), tuple(fragments))
@@ -121,26 +121,34 @@ def _shapes(lines: Sequence[bytes]) -> tuple[set[frozenset[str]], list[bytes]]:
     return shapes, list(beginnings)
 
 
-def _whole_of(
-    text: bytes, following: bytes, shapes: set[frozenset[str]], beginnings: Sequence[bytes]
-) -> tuple[list[bytes], str]:
-    """Return the whole records in a line that is no JSON, and what was done to it."""
+class _Mended(Struct, frozen=True):
+    """A line that was no JSON: its whole records, what was done to it, and the `torn` record that was removed."""
+
+    whole: list[bytes]
+    said: str
+    torn: bytes = b""
+    takes_next: bool = False
+
+
+def _mended(text: bytes, following: bytes, shapes: set[frozenset[str]], beginnings: Sequence[bytes]) -> _Mended:
     zeros = text.count(b"\0")
     bare = text.replace(b"\0", b"").strip(_BLANKS) if zeros else text
-    if zeros and (not bare or is_json(bare)):
-        return [bare] if bare else [], f"Removed {plural(zeros, 'zero byte')}"
+    if zeros and not bare:
+        return _Mended([], f"Removed {plural(zeros, 'zero byte')}", text)
+    if zeros and is_json(bare):
+        return _Mended([bare], f"Removed {plural(zeros, 'zero byte')}")
     decoded = bare.decode("latin-1")
     if glued := _objects(bare, decoded, 0):
-        return glued, f"Divided into {len(glued)} lines, one for each record"
+        return _Mended(glued, f"Divided into {len(glued)} lines, one for each record")
     for at in sorted(found for beginning in beginnings for found in _positions(bare, beginning)):
         rest = _objects(bare, decoded, at)
         if rest and all(_keys(each) in shapes for each in rest):
-            return rest, f"Removed {at:,} bytes of a torn record in front of a whole one"
+            return _Mended(rest, f"Removed {at:,} bytes of a torn record in front of a whole one")
     if following and not is_json(following):
         for between in (b"", b"\\n"):
             if _is_record(joined := bare + between + following):
-                return [joined], "Joined with the next line, which continues it"
-    return [], f"Removed a line of {len(text):,} bytes"
+                return _Mended([joined], "Joined with the next line, which continues it", takes_next=True)
+    return _Mended([], f"Removed a line of {len(text):,} bytes", text)
 
 
 def _keys(text: bytes) -> frozenset[str]:
