@@ -143,7 +143,7 @@ def _mended(text: bytes, following: bytes, shapes: set[frozenset[str]], beginnin
     for at in sorted(found for beginning in beginnings for found in _positions(bare, beginning)):
         rest = _objects(bare, decoded, at)
         if rest and all(_keys(each) in shapes for each in rest):
-            return _Mended(rest, f"Removed {at:,} bytes of a torn record in front of a whole one")
+            return _Mended(rest, f"Removed {at:,} bytes of a torn record in front of a whole one", bare[:at])
     if following and not is_json(following):
         for between in (b"", b"\\n"):
             if _is_record(joined := bare + between + following):

@@ -194,12 +194,13 @@ def test_a_branch_that_the_user_left_stays_left() -> None:
     assert "I looked" not in str([block.text for _, block in found.transcript.blocks()])
 
 
-def test_a_torn_record_tells_what_it_continued() -> None:
+# On a line of its own, or in front of the next one.
+@pytest.mark.parametrize("between", [b"\n", b""])
+def test_a_torn_record_tells_what_it_continued(between: bytes) -> None:
     """The parent that it names is in the part that is left."""
     records = turns(cached=0)
     lost = lines_of(said(5, 2, "again " * 20))[0]
-    data = file_of(*lines_of(*records[:4]), lost[:120], *lines_of(*records[4:]))
-    found = mended(data)
+    found = mended(as_lines(records[:4]) + lost[:120] + between + as_lines(records[4:]))
     assert found.changes[1].said == "Joined to line 2"
 
 
@@ -237,11 +238,12 @@ def test_what_a_record_lacks_is_given_to_it() -> None:
 
 
 # The line that was cut off held what came before the thinking.
-def test_thinking_behind_a_torn_line_goes_where_the_model_binds_it() -> None:
+@pytest.mark.parametrize("between", [b"\n", b""])
+def test_thinking_behind_a_torn_line_goes_where_the_model_binds_it(between: bytes) -> None:
     records = [said(1, None, "one"), reply(2, 1, "m1", text("b")), said(3, 2, "two")]
     thought = reply(4, 3, "m2", thinking("t"), text("c"), model="claude-sonnet-5-5")
     whole = lines_of(*records, thought, said(5, 4, "three"))
-    found = mended(file_of(*whole[:2], whole[2][:150], *whole[3:]))
+    found = mended(file_of(*whole[:2]) + whole[2][:150] + between + file_of(*whole[3:]))
     assert "thinking_bound_to_prefix" in {rule for rule, _ in told(found)}
     assert not any(block.text == "t" for _, block in found.transcript.blocks())
 
