@@ -55,7 +55,7 @@ from ..extractive.shorten import Priced, SharedBudget
 from ..extractive.summary import Sections
 from ..extractive.survey import Survey
 from ..extractive.units import render, sentences, split
-from ..formats.engine.client_text import is_command, words_of_user
+from ..formats.engine.client_text import is_command, words_beside, words_of_user
 from ..toolcalls.outcomes import ENDED, OK
 from .collect import collect, merge_all
 from .entries import CommandEntry, Ledger
@@ -108,7 +108,8 @@ _OF_MACHINE: Final = 1e-6
 _MARKER: Final = 10
 
 _CONTINUED: Final = "This session is being continued from a previous conversation"
-"""How Claude Code begins the message with a summary. The client wrote all of it."""
+_OF_CLIENT: Final = (_CONTINUED, "Another language model started to solve this problem")
+"""How Claude Code begins the message with a summary, and how Codex does. The client wrote all of it."""
 
 _OPENING: Final = "Compacted by condense, without a model, from"
 _SAID: Final = (
@@ -185,7 +186,7 @@ def compaction(messages: Sequence[Message], budget: int, count: Counter, instruc
 
 def read_back(text: str) -> Earlier | None:
     """Return what a compaction of ours in a text holds, or None."""
-    found = _sections_in(text)
+    found, _ = _sections_in(text)
     if not any(filter(None, found.values())):
         return None
     data = found.get(RECORD, [""])
@@ -202,10 +203,10 @@ def read_back(text: str) -> Earlier | None:
     return Earlier(tuple(_read_words(found.get(WORDS, [""]))), ledger, "\n".join(data).strip("\n"))
 
 
-def _sections_in(text: str) -> dict[str, list[str]]:
-    """Return the lines between the tags of a compaction of ours in a text, by tag."""
+def _sections_in(text: str) -> tuple[dict[str, list[str]], str]:
+    """Return the lines between the tags of a compaction of ours in a text, by tag, and the text around it."""
     found: dict[str, list[str]] = {}
-    _, is_there, rest = f"\n{text}".partition(f"\n{_OPENING} ")
+    before, is_there, rest = f"\n{text}".partition(f"\n{_OPENING} ")
     lines = rest.split("\n")[1:] if is_there else []
     for tag in (WORDS, RECORD):
         while lines and not lines[0]:
@@ -216,7 +217,9 @@ def _sections_in(text: str) -> dict[str, list[str]]:
         if end in lines[2:]:
             at = lines.index(end, 2)
             found[tag], lines = lines[2:at], lines[at + 1 :]
-    return found
+    if _DATA in lines:  # Data that no fence closes is not taken for words.
+        lines = []
+    return found, "\n".join([before, *lines]).strip("\n")
 
 
 def _is_of_machine(line: str) -> bool:
@@ -285,12 +288,21 @@ def _taken_over(messages: Sequence[Message]) -> tuple[list[Message], list[Earlie
                 rest.append(block)
                 continue
             earlier.append(summary)
+            if around := _said_around(block):
+                rest.append(block.with_text(around))
             if summary.lines.strip():
                 said = replace(block.with_text(summary.lines), summarizes=True, injected=False)
                 found.append(replace(message, role=Role.ASSISTANT, blocks=(said,)))
         if rest:
-            found.append(message if len(rest) == len(message.blocks) else replace(message, blocks=tuple(rest)))
+            found.append(replace(message, blocks=tuple(rest)))
     return found, earlier
+
+
+def _said_around(block: Block) -> str:
+    """Return what the user wrote around a compaction of ours in the same text."""
+    if block.injected or block.summarizes or words_beside(block.text).startswith(_OF_CLIENT):
+        return ""
+    return _sections_in(block.text)[1]
 
 
 def _summary_in(message: Message, block: Block) -> Earlier | None:

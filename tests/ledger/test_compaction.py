@@ -149,6 +149,30 @@ def test_the_next_compaction_keeps_what_this_one_held() -> None:
     assert second.text.count("Compacted by condense") == 1
 
 
+# Of a client that goes on from it, all around it is the client's.
+@pytest.mark.parametrize(
+    ("begins", "words"),
+    [
+        ("This is what I have:", ["This is what I have:\n\nAnd never touch prod.yaml."]),
+        ("Another language model started to solve this problem and has a summary:", []),
+        ("<system-reminder>Be short.</system-reminder>\n" + CONTINUED, []),
+    ],
+)
+def test_what_the_user_says_around_a_compaction_is_theirs(begins: str, words: list[str]) -> None:
+    around = f"{begins}\n\n{compacted().text}\nAnd never touch prod.yaml."
+    found = read_back(compacted([user(around), assistant("Well."), user("Go on.")]).text)
+    assert found is not None
+    assert [said.text for said in found.words] == [RULE, "yes, at 3 am", *words, "Go on."]
+
+
+def test_data_that_no_fence_closes_is_not_what_the_user_said() -> None:
+    begins, closing, _ = compacted().text.rpartition("</record-")
+    found = read_back(compacted([user(f"This is what I have:\n{begins}"), assistant("Well."), user("Go on.")]).text)
+    assert closing
+    assert found is not None
+    assert [said.text for said in found.words] == [RULE, "yes, at 3 am", "This is what I have:", "Go on."]
+
+
 # What later work needs of the first part, after two rounds and in one over everything.
 def test_lines_survive_a_second_round() -> None:
     facts = [f"ledger_table_{n} is written by worker_{n}_main" for n in range(12)]
