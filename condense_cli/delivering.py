@@ -27,6 +27,32 @@ class Where(Enum):
     IN_PLACE = auto()
 
 
+def check_place(file: str, output: str | None, *, in_place: bool, force: bool, new_session: bool = False) -> None:
+    """Raise UsageError if options name several places to write to, or an impossible one."""
+    named = [
+        option
+        for option, is_given in (
+            ("-o", output is not None),
+            ("--new-session", new_session),
+            ("--in-place", in_place),
+        )
+        if is_given
+    ]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} cannot be used together.", "Choose one place to write to.")
+    if force and not in_place:
+        raise UsageError("--force needs --in-place.", "Nothing else needs it.")
+    if (in_place or new_session) and not os.path.lexists(file):
+        from .storage.opencode_database import HINT, is_in_database
+
+        if is_in_database(Path(file)):
+            raise UsageError(f"{named[0]} is for files, and opencode keeps its sessions in a database.", HINT)
+    if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
+        raise UsageError(
+            f"--in-place replaces FILE, and {file} is not a file.", "Name the file, or write to a new one with -o FILE."
+        )
+
+
 def replaced_at(output: str | None) -> str:
     """Return words for a report if a file at that path is about to be replaced."""
     return ", in place of the file that was there" if output is not None and os.path.isfile(output) else ""
@@ -43,7 +69,9 @@ class Delivery(Struct, frozen=True):
 
 
 class Destination(Struct, frozen=True):
-    """Place for the output. `seen` is the input's stamp from before reading. A `dry_run` writes nothing."""
+    """Place for the output. `seen` is the input's stamp from before reading, `done` the work. A `dry_run` writes
+    nothing.
+    """
 
     where: Where
     source: str
@@ -51,6 +79,7 @@ class Destination(Struct, frozen=True):
     dry_run: bool
     force: bool
     seen: Stamp | None
+    done: str = "Condensed"
 
     @property
     def writes_stdout(self) -> bool:
@@ -87,8 +116,8 @@ class Destination(Struct, frozen=True):
 
             session_files(transcript.format)
 
-    def write(self, data: bytes, before: Transcript) -> Delivery:
-        """Write the bytes, except to standard output, which the caller does.
+    def write(self, data: bytes, read: bytes, format_name: str) -> Delivery:
+        """Write the bytes that take the place of those read, except to standard output, which the caller does.
 
         Raises OutputError; UsageError if there is no session to write.
         """
@@ -99,12 +128,12 @@ class Destination(Struct, frozen=True):
                 return Delivery(self.output)
             case Where.FILE:
                 return self._write_file(data)
-            case Where.NEW_SESSION | Where.IN_PLACE if data == before.source.data:
+            case Where.NEW_SESSION | Where.IN_PLACE if data == read:
                 return Delivery(said=("Nothing changed, so nothing was written.",))
             case Where.NEW_SESSION:
-                return self._write_session(data, before.format)
+                return self._write_session(data, format_name)
             case Where.IN_PLACE:
-                return self._replace(data, before)
+                return self._replace(data, read, format_name)
             case other:
                 assert_never(other)
 
@@ -115,13 +144,12 @@ class Destination(Struct, frozen=True):
         write_bytes(Path(output), written)
         return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes){replaced}",))
 
-    def _replace(self, data: bytes, before: Transcript) -> Delivery:
+    def _replace(self, data: bytes, read: bytes, format_name: str) -> Delivery:
         from .clients.claude_code import running
         from .storage.backups import replace_in_place
 
         assert self.seen is not None
-        read = before.source.data
-        written = formats.format_named(before.format).in_place(read, data)
+        written = formats.format_named(format_name).in_place(read, data)
         blanks = len(written) - len(data)
         backup = replace_in_place(
             Path(self.source),
@@ -134,7 +162,7 @@ class Destination(Struct, frozen=True):
         name = visible(self.source)
         kept = f", {blanks:,} of them blanks: the client notes where records are" if blanks else ""
         said = (
-            f"Condensed in place: {name} ({len(written):,} bytes{kept})",
+            f"{self.done} in place: {name} ({len(written):,} bytes{kept})",
             f"The original is kept as {visible(backup.name)}; condense undo restores it.",
         )
         client = running(Path(self.source))

@@ -43,6 +43,15 @@ def print_lines(lines: Iterable[str], style: str = "") -> None:
         screen.print(visible(line), style=style, soft_wrap=True)
 
 
+def tell_lines(lines: Iterable[str], *, on_stderr: bool) -> None:
+    """Print the lines of a report, on standard error where standard output is for a transcript."""
+    if not on_stderr:
+        print_lines(lines)
+        return
+    for line in lines:
+        say(line)
+
+
 def print_parts(parts: Iterable[Part | RenderableType]) -> None:
     """Print the parts of a report. In a pipe, sentences break between words, so that no path is broken."""
     screen = console()

@@ -28,11 +28,11 @@ _TABLE: Final = {
         {
             "run": "Condense a transcript.",
             "restore": "Put back the text that references replaced.",
-            "undo": "Undo condense run --in-place.",
+            "undo": "Undo what --in-place changed.",
         },
     ),
     "Mend what is broken": (
-        "decide",
+        "mend",
         {
             "validate": "Check a transcript against the rules of its API.",
             "repair": "Mend a broken session with the least change.",

@@ -248,9 +248,16 @@ def stamp(path: Path) -> Stamp:
 
 
 def check_output(source: str, output: Path, hint: str = "Write to another file.") -> None:
-    """Raise UsageError, with the hint, if the output is the input."""
+    """Raise UsageError, with the hint, if the output is the input, and OutputError if it has no folder to be in."""
     if source != STDIO and is_same_file(source, output):
         raise UsageError(f"The output {output} is the input file.", hint)
+    check_folder(output)
+
+
+def check_folder(output: Path) -> None:
+    """Raise OutputError, before any work, if there is no folder to write a file in."""
+    if not output.absolute().parent.is_dir():
+        raise OutputError(f"There is no folder {output.parent} to write {output} in.", "Nothing was written.")
 
 
 def is_same_file(one: str, other: Path) -> bool:

@@ -285,8 +285,6 @@ def check_new_file(source: str, path: str) -> None:
     file = Path(path).expanduser()
     if file.exists() or file.is_symlink():
         raise UsageError(f"{file} exists already.", "Name another file.")
-    if not file.absolute().parent.is_dir():
-        raise OutputError(f"There is no folder {file.parent}.")
     check_output(source, file)
 
 
@@ -296,7 +294,7 @@ def write(session: OpenSession, choice: UserChoice, where: Where, file: str | No
     to = Destination(where, session.path, output, dry_run=False, force=False, seen=session.seen)
     to.check(session.transcript)
     data = api.dump(session.condensed(choice, time.perf_counter, proves=True))
-    delivery = to.write(data, session.transcript)
+    delivery = to.write(data, session.transcript.source.data, session.transcript.format)
     if delivery.backup is not None:
         return SavedResult((*delivery.said, *delivery.warnings), lambda: _restore(session))
     created = _created(delivery)

@@ -73,6 +73,8 @@ def test_until_a_prompt(tmp_path: Path) -> None:
         (["--until", "nobody said this"], "No prompt holds 'nobody said this'"),
         (["--until", work.REQUEST], "Nothing comes before the prompt"),
         (["--before-compaction", "--in-place"], "--in-place would remove"),
+        (["--until", ""], "--until needs words"),
+        (["--until", " ", "--in-place"], "--until needs words"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, options: list[str], words: str) -> None:

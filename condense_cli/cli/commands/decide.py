@@ -1,4 +1,4 @@
-"""Commands that help to decide: estimate, check, evaluate, validate; and repair, for what is not valid."""
+"""Commands that help to decide: estimate, check, evaluate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from ...config.options import COMMON, OUTPUT, Flag, TargetPercent, TargetTokens
-from ..building import Command
 from ..options import (
     COUNTING,
     READING,
@@ -16,14 +15,12 @@ from ..options import (
     ContextWindow,
     CounterOption,
     CountOptions,
-    DryRun,
     File,
     FormatOption,
     LenientReading,
     Model,
     OverheadTokens,
     Profile,
-    Quiet,
     ReadOptions,
     Redact,
     Session,
@@ -35,7 +32,7 @@ from ..options import (
 )
 
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
-"""The names of `measuring.evaluating.KNOWN_WAYS`, which is too heavy to import for a help page."""
+"""The names of `api.evaluating.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
 RECALLS: Final = ("facts", "edits", "files")
 WITNESSES: Final = (
@@ -235,67 +232,8 @@ class EvaluateOptions(Spending, group=COMMON, work="evaluate.evaluate"):
     ] = None
 
 
-class ValidateOptions(Command, work="validate.validate"):
-    """Check a transcript against the rules of its API.
-
-    Faults are reported in the API's own words, with their line. For Claude Code sessions, the links between records are
-    checked too. Exit status 0 if valid, 3 if not.
-
-    Examples:
-
-    \b
-    condense validate session.jsonl
-    condense run session.jsonl -o - | condense validate -
-    condense validate --session latest
-    condense validate session.jsonl --json | jq '.faults[].line'
-    """
-
-    file: File = None
-    session: Session = None
-    json: Annotated[bool, Flag("Print the faults as JSON.")] = False
-    format: FormatOption = None
-    lenient: LenientReading = False
-
-
-class RepairOptions(Command, work="repair.repair"):
-    """Mend a broken session with the least change.
-
-    Torn lines, missing parents, calls without results, empty texts, unsigned thinking, images that are too large, and
-    whatever else condense validate finds. Each change is reported; a session that is right stays as it is, byte for
-    byte. Exit status 3 if it cannot be mended without a guess: then nothing is written.
-
-    Examples:
-
-    \b
-    condense repair session.jsonl                 what would be mended, and why
-    condense repair session.jsonl -o mended.jsonl
-    condense repair session.jsonl --in-place      condense undo reverts it
-    condense repair --session latest --in-place
-    condense repair session.jsonl --json | jq '.changes[].said'
-    """
-
-    file: File = None
-    session: Session = None
-    output: Annotated[str | None, Flag("Write the mended transcript there.", metavar="FILE|-", short="-o")] = None
-    in_place: Annotated[bool, Flag("Replace FILE, keeping a backup next to it.")] = False
-    dry_run: DryRun = False
-    force: Annotated[bool, Flag("With --in-place: even if a program has FILE open.")] = False
-    join: Annotated[
-        tuple[str, ...],
-        Flag(
-            "Where several records may be the missing parent of one, this one is; may be repeated.",
-            metavar="ID",
-        ),
-    ] = ()
-    json: Annotated[bool, Flag("Print the changes as JSON.")] = False
-    format: FormatOption = None
-    quiet: Quiet = False
-
-
 COMMANDS: Final = {
     "estimate": EstimateOptions,
     "check": CheckOptions,
     "evaluate": EvaluateOptions,
-    "validate": ValidateOptions,
-    "repair": RepairOptions,
 }

@@ -195,11 +195,11 @@ class RestoreOptions(Command, work="restore.restore"):
 
 
 class UndoOptions(Command, work="undo.undo"):
-    """Undo condense run --in-place.
+    """Undo what --in-place changed.
 
-    Puts the newest backup back as FILE, with its old time and permissions. If FILE has changed since, for example by
-    new turns, nothing happens unless you add --force, which keeps the present FILE next to it with the ending
-    .condense-undone.
+    Puts the newest backup of condense run or repair back as FILE, with its old time and permissions. If FILE has changed
+    since, for example by new turns, nothing happens unless you add --force, which keeps the present FILE next to it with
+    the ending .condense-undone.
 
     Examples:
 
@@ -211,9 +211,7 @@ class UndoOptions(Command, work="undo.undo"):
     condense undo session.jsonl --json | jq -r .restored.name
     """
 
-    file: Annotated[
-        str | None, Flag("File that condense run --in-place replaced.", metavar="[FILE]", is_argument=True)
-    ] = None
+    file: Annotated[str | None, Flag("File that was replaced in place.", metavar="[FILE]", is_argument=True)] = None
     session: Session = None
     lists: Annotated[bool, Flag("List the backups; change nothing.", name="--list", short="-l")] = False
     backup: Annotated[str | None, Flag("Backup to restore.  [default: the newest]", metavar="NAME", short="-b")] = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -15,8 +14,8 @@ from msgspec import Struct
 
 from ...clients.choices import RESUMABLE
 from ...core.tokens import Counter, Encoding, encoding_for
-from ...delivering import Delivery, Destination, Where
-from ...errors import OutputError, UsageError
+from ...delivering import Delivery, Destination, Where, check_place
+from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...passes.receipts import EXTRACT, NO_TARGET
 from ...report.as_json import to_json
@@ -38,45 +37,21 @@ if TYPE_CHECKING:
 
 def destination(file: str, options: RunOptions) -> Destination:
     """Return the one place that the options name. Raises UsageError if they name several, or an impossible one."""
-    output, in_place = options.output, options.in_place
-    named = [
-        option
-        for option, is_given in (
-            ("-o", output is not None),
-            ("--new-session", options.new_session),
-            ("--in-place", in_place),
-        )
-        if is_given
-    ]
-    if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} cannot be used together.", "Choose one place to write to.")
-    if options.force and not in_place:
-        raise UsageError("--force needs --in-place.", "Nothing else needs it.")
-    if (in_place or options.new_session) and not os.path.lexists(file):
-        from ...storage.opencode_database import HINT, is_in_database
-
-        if is_in_database(Path(file)):
-            raise UsageError(f"{named[0]} is for files, and opencode keeps its sessions in a database.", HINT)
-    if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
-        raise UsageError(
-            f"--in-place replaces FILE, and {file} is not a file.", "Name the file, or write to a new one with -o FILE."
-        )
+    check_place(file, options.output, in_place=options.in_place, force=options.force, new_session=options.new_session)
     if options.new_session and file == "-":
         raise UsageError(
             "--new-session writes next to FILE, and - is not a file.",
             "Name the session, or write to a file with -o FILE.",
         )
-    if options.json and output == "-":
+    if options.json and options.output == "-":
         raise UsageError("--json and -o - both write to standard output.", "Use --report FILE for the report.")
     if options.report is not None and str(options.report) == "-":
         raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
     if options.html is not None and str(options.html) == "-":
         raise UsageError("--html writes a file.", "Name one, such as page.html.")
-    _check_output(file, output, options.report, options.html)
-    seen = None
-    if in_place:
-        seen = stamp(Path(file))
-    return Destination(_where(options), file, output, options.dry_run, options.force, seen)
+    _check_output(file, options.output, options.report, options.html)
+    seen = stamp(Path(file)) if options.in_place else None
+    return Destination(_where(options), file, options.output, options.dry_run, options.force, seen)
 
 
 def _where(options: RunOptions) -> Where:
@@ -104,8 +79,6 @@ def _check_output(file: str, output: str | None, report: Path | None, html: Path
     for _, target, hint in targets:
         if target is not None:
             check_output(file, target, hint)
-            if not target.absolute().parent.is_dir():
-                raise OutputError(f"There is no folder {target.parent} to write {target} in.", "Nothing was written.")
     for (one, path, _), (other, same, _) in combinations(targets, 2):
         if path is not None and same is not None and path.resolve() == same.resolve():
             raise UsageError(f"{one} and {other} name the same file.", "Name two files.")

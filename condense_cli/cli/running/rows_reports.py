@@ -291,7 +291,7 @@ def restored_as_json(found: Restored, source: str) -> dict[str, object]:
 
 
 def said_of_restored(found: Restored, name: str) -> list[str]:
-    """Yield the lines before the counts of references."""
+    """Return the lines before the counts of references."""
     rows = f"{plural(found.rows, 'row')}, {found.changed:,} restored"
     return [rows + (f", {found.bad:,} bad" if found.bad else "") + ".", *bad_rows(found.problems, found.bad, name)]
 

@@ -21,7 +21,7 @@ from ...config.loading import load_with_positions
 from ...config.models import Configuration
 from ...core.arguments import is_share
 from ...core.tokens import Counter
-from ...errors import ExitStatus, OutputError, UnreadableError, UsageError
+from ...errors import ExitStatus, UnreadableError, UsageError
 from ...llm.budget import Budget
 from ...quality.evaluation import Evaluated
 from ...report.as_json import to_json
@@ -30,7 +30,7 @@ from ...report.evaluation.curves_svg import draw
 from ...report.evaluation.facts import ModelWay, model_way
 from ...report.page.evaluation import evaluation_page, recorded_page
 from ...rows.many_files import TRANSCRIPTS, files_in
-from ...storage.files import check_output, read_bytes, write_bytes
+from ...storage.files import check_folder, check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions
 from ..console import bar, print_parts, say, write_text
@@ -229,8 +229,7 @@ def check_page(page: Path | None, plot: Path | None, inputs: Iterable[str]) -> N
         check_output(file, page, "Write the page to another file.")
     if plot is not None and plot.resolve() == page.resolve():
         raise UsageError("--plot and --html name the same file.", "Name two files.")
-    if not page.absolute().parent.is_dir():
-        raise OutputError(f"There is no folder {page.parent} to write {page} in.", "Nothing was measured.")
+    check_folder(page)
 
 
 def write_page(page: Path, text: str) -> None:
@@ -245,8 +244,7 @@ def check_picture(plot: Path | None) -> None:
         return
     if plot.suffix.lower() not in _PICTURES:
         raise UsageError(f"--plot draws .svg or .png, not {plot.name!r}.", "For example --plot curves.svg.")
-    if not plot.absolute().parent.is_dir():
-        raise OutputError(f"There is no folder {plot.parent} to write {plot} in.", "Nothing was measured.")
+    check_folder(plot)
     if plot.suffix.lower() == ".png":
         try:
             import resvg_py  # noqa: F401

@@ -17,7 +17,7 @@ from ...report.text.visible import visible
 from ...rows.reading import rows_in
 from ...storage.files import check_output, packed, write_bytes
 from ..commands.shrink import RestoreOptions
-from ..console import console, say, write_out, write_text
+from ..console import say, tell_lines, write_out, write_text
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -108,8 +108,4 @@ def _show(
         lines.append(f"Written: {visible(output)}{replaced}")
     elif not writes_stdout and found.resolved:
         lines.append("Nothing was written; add -o FILE to write the restored transcript.")
-    for line in lines:
-        if writes_stdout:
-            say(line)
-        else:
-            console().print(line, soft_wrap=True, highlight=False, markup=False)
+    tell_lines(lines, on_stderr=writes_stdout)

@@ -89,6 +89,8 @@ def _check_options(options: RunOptions) -> None:
     check_targets(options.target_tokens, options.target_percent)
     if options.split and options.target_tokens is None:
         raise UsageError("--split needs a size.", "Set the largest row with --target-tokens 32k.")
+    if options.until is not None and not options.until.strip():
+        raise UsageError("--until needs words of a prompt.")
     if options.in_place and any(_earlier(options).values()):
         raise UsageError(
             "--in-place would remove what came after the compaction or prompt.", "Use --new-session or -o FILE."
@@ -168,7 +170,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     data = output.data or b""
     if to.writes_stdout and not to.dry_run:
         write_out(data)
-    written = to.write(data, whole)
+    written = to.write(data, whole.source.data, whole.format)
     status = status_of_result(result, summaries, treatment)
     told = summary_use(summaries, result)
     if not showing.log_json:  # Its line names the error.

@@ -1,4 +1,4 @@
-"""`condense undo`: bring back a file as it was before it was condensed in place."""
+"""`condense undo`: bring back a file as it was before it was replaced in place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def undo(options: UndoOptions) -> None:
     if options.lists and (options.backup is not None or options.force):
         raise UsageError("--list cannot be used with --backup or --force.")
     if options.file is None and options.session is None:
-        raise UsageError("No file given.", "Name the FILE that was condensed in place, or use --session.")
+        raise UsageError("No file given.", "Name the FILE that was replaced in place, or use --session.")
     file = input_file(options.file, options.session)
     if options.lists:
         _list(file, backups.backups_of(Path(file)), options.json)

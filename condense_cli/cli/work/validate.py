@@ -10,7 +10,7 @@ from ...report.as_json import to_json
 from ...report.lists.validation import ListedFault, Validation, check
 from ...report.text.visible import visible
 from ...rows.reading import rows_in
-from ..commands.decide import ValidateOptions
+from ..commands.mend import ValidateOptions
 from ..console import console, write_text
 from .reading import input_file, name_of, read_transcript
 
