@@ -11,7 +11,7 @@ import pytest
 
 from condense_cli.config.preset_folders import presets_folder
 
-MOST: Final = 114
+MOST: Final = 89
 """Files of which some function runs. Fewer is better; a file more needs a reason."""
 
 _TRACED: Final = """
@@ -46,4 +46,4 @@ def test_the_main_job_goes_through_few_files(tmp_path: Path) -> None:
     )
     files = done.stdout.partition("FILES\n")[2].split()
     assert (tmp_path / "small.jsonl").exists()
-    assert len(files) <= MOST, files
+    assert 50 < len(files) <= MOST, files
