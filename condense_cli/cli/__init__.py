@@ -1,4 +1,4 @@
-"""The command `condense`: one file per command."""
+"""The command `condense`."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def postponed(names: tuple[str, ...]) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, todo_like in stand_ins.items():
-            if sys.modules.get(name) is todo_like:
+        for name, stand_in in stand_ins.items():
+            if sys.modules.get(name) is stand_in:
                 del sys.modules[name]
 
 
