@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -47,22 +47,35 @@ def _said(faults: Iterable[BrokenRule]) -> dict[str, BrokenRule]:
 
 
 def remove_copies(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
-    """Remove calls and results that say once more what another one says: of calls the one that is answered stays."""
+    """Remove calls and results that say once more what another one says: of calls the one that is answered stays.
+
+    A second result that says something else stays if another call of that id waits for it.
+    """
     about = _said(faults)
     doubled = {fault.about for fault in faults if fault.rule == "one_result_per_call"}
     source = draft.transcript.source
     values = Values(source)
     calls: dict[str, list[tuple[Block, list[Block]]]] = defaultdict(list)  # With the results before the next such call.
     copies: list[tuple[Block, Block]] = []
+    others: list[Block] = []
+    waiting: dict[str, list[Any]] = {}
     for message in draft.transcript.messages:
+        waiting |= {block.call_id or "": [] for block in _calls(message)}
         for block in _calls(message):
-            calls[block.call_id or ""].append((block, []))
-        first: dict[str, Block] = {}
+            name = block.call_id or ""
+            calls[name].append((block, []))
+            waiting[name] += [values(*_where(block))] if name in doubled else []
+        first: dict[str, tuple[Block, Any]] = {}
         for block in _results(message):
             name = block.call_id or ""
-            if name in doubled and name in first:
-                copies.append((block, first[name]))
-            first.setdefault(name, block)
+            asked = waiting[name].pop(0) if waiting.get(name) else None
+            kept, of = first.setdefault(name, (block, asked))
+            if name in doubled and kept is not block:
+                is_same = values(*_where(block)) == values(*_where(kept))
+                if is_same and asked in (None, of):
+                    copies.append((block, kept))
+                elif asked is None:
+                    others.append(block)
             if calls[name]:
                 calls[name][-1][1].append(block)
     for name in about.keys() - doubled:
@@ -73,7 +86,7 @@ def remove_copies(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
             is_same = block is not kept and values(*_where(block)) == values(*_where(kept))
             if is_same and [values(*_where(each)) for each in results] in ([], answers):
                 copies += [(block, kept), *zip(results, its_results, strict=False)]
-    if not copies:
+    if not copies and not others:
         return None
     whole = {
         block.place.record
@@ -81,8 +94,9 @@ def remove_copies(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         if block.place.record != kept.place.record and source.raw(block.place.record) == source.raw(kept.place.record)
     }
     changes = [_told(draft, about, block, "Removed a copy of an earlier call or result") for block, _ in copies]
+    changes += [_told(draft, about, block, "Removed a second result of the call") for block in others]
     beside = [block for _, block in draft.transcript.blocks() if block.place.record in whole]
-    return draft.without([*(block for block, _ in copies), *beside], changes, is_sent=False)
+    return draft.without([*(block for block, _ in copies), *others, *beside], changes, is_sent=False)
 
 
 def _where(block: Block) -> tuple[int, JsonPath]:
@@ -95,34 +109,45 @@ def _told(draft: Draft, about: Mapping[str, BrokenRule], block: Block, said: str
 
 
 def rename_calls(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
-    """Give a call another id, together with its result, where an earlier one has the same."""
+    """Give a call another id, together with its result, where an earlier one has the same.
+
+    Of calls in one message, the first result belongs to the first call.
+    """
     about = _said(faults)
     values = Values(draft.transcript.source)
     ids = {block.call_id for _, block in draft.transcript.blocks()}
     counts: dict[str, int] = defaultdict(int)
-    new: dict[str, str] = {}
+    waiting: dict[str, deque[str]] = {}
     edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
     changes = []
     for message in draft.transcript.messages:
+        waiting |= {block.call_id or "": deque() for block in _calls(message)}
         for block in (*_calls(message), *_results(message)):
             name = block.call_id or ""
             if name not in about:
                 continue
-            if not block.answers:
+            if block.answers:
+                new = waiting.get(name) or deque([name])
+                other = new.popleft() if len(new) > 1 else new[0]
+                changes += [_told(draft, about, block, f"Let the result name {other}")] if other != name else []
+            else:
+                other = name
                 counts[name] += 1
-                new.pop(name, None)
                 if counts[name] > 1:
                     number = counts[name]
                     while (other := f"{name}_{number}") in ids:
                         number += 1
                     ids.add(other)
-                    new[name] = other
                     changes.append(_told(draft, about, block, f"Renamed the call to {other}"))
-            if name in new:
-                part = values(block.place.record, block.owner)
-                keys = [key for key in _IDS if isinstance(part, dict) and part.get(key) == name]
-                for key in keys:
-                    edits[block.place.record][*block.owner, key] = json.dumps(new[name])
+                waiting[name].append(other)
+            if other != name:
+                # The id of a result may be beside its content.
+                for path in (block.owner[:end] for end in range(len(block.owner), -1, -1)):
+                    part = values(block.place.record, path)
+                    keys = [key for key in _IDS if isinstance(part, dict) and part.get(key) == name]
+                    edits[block.place.record] |= {(*path, key): json.dumps(other) for key in keys}
+                    if keys:
+                        break
     return draft.edited(changes, edits=edits) if edits else None
 
 

@@ -291,6 +291,29 @@ def test_calls_that_share_an_id_by_mistake_are_renamed() -> None:
     assert [block.call_id for _, block in found.transcript.blocks() if block.call_id] == ["x", "x", "x_2", "x_2"]
 
 
+# Nor where they are in one message, even if both results say the same.
+@pytest.mark.parametrize("said_", [("X", "Y"), ("ok", "ok")])
+def test_parallel_calls_that_share_an_id_keep_their_results(said_: tuple[str, str]) -> None:
+    turn = [assistant([call("a", p="x"), call("a", p="y")]), user([result("a", each) for each in said_])]
+    tools = [{"id": "a", "function": {"name": "f", "arguments": f'{{"p":"{each}"}}'}} for each in "xy"]
+    answers = [{"role": "tool", "tool_call_id": "a", "content": each} for each in said_]
+    for data in (
+        as_lines([user("look"), *turn, assistant("c")]),
+        as_lines([user("look"), {"role": "assistant", "tool_calls": tools}, *answers, assistant("c")]),
+    ):
+        found = mended(data)
+        assert [change.said for change in found.changes] == ["Renamed the call to a_2", "Let the result name a_2"]
+        results = [(block.call_id, str(block.text)) for _, block in found.transcript.blocks() if block.answers]
+        assert results == [("a", said_[0]), ("a_2", said_[1])]
+
+
+def test_a_second_result_of_a_call_goes() -> None:
+    turn = [user("look"), assistant([call("a")]), user([result("a", "X"), result("a", "Y")]), assistant("c")]
+    found = mended(as_lines(turn))
+    assert [change.said for change in found.changes] == ["Removed a second result of the call"]
+    assert [str(block.text) for _, block in found.transcript.blocks() if block.answers] == ["X"]
+
+
 def test_a_conversation_begins_with_the_user() -> None:
     found = mended(as_lines([assistant("b"), user("c")]))
     assert json.loads(found.data.splitlines()[0]) == user("[The beginning of this conversation is missing.]")
