@@ -116,7 +116,7 @@ class LeftOutEntries(Struct, frozen=True):
 class Ledger(Struct, frozen=True):
     """Entries of a stretch, each name once.
 
-    Requests are in the order of their first mention; changed files, files only read, and commands in that of their
+    Requests are in the order of their last mention; changed files, files only read, and commands in that of their
     last use. `is_whole_list`: the todos are a whole list, which replaces an earlier one.
     """
 
@@ -149,7 +149,7 @@ def merge(earlier: Ledger, later: Ledger) -> Ledger:
 def _merge_requests(earlier: Iterable[UserRequest], later: Iterable[UserRequest]) -> tuple[UserRequest, ...]:
     found: dict[str, UserRequest] = {}
     for request in (*earlier, *later):
-        before = found.get(request.text)
+        before = found.pop(request.text, None)
         found[request.text] = UserRequest(request.text, before.times + request.times) if before else request
     return tuple(found.values())
 

@@ -19,6 +19,12 @@ def test_merging_is_associative(first: Ledger, second: Ledger, third: Ledger) ->
     assert merge(first, Ledger()) == first == merge(Ledger(), first)
 
 
+def test_a_request_that_is_made_again_comes_last() -> None:
+    tabs, spaces = (Ledger(requests=(UserRequest(f"Use {what}."),)) for what in ("tabs", "spaces"))
+    found = merge(merge(tabs, spaces), tabs)
+    assert found.requests == (UserRequest("Use spaces."), UserRequest("Use tabs.", 2))
+
+
 @given(ledgers())
 def test_what_is_written_is_read_back(ledger: Ledger) -> None:
     written = render(ledger)
