@@ -325,10 +325,15 @@ def _summary_in(message: Message, block: Block) -> Earlier | None:
 
 def _words(messages: Sequence[Message], earlier: Iterable[Earlier]) -> list[Said]:
     """Return the user's words, oldest first, each once; a marker is in place of what they pasted."""
-    found: dict[str, Said] = {}
-    for said in (*(said for each in earlier for said in each.words), *_said_in(messages)):
-        before = found.get(said.text)
-        found[said.text] = replace(said, times=said.times + before.times) if before else said
+    return _each_once([*(said for each in earlier for said in each.words), *_said_in(messages)])
+
+
+def _each_once(words: Iterable[Said]) -> list[Said]:
+    """Return words that were said again, in answer to the same, at their last place: later ones win."""
+    found: dict[tuple[str, str], Said] = {}
+    for said in words:
+        before = found.pop((said.text, said.answered), None)
+        found[said.text, said.answered] = replace(said, times=said.times + before.times) if before else said
     return [*found.values()]
 
 
@@ -436,7 +441,7 @@ def _with_answered(words: Sequence[Said], budget: int, count: Counter) -> list[S
     for said in reversed(words):
         budget -= count(said.answered) + 3 if said.answered else 0
         found.append(said if budget >= 0 else replace(said, answered=""))
-    return found[::-1]
+    return _each_once(found[::-1])
 
 
 def _comes_again(block: Block) -> bool:

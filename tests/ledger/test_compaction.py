@@ -149,6 +149,19 @@ def test_the_next_compaction_keeps_what_this_one_held() -> None:
     assert second.text.count("Compacted by condense") == 1
 
 
+def test_words_that_are_said_again_are_at_their_last_place() -> None:
+    asks = "Shall I {} the table?".format
+    said = ["Use tabs.", "Use spaces.", "Use tabs."]
+    messages = [each for word in said for each in (user(word), assistant(""))]
+    messages += [each for what in ("copy", "drop") for each in (assistant(asks(what)), user("yes"))]
+    for tokens, answered in ((4_000, [asks("copy"), asks("drop")]), (300, [""])):
+        found = read_back(compacted([*messages, assistant("Done.")], tokens).text)
+        assert found is not None
+        assert [word.text for word in found.words] == ["Use spaces.", "Use tabs.", *("yes" for _ in answered)]
+        assert [word.answered for word in found.words[2:]] == answered
+        assert sum(word.times for word in found.words) == 5
+
+
 # Of a client that goes on from it, all around it is the client's.
 @pytest.mark.parametrize(
     ("begins", "words"),
