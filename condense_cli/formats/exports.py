@@ -490,8 +490,11 @@ def _of_flat(attributes: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
             at = root
             *above, last = key.removeprefix(prefix).split(".")
             for step in above:
-                at = at[step] if isinstance(at.get(step), dict) else at.setdefault(step, {})
-            at[last] = value
+                if not isinstance(at.get(step), dict):
+                    at[step] = {}
+                at = at[step]
+            if not isinstance(at.get(last), dict):
+                at[last] = value
     found = []
     for message in _in_order(root, "message"):
         contents = [one.get("text") for one in _in_order(message.get("contents"), "message_content")]

@@ -98,6 +98,15 @@ def test_spans_may_have_attributes_as_an_object_and_texts_in_several_parts() -> 
     assert (transcript.model, texts(transcript)) == ("m", ["Text 9.", "Text 10."])
 
 
+# Whichever comes first.
+@pytest.mark.parametrize("backwards", [False, True])
+def test_an_attribute_may_be_a_value_and_hold_others(backwards: bool) -> None:
+    said = {"llm.input_messages.0": "x", "llm.input_messages.0.message.role": "user"}
+    said |= {"llm.input_messages.0.message.content": "Hello."}
+    span = {"start_time": "1", "attributes": dict(sorted(said.items(), reverse=backwards))}
+    assert texts(parse(json.dumps(span).encode())) == ["Hello."]
+
+
 def test_spans_without_messages_are_refused() -> None:
     with pytest.raises(UnknownFormatError, match="no model call with messages"):
         parse(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "tool"}]}]}]}).encode())
