@@ -7,10 +7,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Final, cast
 
 from ..errors import UnreadableError
 from ..formats.engine.container import LARGEST_UNPACKED
+
+_BROKEN: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError)
+"""What opening and reading a broken archive raises."""
 
 
 def samples_of(stream: BinaryIO) -> list[str]:
@@ -18,7 +21,7 @@ def samples_of(stream: BinaryIO) -> list[str]:
     try:
         with zipfile.ZipFile(stream) as archive:
             names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
-    except zipfile.BadZipFile:
+    except _BROKEN:
         return []
     finally:
         stream.seek(0)
@@ -38,7 +41,7 @@ def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[byt
             raise UnreadableError(f"{file}: {name} unpacks to more than {LARGEST_UNPACKED:,} bytes.")
         try:
             data = archive.read(name)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        except _BROKEN as error:
             raise UnreadableError(f"Cannot read {name} of {file}: {error}.") from None
         # In JSON a line break is never part of a text, so it can go.
         yield data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -11,6 +12,7 @@ import real
 from helpers import condense
 
 from condense_cli.errors import ExitStatus
+from condense_cli.rows.archives import samples_of
 
 SAMPLE = json.loads((real.PROJECT / "sample_transcripts" / "bugfix-inspect.json").read_bytes())["samples"][0]
 
@@ -52,3 +54,18 @@ def test_other_archives(tmp_path: Path) -> None:
     refused = condense("validate", str(broken))
     assert refused.status == ExitStatus.INPUT
     assert "samples/1_epoch_1.json" in refused.stderr
+
+
+# The first archive needs a ZIP that is not there yet, the second has a name that is no UTF-8.
+@pytest.mark.parametrize(("at", "new"), [(6, b"\x63"), (8, b"\x00\x08")])
+def test_archives_that_cannot_be_opened_hold_no_samples(tmp_path: Path, at: int, new: bytes) -> None:
+    path = archive(tmp_path / "log.eval", "{}", "{}")
+    data = bytearray(path.read_bytes())
+    entry = data.rindex(b"PK\x01\x02")
+    data[entry + at : entry + at + len(new)] = new
+    data[entry + 46] = 0xFF
+    with pytest.raises((NotImplementedError, UnicodeDecodeError)):
+        zipfile.ZipFile(io.BytesIO(data))
+    assert samples_of(io.BytesIO(data)) == []
+    path.write_bytes(data)
+    assert condense("validate", str(path)).status == ExitStatus.INPUT
