@@ -277,7 +277,7 @@ def _encrypted(signature: Any) -> str | None:
         return None
     try:
         item = json_text.parse_text(signature)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     is_item = isinstance(item, dict) and item.get("type") == "reasoning"
     return str(item.get("encrypted_content") or "") if is_item else None

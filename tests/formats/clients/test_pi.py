@@ -142,7 +142,8 @@ def test_the_number_of_the_first_kept_entry_is_counted_anew() -> None:
 def test_a_summary_of_encrypted_reasoning_is_not_counted() -> None:
     shown = "**Looking around** I read the file, and then some others, before I change anything in it."
     sizes = []
-    for signature in (None, "reasoning", "reasoning_content", reasoning("REDACTED"), reasoning("x" * 4_000)):
+    nested = '{"":' * 2_000 + "0" + "}" * 2_000
+    for signature in (None, "reasoning", nested, reasoning("REDACTED"), reasoning("x" * 4_000)):
         records = session()
         thought = {"type": "thinking", "thinking": shown, "thinkingSignature": signature}
         records[3]["message"]["content"][0] = thought
