@@ -113,5 +113,5 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         database.row_factory = sqlite3.Row
         with contextlib.closing(database):
             yield database
-    except (sqlite3.Error, ValueError, KeyError) as error:
+    except (sqlite3.Error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnreadableError(f"Cannot read {path}: {error}.") from None
