@@ -22,6 +22,7 @@ from ..core.wording import brief, plural
 from ..formats.claude_code.records import TREE
 from ..formats.claude_code.writing import COMMON
 from ..formats.engine.base import INPUT_TOKENS, derived_uuid, records_of
+from ..formats.engine.writing import surviving
 from .draft import NO_RESULT, BrokenRule, Change, Draft, UnmendableError
 from .lines import parsed_fragment
 
@@ -89,7 +90,7 @@ def mend_unread(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     edits: dict[int, dict[JsonPath, str | None]] = {record: {(): text} for record, text in texts.items()}
     for node in _nodes(draft) if gone else ():
         if node.parent in gone and node.record not in removed:
-            edits[node.record] = {("parentUuid",): json.dumps(gone[node.parent])}
+            edits[node.record] = {("parentUuid",): json.dumps(surviving(node.parent, gone))}
     return draft.edited(changes, edits=edits, gone=removed, is_sent=False) if changes else None
 
 

@@ -230,10 +230,10 @@ def test_what_a_record_lacks_is_given_to_it() -> None:
     records = worked()
     del records[6]["uuid"]
     assert len(mended(as_lines(records)).transcript.messages) == 7
-    records = worked()
-    del records[6]["message"]
-    found = mended(as_lines([*records, said(8, 7, "and on")]))
-    assert told(found) == [("messages_understood", 7)]
+    records = [*worked(), said(8, 7, "and on")]
+    del records[6]["message"], records[7]["message"]
+    found = mended(as_lines([*records, said(9, 8, "and on")]))
+    assert told(found) == [("messages_understood", 7), ("messages_understood", 8)]
     assert json.loads(found.data.splitlines()[-1])["parentUuid"] == uuid(6)
 
 
