@@ -91,7 +91,7 @@ def replace_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         for _, block in draft.transcript.blocks()
         if block.kind is BlockKind.IMAGE and str(block.place) in about
     ]
-    return _with_notes(draft, found)
+    return _with_notes(draft, found, "the API takes none so large")
 
 
 def thin_out(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
@@ -103,16 +103,16 @@ def thin_out(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     while excess > 0 and number < len(images):
         excess -= images[number].encoded
         number += 1
-    return _with_notes(draft, [(block, faults[0]) for block in images[:number]])
+    return _with_notes(draft, [(block, faults[0]) for block in images[:number]], "a request holds no more of them")
 
 
-def _with_notes(draft: Draft, found: Sequence[tuple[Block, BrokenRule]]) -> Draft | None:
+def _with_notes(draft: Draft, found: Sequence[tuple[Block, BrokenRule]], reason: str) -> Draft | None:
     exchanged: dict[BlockKey, Block] = {}
     changes = []
     for block, fault in found:
         size = f" of {block.pixels[0]}x{block.pixels[1]} pixels" if block.pixels else ""
         kind = BlockKind.TOOL_RESULT if block.answers else BlockKind.TEXT
-        exchanged[block.key] = block.replaced_by(f"[An image{size} was here: the API takes none so large.]", kind)
+        exchanged[block.key] = block.replaced_by(f"[An image{size} was here: {reason}.]", kind)
         said = f"Put a note in place of an image{size}"
         changes.append(Change(fault.rule, draft.line(block.place.record), said, fault.said))
     return draft.exchanged(exchanged, changes) if exchanged else None

@@ -10,6 +10,7 @@ from broken import Broken, answer_to, broken, file_of, lines_of, turns, worked
 from build import assistant, call, openai, result, text, thinking, user
 from claude_tree import boundary, prompt_note, reply, said, summary, uuid
 from helpers import as_lines
+from pictures import picture
 from rollout_items import function, head, items, output, reasoning
 from rollouts import Record, message
 
@@ -362,6 +363,14 @@ def test_four_marks_for_the_cache_stay() -> None:
     marked = [text(str(n)) | {"cache_control": {"type": "ephemeral"}} for n in range(6)]
     found = mended(as_lines([user(marked), assistant("b")]))
     assert json.loads(found.data.splitlines()[0])["content"] == [text("0"), text("1"), *marked[2:]]
+
+
+def test_the_oldest_of_too_many_images_is_a_note() -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": picture(9, 9)}
+    found = mended(as_lines([user([{"type": "image", "source": source}] * 601), assistant("b")]))
+    first, second, *_ = json.loads(found.data.splitlines()[0])["content"]
+    assert first == text("[An image of 9x9 pixels was here: a request holds no more of them.]")
+    assert second["type"] == "image"
 
 
 def test_a_message_that_says_nothing_goes() -> None:
