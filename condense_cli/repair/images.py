@@ -6,20 +6,19 @@ import base64
 import io
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from ..core.transcript import Block, BlockKey, JsonPath
 from ..core.values import BlockKind, size_of
 from ..formats.engine.base import Values
+from ..formats.engine.beside import long_strings
 from ..rules import validity
 from .draft import BrokenRule, Change, Draft
 
 _SIDES: Final = (2_000, 1_568, 1_024)
 """Pixels each way: that of many images, then what the API itself would scale an image down to, then less.
 https://platform.claude.com/docs/en/build-with-claude/vision"""
-_SHORTEST: Final = 200
-"""Characters of the shortest string that may be an image."""
 
 
 def shrink_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
@@ -33,7 +32,7 @@ def shrink_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         if fault is None or block.kind is not BlockKind.IMAGE:
             continue
         part = values(block.place.record, block.place.path)
-        for path, text in _strings(part, block.place.path):
+        for path, text in long_strings(part, block.place.path):
             head, comma, data = text.rpartition(",")
             smaller = _smaller(data)
             if smaller is not None:
@@ -44,18 +43,6 @@ def shrink_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
                 changes.append(Change(fault.rule, draft.line(block.place.record), said, fault.said))
                 break
     return draft.edited(changes, edits=edits) if edits else None
-
-
-def _strings(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
-    """Yield the long strings inside a part, each with its path in the record."""
-    if isinstance(value, str) and len(value) >= _SHORTEST:
-        yield path, value
-    elif isinstance(value, dict):
-        for key, inside in value.items():
-            yield from _strings(inside, (*path, key))
-    elif isinstance(value, list):
-        for number, inside in enumerate(value):
-            yield from _strings(inside, (*path, number))
 
 
 def _smaller(data: str) -> str | None:
