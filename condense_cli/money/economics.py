@@ -151,10 +151,12 @@ def cost_of_call(usage: CallUsage, price: Price, accounting: Accounting) -> Deci
             fresh = max(0, usage.input_tokens - usage.cache_write_tokens - usage.cache_read_tokens)
         case other:
             assert_never(other)
+    hour = usage.hour_write_tokens
     parts = [
         (fresh, price.input),
         (usage.output_tokens, price.output),
-        (usage.cache_write_tokens, price.cache_write_5m),
+        (usage.cache_write_tokens - hour, price.cache_write_5m),
+        (hour, price.cache_write_5m if price.cache_write_1h is None else price.cache_write_1h),
         (usage.cache_read_tokens, price.cache_read),
     ]
     cost = _NOTHING

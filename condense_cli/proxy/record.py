@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ..core.wording import plural
 from ..live.deciding import CacheGuess, Decision, DecisionKind
-from ..money.economics import Accounting, CallUsage, Rates
+from ..money.economics import Accounting, CallUsage, Rates, cost_of_call
 from ..money.prices import Price, bare_name, price_of
 
 _NOTHING: Final = Decimal(0)
@@ -110,11 +110,8 @@ class Savings:
 def cost_of(usage: CallUsage, accounting: Accounting, model: str | None, now: float) -> Decimal | None:
     """Return the US dollars of a call by its usage; None if no price is known."""
     total = usage.total_tokens(accounting) - usage.output_tokens
-    hour = Decimal(usage.hour_write_tokens) / usage.cache_write_tokens if usage.cache_write_tokens else None
-    found = _cost(_Billed(total, usage.cache_read_tokens, usage.cache_write_tokens, hour), model, now)
     price = price_of(model, datetime.fromtimestamp(now, UTC), total)
-    output = None if price is None else price.output
-    return None if found is None or output is None else found + output * usage.output_tokens
+    return cost_of_call(usage, price, accounting) if price else None
 
 
 def least_cost(tokens: int, model: str | None, now: float) -> Decimal | None:

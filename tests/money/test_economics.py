@@ -6,6 +6,7 @@ from decimal import Decimal
 from math import ceil
 
 import pytest
+from msgspec.structs import replace
 
 from condense_cli.money.economics import (
     NEVER,
@@ -199,6 +200,13 @@ def test_the_tokens_of_a_call_are_those_that_its_provider_counts(accounting: Acc
 def test_more_cached_than_sent_is_not_paid_back() -> None:
     usage = CallUsage(100, 0, cache_read_tokens=1_000)
     assert cost_of_call(usage, SONNET, Accounting.OPENAI) == Decimal("0.0003")
+
+
+@pytest.mark.parametrize(("dearer", "cost"), [("6", "0.0081"), (None, "0.00675")])
+def test_what_is_cached_for_an_hour_costs_its_own_price(dearer: str | None, cost: str) -> None:
+    of = replace(SONNET, cache_write_1h=Decimal(dearer) / 1_000_000 if dearer else None)
+    usage = CallUsage(1_000, 0, cache_write_tokens=1_000, hour_write_tokens=600)
+    assert cost_of_call(usage, of, Accounting.ANTHROPIC) == Decimal(cost)
 
 
 @pytest.mark.parametrize("usage", [CallUsage(1, 1, cache_read_tokens=1), CallUsage(1, 1, cache_write_tokens=1)])

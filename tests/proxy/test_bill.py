@@ -24,7 +24,7 @@ from condense_cli.live.deciding import CacheGuess
 from condense_cli.live.state import StateFile
 from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.forwarding import UsageReader
-from condense_cli.proxy.record import Savings, SentRequest, money_words, summary
+from condense_cli.proxy.record import Savings, SentRequest, cost_of, money_words, summary
 
 from .talks import EAGER, lines
 from .upstream import Answer, Asked, api, ask, proxied, said
@@ -192,6 +192,11 @@ def test_what_is_kept_for_an_hour_is_read() -> None:
     reader.feed(json.dumps({"usage": usage}).encode())
     reader.end()
     assert reader.usage(Accounting.ANTHROPIC) == CallUsage(1, 2, 97, 0, hour_write_tokens=90)
+
+
+def test_no_call_costs_less_than_nothing() -> None:
+    usage = CallUsage(100, 0, cache_read_tokens=1_000)
+    assert (cost_of(usage, Accounting.OPENAI, "gpt-5", 1_790_000_000.0) or -1) > 0
 
 
 def test_what_was_saved_in_dollars() -> None:
