@@ -57,8 +57,8 @@ class Wishes(Struct, frozen=True):
         lists = [keep, *(drop if verb["drop"] else keep for verb in verbs)]
         for chosen, start, end in zip(lists, starts, ends, strict=True):
             for part in _AND.split(instructions[start:end]):
-                words = (word.rstrip("./\\~*@-").casefold() for word in _WORD.findall(part))
-                phrase = frozenset(word for word in words if word and word not in _STOP_WORDS)
+                words = (word.rstrip(".\\~@-").casefold() for word in _WORD.findall(part))
+                phrase = frozenset(word for word in words if word.strip("./\\~*@-") and word not in _STOP_WORDS)
                 if phrase:
                     chosen.append(phrase)
         return cls(tuple(keep), tuple(drop))
@@ -83,11 +83,12 @@ class Wishes(Struct, frozen=True):
 
 
 def _is_named(path: str, name: str) -> bool:
-    """Whether a name means a path: the whole of it, its end, a folder in front, or a glob."""
-    name = name.rstrip("/")
+    """Whether a name means a path: the whole of it, its end, a folder, or a glob."""
+    name = name.removeprefix("./").rstrip("/*")
     return (
         path.endswith(f"/{name}")
         or path.startswith(f"{name}/")
+        or f"/{name}/" in path
         or fnmatchcase(path, name)
         or fnmatchcase(path, f"*/{name}")
     )

@@ -219,6 +219,7 @@ def test_a_pasted_trace_does_not_crowd_out_other_words() -> None:
         ("Keep src/db.py and the API keys, but drop Bash output.", [{"src/db.py"}, {"api", "keys"}], [{"bash"}]),
         ("focus on *.sql; don't keep the CSS", [{"*.sql"}], [{"css"}]),
         ("forget about the logs and /srv/pool.log", [], [{"logs"}, {"/srv/pool.log"}]),
+        ("drop src/ and tests/*. Keep /.", [], [{"src/"}, {"tests/*"}]),
         ("please", [], []),
         ("", [], []),
     ],
@@ -238,6 +239,14 @@ def test_instructions_steer_the_lines() -> None:
     assert "worker 7 of the pool" in compacted(messages, 1_500, "keep /srv/pool.log").text
     assert "limit_" not in compacted(messages, 4_000, "drop Read").text
     assert "limit_" in compacted(messages, 4_000).text
+
+
+@pytest.mark.parametrize("folder", ["app/src/", "src/", "src/*", "./src/", "/srv/"])
+def test_a_folder_means_the_files_in_it(folder: str) -> None:
+    messages = [*WORK, *read(9, "/srv/app/src/db.py", "limit_9 = 3"), assistant([text("Enough.")])]
+    assert "limit_9" in compacted(messages, 4_000).text
+    assert "limit_9" in compacted(messages, 4_000, "drop app/sr/").text
+    assert "limit_9" not in compacted(messages, 4_000, f"drop {folder}").text
 
 
 @given(st.text(max_size=200))
