@@ -16,12 +16,13 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..core import json_text
-from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import JsonPath
 from ..core.wording import brief, plural
+from ..formats.claude_code.chain import seconds_of
 from ..formats.claude_code.records import TREE
 from ..formats.claude_code.writing import COMMON
 from ..formats.engine.base import INPUT_TOKENS, derived_uuid, records_of
+from ..formats.engine.blocks import listed
 from ..formats.engine.writing import surviving
 from .draft import NO_RESULT, BrokenRule, Change, Draft, UnmendableError
 from .lines import parsed_fragment
@@ -47,7 +48,6 @@ _LATE: Final = 5.0
 _NAMED: Final = 5
 """Candidates that a refusal names."""
 _SHOWN: Final = 60
-_TIME: Final = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)")
 
 
 class LinkedRecord(Struct, frozen=True):
@@ -167,12 +167,12 @@ def _lost_result(draft: Draft, orphan: LinkedRecord, tip: int, nodes: Sequence[L
     known = {node.id for node in nodes}
     if draft.transcript.format != "claude-code" or orphan.parent is None or orphan.parent in known:
         return None
-    answered = {part.get("tool_use_id") for node in nodes for part in parts_of(node.value)}
+    answered = {part.get("tool_use_id") for node in nodes for part in _parts_of(node.value)}
     waiting: list[tuple[LinkedRecord, str]] = []
     for node in nodes:
         if node.record > tip or node.stretch != orphan.stretch:
             continue
-        calls = [str(part.get("id")) for part in parts_of(node.value) if part.get("type") == "tool_use"]
+        calls = [str(part.get("id")) for part in _parts_of(node.value) if part.get("type") == "tool_use"]
         if node.state == "over" or _is_word(node.value):
             waiting = []  # Calls of earlier turns are left out by the client.
         waiting += [(node, call) for call in calls if call not in answered]
@@ -336,8 +336,7 @@ def _state(value: Mapping[str, Any]) -> str:
         return "open"
     if not isinstance(message, dict):
         return "beside"
-    content = message.get("content", message.get("parts"))
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    parts = _parts_of(value)
     role = message.get("role") or value.get("type")
     if role in ("assistant", "model"):
         reason = message.get("stop_reason") or message.get("stopReason")
@@ -348,7 +347,7 @@ def _state(value: Mapping[str, Any]) -> str:
         return "open"
     if value.get("isMeta") is True or role not in ("user", "bashExecution"):
         return "beside"
-    first = parts[0].get("text") if parts else content
+    first = parts[0].get("text") if parts else message.get("content")
     return "over" if isinstance(first, str) and first.startswith(_INTERRUPTED) else "open"
 
 
@@ -356,10 +355,14 @@ def _is_result(value: Mapping[str, Any]) -> bool:
     message = value.get("message")
     if not isinstance(message, dict):
         return False
-    content = message.get("content", message.get("parts"))
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     is_one = message.get("role") == "toolResult" or value.get("type") == "tool_result"
-    return is_one or any(part.get("type") == "tool_result" or "functionResponse" in part for part in parts)
+    return is_one or any(part.get("type") == "tool_result" or "functionResponse" in part for part in _parts_of(value))
+
+
+def _parts_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of a record's message in any of these formats."""
+    message = value.get("message")
+    return [part for key in ("content", "parts") for part in listed(message, key) if isinstance(part, dict)]
 
 
 def _may_follow_prompt(value: Mapping[str, Any]) -> bool:
@@ -393,7 +396,7 @@ def _fits(
     orphan: LinkedRecord, tip: LinkedRecord, nodes: Sequence[LinkedRecord], by_id: Mapping[str, LinkedRecord]
 ) -> bool:
     """Whether time and recorded usage allow that the orphan continues that record: a context grows until it is cut."""
-    then, now = _seconds(tip.value), _seconds(orphan.value)
+    then, now = (seconds_of(str(node.value.get("timestamp"))) for node in (tip, orphan))
     if then is not None and now is not None and then > now + _LATE:
         return False
     sent, after = _usage_above(tip, by_id), _usage_below(orphan, nodes)
@@ -454,15 +457,6 @@ def _usage_below(orphan: LinkedRecord, nodes: Sequence[LinkedRecord]) -> _Usage 
     return None
 
 
-def _seconds(value: Mapping[str, Any]) -> float | None:
-    """Return the time of a record in seconds that can be compared."""
-    found = _TIME.match(str(value.get("timestamp")))
-    if not found:
-        return None
-    year, month, day, hour, minute = (int(found[number]) for number in range(1, 6))
-    return (((year * 12 + month) * 31 + day) * 24 + hour) * 3_600 + minute * 60 + float(found[6])
-
-
 def mend_leaves(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Let notes of the last message name the newest one before them; notes with none before them go."""
     nodes = [node for node in _nodes(draft) if not node.stretch and node.state != "beside"]
@@ -494,7 +488,7 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Let a result name the record with its call; where there is none, it names nothing."""
     callers: dict[str, str] = {}
     for node in _nodes(draft):
-        for part in parts_of(node.value):
+        for part in _parts_of(node.value):
             if part.get("type") == "tool_use":
                 callers[str(part.get("id"))] = node.id
     edits: dict[int, dict[JsonPath, str | None]] = {}
@@ -502,15 +496,9 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     for fault in faults:
         assert fault.record is not None
         value = json_text.parse(draft.transcript.source.raw(fault.record))
-        calls = {str(part.get("tool_use_id")) for part in parts_of(value)} & callers.keys()
+        calls = {str(part.get("tool_use_id")) for part in _parts_of(value)} & callers.keys()
         caller = callers[calls.pop()] if len(calls) == 1 else None
         edits[fault.record] = {("sourceToolAssistantUUID",): None if caller is None else json.dumps(caller)}
         said = "Removed the name of a call that is lost" if caller is None else "Let it name the record of its call"
         changes.append(Change(fault.rule, draft.line(fault.record), said, fault.said))
     return draft.edited(changes, edits=edits, is_sent=False)
-
-
-def parts_of(value: Any) -> list[dict[str, Any]]:
-    message = value.get("message") if isinstance(value, dict) else None
-    content = message.get("content") if isinstance(message, dict) else None
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []

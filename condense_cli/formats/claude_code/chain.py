@@ -372,13 +372,13 @@ def _path(tree: Tree, last: Node) -> list[Node]:
 
 def _in_time(nodes: Iterable[Node]) -> list[tuple[float, int, Node]]:
     """Return nodes sorted by time, as (seconds, -position, node); of one moment, the first of the file comes last."""
-    timed = ((_seconds(node.time), -position, node) for position, node in enumerate(nodes))
+    timed = ((seconds_of(node.time), -position, node) for position, node in enumerate(nodes))
     return sorted((second, position, node) for second, position, node in timed if second is not None)
 
 
 def _shortly_before(node: Node, in_time: list[tuple[float, int, Node]], seen: set[str]) -> Node | None:
     """Return the record that was written last before one whose parent is missing."""
-    time = _seconds(node.time)
+    time = seconds_of(node.time)
     if time is None:
         return None
     for position in range(bisect_right(in_time, time, key=lambda timed: timed[0]) - 1, -1, -1):
@@ -390,7 +390,8 @@ def _shortly_before(node: Node, in_time: list[tuple[float, int, Node]], seen: se
     return None
 
 
-def _seconds(time: str) -> float | None:
+def seconds_of(time: str) -> float | None:
+    """Return a time that a record names in seconds since 1970, None for anything else."""
     found = _TIME.match(time)
     if not found:
         return None
