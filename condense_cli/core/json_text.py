@@ -107,8 +107,8 @@ _PIECE: Final = 1 << 16
 """Bytes decoded at a time when checking for UTF-8."""
 _BEGINNING: Final = 90
 """Number of first bytes of a value to search for before searching for all of it."""
-_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
-_NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
+SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
+NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
 """A lone surrogate that represents no invalid byte."""
 _BEYOND_ASCII: Final = lazy_pattern("[^\x00-\x7f]+")
 _decode = msgspec.json.Decoder().decode
@@ -172,7 +172,7 @@ def encode(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return _escape_surrogates(_NO_BYTE, text).encode("utf-8", "surrogateescape")
+        return _escape_surrogates(NO_BYTE, text).encode("utf-8", "surrogateescape")
 
 
 def _escape_surrogates(surrogates: re.Pattern[str], text: str) -> str:
@@ -208,7 +208,7 @@ class Style(Struct, frozen=True):
         """Return compact JSON of the value, its strings written in this style."""
         text = _encoder(self.escapes_non_ascii, separators)(value)
         # Valid UTF-8 can only hold a lone surrogate as an escape.
-        return _escape_surrogates(_SURROGATE, text) if self.is_utf8 else text
+        return _escape_surrogates(SURROGATE, text) if self.is_utf8 else text
 
 
 def in_ascii(raw: bytes) -> bytes:

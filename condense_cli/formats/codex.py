@@ -318,7 +318,7 @@ def _sent_always(meta: dict[str, Any]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-_MODES: Final = ("legacy", "paginated")
+HISTORY_MODES: Final = ("legacy", "paginated")
 
 
 def _head_comes_first(transcript: Transcript) -> Iterator[FileFault]:
@@ -331,8 +331,10 @@ def _head_comes_first(transcript: Transcript) -> Iterator[FileFault]:
 def _history_mode_known(transcript: Transcript) -> Iterator[FileFault]:
     record, head = _head(transcript)
     mode = head.get("history_mode")
-    if mode is not None and mode not in _MODES:
-        said = f"history_mode is {mode!r}, not one of {', '.join(_MODES)}: the client will not resume such a file"
+    if mode is not None and mode not in HISTORY_MODES:
+        said = (
+            f"history_mode is {mode!r}, not one of {', '.join(HISTORY_MODES)}: the client will not resume such a file"
+        )
         yield FileFault("history_mode_known", record, said)
 
 

@@ -12,14 +12,13 @@ from ..core import json_text
 from ..core.factor import binds_thinking
 from ..core.transcript import Block, JsonPath
 from ..core.values import BlockKind
+from ..formats.codex import HISTORY_MODES
 from ..formats.engine.base import Values, records_of
-from ..rules.validity import BOUND_THINKING, lone_surrogates
+from ..rules.validity import BOUND_THINKING, CACHE_MARKS, lone_surrogates
 from .draft import BrokenRule, Change, Draft, UnmendableError
 
 _REPLACEMENT: Final = r"\ufffd"
-_CACHE_MARKS: Final = 4
 _NO_DOCUMENT: Final = "[A document was here.]"
-_MODES: Final = ("legacy", "paginated")
 _ESCAPE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.", re.DOTALL
 )
@@ -134,7 +133,7 @@ def unmark_cache(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
                 marked[record, (*owner, *path, "cache_control")] = None
     edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
     changes = []
-    for record, path in list(marked)[:-_CACHE_MARKS]:
+    for record, path in list(marked)[:-CACHE_MARKS]:
         edits[record][path] = json_text.REMOVE
         changes.append(Change(faults[0].rule, draft.line(record), "Removed a mark for the cache", faults[0].said))
     return draft.edited(changes, edits=edits, is_sent=False) if edits else None
@@ -199,7 +198,7 @@ def name_history_mode(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | Non
         for _, value in records_of(draft.transcript.source)
     )
     record = faults[0].record or 0
-    mode = _MODES[has_ordinals]
+    mode = HISTORY_MODES[has_ordinals]
     change = Change(faults[0].rule, draft.line(record), f"Named the history mode {mode!r}", faults[0].said)
     return draft.edited([change], edits={record: {("payload", "history_mode"): json.dumps(mode)}}, is_sent=False)
 

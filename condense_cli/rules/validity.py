@@ -34,7 +34,7 @@ class Violation(Struct, frozen=True):
 Rule = Callable[[Transcript], Iterator[Violation]]
 
 
-_CACHE_MARKS: Final = 4
+CACHE_MARKS: Final = 4
 
 
 def server_calls_answered(transcript: Transcript) -> Iterator[Violation]:
@@ -115,9 +115,9 @@ def at_most_four_cache_marks(transcript: Transcript) -> Iterator[Violation]:
         for part in _with_parts(_value_at(value, path))
         if part.get("cache_control")
     ]
-    if len(marked) > _CACHE_MARKS:
-        said = f"A maximum of {_CACHE_MARKS} blocks with cache_control may be provided. Found {len(marked)}."
-        yield Violation("at_most_four_cache_marks", marked[_CACHE_MARKS], "", said)
+    if len(marked) > CACHE_MARKS:
+        said = f"A maximum of {CACHE_MARKS} blocks with cache_control may be provided. Found {len(marked)}."
+        yield Violation("at_most_four_cache_marks", marked[CACHE_MARKS], "", said)
 
 
 def _value_at(value: Any, path: JsonPath) -> dict[str, Any]:
@@ -195,9 +195,6 @@ def request_not_too_large(transcript: Transcript) -> Iterator[Violation]:
             return
 
 
-_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
-_NO_BYTE: Final = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
-"""A lone surrogate that encodes no byte of a file that is not UTF-8."""
 _ESCAPED: Final = lazy_pattern(
     rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2}(?<!\\u[dD][89abAB]..\\u....))"
 )
@@ -222,7 +219,7 @@ def texts_are_unicode(transcript: Transcript) -> Iterator[Violation]:
 
 def lone_surrogates(transcript: Transcript) -> Pattern[str]:
     """Return the pattern of those that encode no byte of the file."""
-    return _SURROGATE if json_text.is_utf8(transcript.source.data) else _NO_BYTE
+    return json_text.SURROGATE if json_text.is_utf8(transcript.source.data) else json_text.NO_BYTE
 
 
 BOUND_THINKING: Final = "thinking_bound_to_prefix"
