@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -19,7 +20,10 @@ from ..toolcalls.tools import paths
 _DROP: Final = (
     "drop|forget|omit|skip|ignore|remove|exclude|leave out|without|(?:do not|don['\u2019]t|no need to) (?:keep|include)"
 )
-_KEEP: Final = "keep|preserve|retain|remember|include|focus on|concentrate on"
+_KEEP: Final = (
+    "keep|preserve|retain|remember|include|focus on|concentrate on"
+    "|(?:do not|don['\u2019]t|never) (?:drop|forget|omit|skip|remove|lose)"
+)
 _VERB: Final = lazy_pattern(
     rf"(?:^|[\n;,.!?:][ \t]{{0,8}}|\b(?:please|and|but|then)[ \t]{{1,8}})(?:(?P<drop>{_DROP})|(?:{_KEEP}))\b",
     re.IGNORECASE,
@@ -35,7 +39,8 @@ regarding related result results said stuff that the them these this those then 
 _STOP_WORDS: Final = frozenset(_NAMES_NOTHING.split())
 _HASHES: Final = tuple(f"{'#' * level} " for level in range(1, 7))
 _LONGEST_SECTION: Final = 40
-
+_NAME: Final = frozenset("/.*")
+"""Characters of names of files: such a word may be a part of one."""
 
 Phrase = frozenset[str]
 """Words that the user named together, in small letters."""
@@ -100,12 +105,26 @@ def _is_heading(text: str) -> bool:
     return line.startswith(_HASHES) or line.endswith(":") or is_bold
 
 
+@lru_cache(64)
+def _patterns(phrase: Phrase) -> tuple[re.Pattern[str], ...]:
+    """Return what finds each word of a phrase: part of a name as it is, any other word also with or without an s."""
+    found = []
+    for word in phrase:
+        if not word.isascii() or not _NAME.isdisjoint(word):  # Not all languages put blanks between words.
+            found.append(re.compile(re.escape(word.rstrip("*"))))
+        else:
+            stem = word if word.endswith("ss") else word.removesuffix("s")
+            found.append(re.compile(rf"(?<![a-z0-9]){re.escape(stem)}s?(?![a-z0-9])"))
+    return tuple(found)
+
+
 def matching(units: Units, phrase: Phrase) -> Iterator[int]:
     """Yield the units whose line has all words of a phrase; below a heading that has them, those of its section."""
+    patterns = _patterns(phrase)
     below = 0
     for unit, text in enumerate(units.texts):
         line = text.casefold()
-        if all(word in line for word in phrase):
+        if all(pattern.search(line) for pattern in patterns):
             below = _LONGEST_SECTION if _is_heading(text) else 0
             yield unit
         elif below:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import condense_cli
 from condense_cli.core.tokens import Counter
+from condense_cli.extractive.units import split
 from condense_cli.ledger.compaction import Compaction, compaction, read_back
 from condense_cli.ledger.entries import Todo
-from condense_cli.ledger.wishes import Wishes
+from condense_cli.ledger.wishes import Wishes, matching
 from condense_cli.quality.recall import Questions
 
 RULE = "Never push to main.\nAsk me before you delete anything."
@@ -220,6 +221,8 @@ def test_a_pasted_trace_does_not_crowd_out_other_words() -> None:
         ("focus on *.sql; don't keep the CSS", [{"*.sql"}], [{"css"}]),
         ("forget about the logs and /srv/pool.log", [], [{"logs"}, {"/srv/pool.log"}]),
         ("drop src/ and tests/*. Keep /.", [], [{"src/"}, {"tests/*"}]),
+        ("don't forget the migration", [{"migration"}], []),
+        ("keep it. Do not drop the plan, but never skip tests", [{"plan"}, {"tests"}], []),
         ("please", [], []),
         ("", [], []),
     ],
@@ -247,6 +250,19 @@ def test_a_folder_means_the_files_in_it(folder: str) -> None:
     assert "limit_9" in compacted(messages, 4_000).text
     assert "limit_9" in compacted(messages, 4_000, "drop app/sr/").text
     assert "limit_9" not in compacted(messages, 4_000, f"drop {folder}").text
+
+
+def test_a_word_is_no_part_of_another() -> None:
+    said = "The login.\nThe catalog.\nSome logs.\nMy_log of log.txt.\nThe access of an ass.\n测试结果"
+    units = split(said)
+
+    def found(word: str) -> list[int]:
+        return [*matching(units, frozenset({word}))]
+
+    assert found("log") == found("logs") == [2, 3]
+    assert found("log.") == [1, 3]
+    assert found("access") == [4]
+    assert found("测试") == [5]
 
 
 @given(st.text(max_size=200))
