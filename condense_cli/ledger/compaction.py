@@ -34,6 +34,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from itertools import dropwhile
 from typing import Final
 
 from msgspec import Struct
@@ -60,7 +61,7 @@ from ..toolcalls.outcomes import ENDED, OK
 from .collect import collect, merge_all
 from .entries import CommandEntry, Ledger
 from .recap import RECORD, WORDS, fenced, harmless, holds_recap, key_for, newest_within, unsolved
-from .text import DONE, command_text, fit, parse
+from .text import DONE, command_text, fit, parse, said_by_summaries
 from .text import render as render_ledger
 from .wishes import Phrase, Wishes, matching, without_dropped
 
@@ -125,6 +126,7 @@ _NAMED: Final = "\n\nNamed besides: "
 _NAMES: Final = 0.06
 _LETTER: Final = lazy_pattern("[A-Za-z]")
 _PICKED: Final = "Lines picked from "
+_EARLIER: Final = "## earlier summary"
 
 _TAG: Final = lazy_pattern(rf"<({WORDS}|{RECORD})-([0-9a-f]{{6}})>")
 _ENTRY: Final = lazy_pattern(r"\[(\d{1,6})(?:, said (\d{1,6}) times)?(?:, to: (.*))?\]", re.ASCII)
@@ -199,7 +201,8 @@ def read_back(text: str) -> Earlier | None:
     if commands is not None:
         ledger = merge_all([ledger, commands])
     if data and data[0].startswith(_PICKED):
-        data = data[1:]
+        # The next compaction puts its own heading over all of this.
+        data = [*dropwhile(lambda line: line in ("", _EARLIER), data[1:])]
     return Earlier(tuple(_read_words(found.get(WORDS, [""]))), ledger, "\n".join(data).strip("\n"))
 
 
@@ -318,8 +321,10 @@ def _summary_in(message: Message, block: Block) -> Earlier | None:
         return ours
     if not (block.summarizes or text.startswith(_CONTINUED)):
         return None
-    ledger = parse(text) or Ledger()
-    words = tuple(Said(each.text, each.times) for each in ledger.requests) if parse_summary(text) else ()
+    ledger, mark = parse(text) or Ledger(), parse_summary(text)
+    words = tuple(Said(each.text, each.times) for each in ledger.requests) if mark else ()
+    if block.summarizes and not (mark and mark.is_note):
+        return Earlier(words, ledger, said_by_summaries([replace(message, blocks=(block,))]))
     return Earlier(words, ledger, text.rpartition("<ledger>")[0] if ledger else text)
 
 

@@ -187,6 +187,22 @@ def test_data_that_no_fence_closes_is_not_what_the_user_said() -> None:
     assert [said.text for said in found.words] == [RULE, "yes, at 3 am", "This is what I have:", "Go on."]
 
 
+def test_a_heading_of_an_earlier_summary_is_there_once() -> None:
+    found = compacted()
+    for n in range(3):
+        found = compacted(continued(found, assistant([text(f"Step {n} is done.")]), user("Go on."), assistant("Well.")))
+    assert found.text.count("## earlier summary") == 1
+    assert "Step 0 is done." in found.text
+
+
+def test_the_mark_of_a_summary_of_ours_is_not_among_the_lines() -> None:
+    work = condense_cli.loads([*WORK, user("Go on."), assistant("Well."), user("And now?")], format="anthropic")
+    summarizes = {"id": "s", "mode": "batch", "batch_config": {"operation": "summarize"}}
+    summary = condense_cli.condense(work, {"name": "s", "passes": [summarizes]}).transcript.messages
+    assert any(message.is_summary for message in summary)
+    assert "[condense: " not in compaction(summary, 1_500, Counter()).text
+
+
 # What later work needs of the first part, after two rounds and in one over everything.
 def test_lines_survive_a_second_round() -> None:
     facts = [f"ledger_table_{n} is written by worker_{n}_main" for n in range(12)]
