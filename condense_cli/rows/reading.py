@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO, cast
@@ -142,22 +142,33 @@ class _Again(io.RawIOBase):
         return len(piece)
 
 
-def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[RowLines]:
-    """Yield all lines in batches of about `size` bytes. Only \\n ends a line, not U+2028. Raises UnreadableError."""
+def batches(stream: BinaryIO, name: str) -> Iterator[RowLines]:
+    """Yield all lines in batches. Only \\n ends a line, not U+2028. Raises UnreadableError."""
+    return _in_batches(_lines(stream, name))
+
+
+def _in_batches(rows: Iterable[bytes]) -> Iterator[RowLines]:
     first, lines, held = 1, list[bytes](), 0
-    while line := _line(stream, name):
-        if len(line) == LARGEST_STREAM:
-            raise UnreadableError(
-                f"{name}:{first + len(lines)}: the line is longer than {LARGEST_STREAM:,} bytes, and may have no end.",
-                "Each row must be on its own line.",
-            )
-        lines.append(line)
-        held += len(line)
-        if held >= size:
+    for row in rows:
+        lines.append(row)
+        held += len(row)
+        if held >= _BATCH_BYTES:
             yield RowLines(first, lines)
             first, lines, held = first + len(lines), [], 0
     if lines:
         yield RowLines(first, lines)
+
+
+def _lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    number = 1
+    while line := _line(stream, name):
+        if len(line) == LARGEST_STREAM:
+            raise UnreadableError(
+                f"{name}:{number}: the line is longer than {LARGEST_STREAM:,} bytes, and may have no end.",
+                "Each row must be on its own line.",
+            )
+        yield line
+        number += 1
 
 
 def _line(stream: BinaryIO, name: str) -> bytes:
@@ -381,17 +392,9 @@ class ArrayRows:
             raise UnreadableError(f"{name} is longer than {LARGEST_STREAM:,} bytes.", "Put each row on a line.")
         self._spans = open_document(self._data, name).source.spans
 
-    def batches(self, size: int = 1 << 20) -> Iterator[RowLines]:
-        """Yield all elements in batches of about `size` bytes, numbered from 1."""
-        first, lines, held = 1, list[bytes](), 0
-        for start, end in self._spans:
-            lines.append(self._data[start:end])
-            held += end - start
-            if held >= size:
-                yield RowLines(first, lines)
-                first, lines, held = first + len(lines), [], 0
-        if lines:
-            yield RowLines(first, lines)
+    def batches(self) -> Iterator[RowLines]:
+        """Yield all elements in batches, numbered from 1."""
+        return _in_batches(self._data[start:end] for start, end in self._spans)
 
     @contextmanager
     def writer(self, write: Callable[[list[bytes]], Any]) -> Iterator[Callable[[list[bytes]], None]]:

@@ -15,8 +15,7 @@ from helpers import COMMAND, as_lines, condense, condense_on_terminal, environme
 from rowsets import BROKEN, DATA, LONG, SPEED, expected, row, rows
 
 from condense_cli.errors import ExitStatus
-from condense_cli.rows import condensing
-from condense_cli.rows.reading import batches
+from condense_cli.rows import condensing, reading
 
 # --- One process ------------------------------------------------------------------------------------------------------
 
@@ -207,7 +206,7 @@ def test_messages_of_an_unknown_kind_are_refused(tmp_path: Path) -> None:
 def many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is a batch, and no batch is too few for other processes."""
     monkeypatch.setattr(condensing, "_FEW", 1)
-    monkeypatch.setattr(condensing, "batches", lambda stream, name: batches(stream, name, size=1))
+    monkeypatch.setattr(reading, "_BATCH_BYTES", 1)
 
 
 @pytest.mark.slow
