@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -58,6 +58,7 @@ class Fragment(Struct, frozen=True):
 
 NO_RESULT: Final = "[The result of this call is missing: the session was damaged or interrupted before it was written.]"
 NO_EDITS: Final[RecordEdits] = {}
+NO_RECORDS: Final[Mapping[int, Sequence[str]]] = {}
 
 
 class Draft(Struct, frozen=True):
@@ -96,7 +97,7 @@ class Draft(Struct, frozen=True):
         *,
         edits: Mapping[int, Mapping[JsonPath, str | None]] = NO_EDITS,
         gone: Iterable[int] = (),
-        behind: Mapping[int, Sequence[str]] | None = None,
+        behind: Mapping[int, Sequence[str]] = NO_RECORDS,
         is_sent: bool = True,
     ) -> Draft | None:
         """Exchange values of records, take records out, and add the texts of new ones `behind` others (-1: first).
@@ -104,7 +105,7 @@ class Draft(Struct, frozen=True):
         `is_sent` says that the model reads something else than what it read when it answered.
         """
         source = self.transcript.source
-        gone, behind = frozenset(gone), behind or {}
+        gone = frozenset(gone)
         if behind and source.container is Container.LINES and any(b"\n" in source.raw(max(each, 0)) for each in behind):
             return None  # One value over many lines: no other goes behind it.
         between = _between(self.transcript)
@@ -117,17 +118,7 @@ class Draft(Struct, frozen=True):
             after = behind.get(record, ())
             texts[record] = between.join([*map(json_text.encode, before), text, *map(json_text.encode, after)])
         data = writing.join(source, texts, texts.__getitem__, gone)
-        origins: list[Origin] = [Origin(None, is_sent) for _ in behind.get(-1, ())]
-        is_next_touched = False
-        for record, origin in enumerate(self.origins):
-            if record in gone:
-                is_next_touched = is_sent
-            else:
-                is_touched = origin.is_touched or is_next_touched or (is_sent and record in edits)
-                origins.append(Origin(origin.line, is_touched))
-                is_next_touched = False
-            origins += [Origin(None, is_sent) for _ in behind.get(record, ())]
-        return self._anew(data, origins, changes)
+        return self._anew(data, self._origins_after(edits, gone, behind, is_sent=is_sent), changes)
 
     def reordered(self, order: Sequence[int], changes: Iterable[Change]) -> Draft:
         """Put the records in another order: the place of each number gets the record that `order` has there."""
@@ -153,16 +144,8 @@ class Draft(Struct, frozen=True):
         meant = replace(transcript, messages=tuple(messages), removed=tuple(removed))
         form = self.form
         gone = form.going(meant, writing.gone_records(meant))
-        origins = []
-        is_next_touched = False
-        changed = {record for record, _ in owners}
-        for record, origin in enumerate(self.origins):
-            if record not in gone:
-                origins.append(
-                    Origin(origin.line, origin.is_touched or is_next_touched or (is_sent and record in changed))
-                )
-            is_next_touched = is_sent and record in gone
-        return self._anew(writing.write(meant, form), origins, changes)
+        touched = {record for record, _ in owners}
+        return self._anew(writing.write(meant, form), self._origins_after(touched, gone, is_sent=is_sent), changes)
 
     def exchanged(self, blocks: Mapping[BlockKey, Block], changes: Iterable[Change]) -> Draft:
         """Put other blocks in the places of some. Raises UsageError for a format that is only read."""
@@ -173,10 +156,29 @@ class Draft(Struct, frozen=True):
         )
         data = writing.write(replace(self.transcript, messages=messages), self.form)
         touched = {block.place.record for block in blocks.values()}
-        origins = [
-            Origin(origin.line, origin.is_touched or record in touched) for record, origin in enumerate(self.origins)
-        ]
-        return self._anew(data, origins, changes)
+        return self._anew(data, self._origins_after(touched, is_sent=True), changes)
+
+    def _origins_after(
+        self,
+        touched: Collection[int],
+        gone: Collection[int] = (),
+        behind: Mapping[int, Sequence[str]] = NO_RECORDS,
+        *,
+        is_sent: bool,
+    ) -> list[Origin]:
+        """Return the origins of the records that stay and of new ones. What is touched at a removed one is touched at
+        the next."""
+        origins = [Origin(None, is_sent) for _ in behind.get(-1, ())]
+        is_next_touched = False
+        for record, origin in enumerate(self.origins):
+            if record in gone:
+                is_next_touched = is_next_touched or is_sent or origin.is_touched
+            else:
+                is_touched = origin.is_touched or is_next_touched or (is_sent and record in touched)
+                origins.append(Origin(origin.line, is_touched))
+                is_next_touched = False
+            origins += [Origin(None, is_sent) for _ in behind.get(record, ())]
+        return origins
 
     def _anew(self, data: bytes, origins: Sequence[Origin], changes: Iterable[Change]) -> Draft:
         transcript = formats.parse(data, name="the mended file", format=self.transcript.format, is_own=True)

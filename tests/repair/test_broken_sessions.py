@@ -249,6 +249,14 @@ def test_thinking_behind_a_torn_line_goes_where_the_model_binds_it(between: byte
     assert not any(block.text == "t" for _, block in found.transcript.blocks())
 
 
+# Also if the record between them goes.
+def test_thinking_behind_a_torn_line_and_a_copy_goes_where_the_model_binds_it() -> None:
+    asked = said(1, None, "one")
+    thought = reply(2, 1, "m2", thinking("t"), text("c"), model="claude-sonnet-5-5")
+    found = mended(as_lines([asked]) + b'{"torn": "' + b"\n" + as_lines([asked, thought, said(3, 2, "three")]))
+    assert [rule for rule, _ in told(found)] == ["unreadable_lines", "live_uuids_unique", "thinking_bound_to_prefix"]
+
+
 # The client takes what was written last, where it was written first.
 def test_of_records_that_share_an_id_the_last_stays() -> None:
     records = worked()
