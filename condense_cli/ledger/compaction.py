@@ -80,17 +80,20 @@ _UNSOLVED: Final = 0.1
 _LEDGER: Final = 0.2
 _WISHED: Final = 0.5
 _LAST_WORDS: Final = 0.15
-"""Most of the size that the user's words may take, what they answered, errors, and the ledger; and most of the room for
-lines that those which the user asked for may take."""
+"""Largest shares of the budget for the user's words, what they answered, errors, and the ledger; and of the room for
+lines, for those that the user asked for and for the assistant's last words."""
 
 _COMMANDS: Final = 3
+"""Newest commands that went well."""
 _SLACK: Final = 8
+"""Tokens by which the sum of the parts may be off."""
 _ROUNDS: Final = 4
+"""Attempts to fit the lines."""
 _LONGEST_REPLY: Final = 300
 _SHORT_REPLY: Final = 60
 _LONGEST_ANSWERED: Final = 200
-"""Characters of the user's words that may need what they answered to be understood if that was a question, or
-whatever it was; and of that."""
+"""Most characters of a reply that is shown with a question before it, of one that is shown with whatever was before it,
+and of what is shown."""
 
 _COMMAND: Final = lazy_pattern(r"<command-name>([^<]*)</command-name>")
 _REMINDERS: Final = ("<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md instructions")
@@ -107,6 +110,7 @@ _PLACE: Final = lazy_pattern(r"\S\.\w{1,5}:\d")
 _OF_MACHINE: Final = 1e-6
 """Lines of a pasted trace or log, and what a token of them is worth among the user's words."""
 _MARKER: Final = 10
+"""Tokens of a marker with its line break."""
 
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _OF_CLIENT: Final = (_CONTINUED, "Another language model started to solve this problem")
@@ -124,6 +128,7 @@ _DATA: Final = (
 _FAILED: Final = "Failed, and not known to be solved:"
 _NAMED: Final = "\n\nNamed besides: "
 _NAMES: Final = 0.06
+"""Share of the budget for names that nothing else has."""
 _LETTER: Final = lazy_pattern("[A-Za-z]")
 _PICKED: Final = "Lines picked from "
 _EARLIER: Final = "## earlier summary"
