@@ -190,7 +190,8 @@ def test_data_that_no_fence_closes_is_not_what_the_user_said() -> None:
 def test_a_heading_of_an_earlier_summary_is_there_once() -> None:
     found = compacted()
     for n in range(3):
-        found = compacted(continued(found, assistant([text(f"Step {n} is done.")]), user("Go on."), assistant("Well.")))
+        later = [assistant([text(f"Step {n} is done.")]), user("Go on."), assistant("Well.")]
+        found = compacted(continued(found, *later), 20_000)
     assert found.text.count("## earlier summary") == 1
     assert "Step 0 is done." in found.text
 
