@@ -47,7 +47,7 @@ _WORD: Final = lazy_pattern("[A-Za-z\u00c0-\u052f]{5,}")
 """Words of languages that separate them by blanks: Latin, Greek and Cyrillic letters."""
 
 _ROUNDING: Final = 1e-9
-_HAS_LETTER: Final = lazy_pattern("[A-Za-z]")
+HAS_LETTER: Final = lazy_pattern("[A-Za-z]")
 
 
 class CheckItem(Struct, frozen=True):
@@ -178,7 +178,7 @@ def _shown(text: str) -> str:
 
 def _facts(text: str) -> Iterator[str]:
     """Yield facts with a letter: bare numbers are too many, and occur in any text."""
-    return (fact for fact in facts_of(text) if _HAS_LETTER.search(fact))
+    return (fact for fact in facts_of(text) if HAS_LETTER.search(fact))
 
 
 def _base(path: str) -> str:

@@ -25,7 +25,8 @@ from .. import api
 from ..core.factor import typical_of
 from ..core.lazy_pattern import lazy_pattern
 from ..core.tokens import Counter
-from ..ledger.compaction import LEAST, TOKENS, WINDOW_SHARE, compaction, read_back
+from ..ledger.compaction import TOKENS, WINDOW_SHARE, compaction, read_back
+from ..ledger.recap import LEAST
 from ..live.deciding import window_of
 from ..live.requests import CACHE_MARK, decoded
 from .bodies import Api, Body, body_of, members_of
