@@ -180,7 +180,7 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
     """
     encoding = encoding.strip().lower()
     try:
-        plain = _plain(data, encoding)
+        plain = unpacked(data, encoding)
         known = _NONE if before is None or before.api is not api else _common(plain, before)
         # The text without the known messages is JSON as well.
         text = plain[: known.start] + b"[" + _rest(plain, known.ends[-1]) if known.ends else plain
@@ -284,7 +284,7 @@ def _apart(data: bytes, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> 
     return {path[0]: Raw(json_text.encode(text[start:end])) for path, (start, end) in spans.items()}
 
 
-def _plain(data: bytes, encoding: str) -> bytes:
+def unpacked(data: bytes, encoding: str) -> bytes:
     """Unpack bytes. Raises LookupError for an unknown encoding, UnreadableError for another than was named."""
     name = _FILES[encoding]
     if not suffix_of(name):

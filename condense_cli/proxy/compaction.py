@@ -25,11 +25,12 @@ from .. import api
 from ..core.factor import typical_of
 from ..core.lazy_pattern import lazy_pattern
 from ..core.tokens import Counter
-from ..ledger.compaction import TOKENS, WINDOW_SHARE, compaction, read_back
+from ..errors import UnreadableError
+from ..ledger.compaction import FIRST_WORDS, TOKENS, WINDOW_SHARE, compaction, read_back
 from ..ledger.recap import LEAST
 from ..live.deciding import window_of
 from ..live.requests import CACHE_MARK, decoded
-from .bodies import Api, Body, body_of, members_of
+from .bodies import Api, Body, body_of, members_of, unpacked
 
 _TEMPLATES: Final = {
     5028: "31fefa8f6334284d", 5143: "be932b2293d3f65a",
@@ -68,6 +69,8 @@ SECONDS: Final = 60.0
 _KIND_OF_REQUEST: Final = "compaction"
 _TRIGGER: Final = "compaction_trigger"
 _ITEM: Final = "compaction"
+_OURS: Final = base64.b64encode(FIRST_WORDS.encode()[: len(FIRST_WORDS) // 3 * 3])
+"""How the content of an item of ours begins: to look for it is much faster than to read a whole conversation."""
 
 AnswerForm = Literal["summary", "item", "message"]
 """A text with a summary in front (Claude Code), a `compaction` item, or a message (Codex)."""
@@ -139,13 +142,20 @@ def _codex(body: Body, turn: str) -> CompactionRequest | str | None:
 
 def with_own_compactions(data: bytes, encoding: str, api: Api) -> bytes:
     """Return a body with our compactions of Codex as messages of the user; the same bytes if it has none."""
-    if api.format != "openai-responses" or (not encoding and b"encrypted_content" not in data):
+    if api.format != "openai-responses" or not _may_hold_ours(data, encoding):
         return data
     body = body_of(data, encoding, api)
     if body is None:
         return data
     messages = [_as_message(raw, message) for raw, message in zip(body.listed.raws, body.messages, strict=True)]
     return body.with_messages(messages) or data
+
+
+def _may_hold_ours(data: bytes, encoding: str) -> bool:
+    try:
+        return _OURS in unpacked(data, encoding.strip().lower())
+    except (ValueError, LookupError, UnreadableError):
+        return False
 
 
 def _as_message(raw: Raw, message: Any) -> Any:

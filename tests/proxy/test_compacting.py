@@ -15,6 +15,7 @@ from build import assistant, call, result, text, user
 
 from condense_cli.ledger.compaction import read_back
 from condense_cli.proxy import app, compaction
+from condense_cli.proxy.bodies import api_of
 
 from .talks import lines
 from .upstream import TOKEN, Api, Running, api, ask, get, proxied, said
@@ -365,3 +366,23 @@ def test_items_of_others_stay(model: Api, content: object) -> None:
     with proxied(model.url) as running:
         codex(running, other, item("user", "And now?"), turn=OF_TURN)
     assert model.asked[0].json["input"][len(CODEX)] == other
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip", "br"])
+def test_a_body_without_an_item_of_ours_is_not_read(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAABo"}
+    data = json.dumps({"model": "gpt-5.5", "input": [*CODEX, other]}).encode()
+    data = gzip.compress(data) if encoding else data
+    monkeypatch.setattr(compaction, "body_of", None)
+    responses = api_of("POST", "/v1/responses")
+    assert responses is not None
+    assert compaction.with_own_compactions(data, encoding, responses) is data
+
+
+def test_an_item_of_ours_in_a_packed_body(model: Api) -> None:
+    with proxied(model.url, compact="own") as running:
+        made = item_of(codex(running, {"type": "compaction_trigger"}))
+        body = gzip.compress(json.dumps({"model": "gpt-5.5", "input": [*CODEX, made]}).encode())
+        ask(f"{running.url}/v1/responses", content=body, headers={"content-encoding": "GZIP"})
+    sent = json.loads(gzip.decompress(model.asked[-1].body))["input"]
+    assert sent[len(CODEX)]["role"] == "user"
