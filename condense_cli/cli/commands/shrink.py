@@ -197,9 +197,9 @@ class RestoreOptions(Command, work="restore.restore"):
 class UndoOptions(Command, work="undo.undo"):
     """Undo what --in-place changed.
 
-    Puts the newest backup of condense run or repair back as FILE, with its old time and permissions. If FILE has changed
-    since, for example by new turns, nothing happens unless you add --force, which keeps the present FILE next to it with
-    the ending .condense-undone.
+    Puts the newest backup of condense run or repair back as FILE, with its old time and permissions. If FILE has
+    changed since, for example by new turns, nothing happens unless you add --force, which keeps the present FILE next
+    to it with the ending .condense-undone.
 
     Examples:
 
