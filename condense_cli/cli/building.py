@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from ..config.options import OptionField, Options, in_groups, options_of
+from ..config.options import COMMON, OUTPUT, OptionField, Options, in_groups, options_of
 from ..core.wording import nearest, quoted
 from .console import exits
 
@@ -35,6 +35,12 @@ _OTHER_WORDS: Final = {
     "profiles": "model models profile",
 }
 """Other words for commands."""
+
+MORE_EXAMPLES: Final = "\nMore examples:"
+"""The heading in a docstring from which only `--help-all` shows it."""
+
+_MOST_OPTIONS: Final = 15
+"""A help page with more options shows the common ones; `--help-all` shows the others too."""
 
 
 class Command(Options):
@@ -90,6 +96,10 @@ def group_of(group: CommandGroup) -> typer.Typer:
     """Return a group with its commands."""
 
     class Group(TyperGroup):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.params.append(help_all("The same as --help.", is_hidden=True))
+
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             is_completed = ctx.resilient_parsing  # By a shell, which has to offer the commands.
             if group.default and not is_completed and args in ([], ["--json"]):
@@ -159,26 +169,74 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 class _Page(TyperCommand):
-    """A command whose help page has its options in groups."""
+    """A command whose help page has its options in groups, a long page only the common ones."""
 
     fields: ClassVar[list[OptionField]] = []
     kind: ClassVar[type[Command]] = Command
 
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.listed = [field for field in self.fields if not (field.flag.is_hidden or field.flag.is_argument)]
+        self.is_long = len(self.listed) > _MOST_OPTIONS
+        self.params.append(help_all(f"Show all {len(self.listed)} options.", is_hidden=not self.is_long))
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self.kind.prepared(args))
+        try:
+            return super().parse_args(ctx, self.kind.prepared(args))
+        except Exception as error:
+            # The class of the error belongs to a private module of Typer. Old names of options are not suggested.
+            if getattr(error, "possibilities", None):
+                shown = {name for field in self.listed for name in field.flag.names(field.name)}
+                error.possibilities = [each for each in error.possibilities if each in shown]  # type: ignore[attr-defined]
+            raise
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        whole = self.help or ""
+        self.help = whole if shows_all(ctx) else whole.partition(MORE_EXAMPLES)[0]
+        super().format_help_text(ctx, formatter)
+        self.help = whole
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         records = {str(param.name): param.get_help_record(ctx) for param in self.get_params(ctx)}
         sections = {"Arguments": [field.name for field in self.fields if field.flag.is_argument]}
-        for title, fields in in_groups(field for field in self.fields if not field.flag.is_argument).items():
-            sections[title] = [field.name for field in fields]
-        rest = [*sections.pop("", []), "help"]
+        for title, fields in in_groups(self.listed).items():
+            if not self.is_long or shows_all(ctx) or title in (COMMON, OUTPUT, ""):
+                sections[title] = [field.name for field in fields]
+        rest = [*sections.pop("", []), "help_all", "help"]
         sections["Other options" if len(sections) > 1 else "Options"] = rest
         for title, names in sections.items():
             shown = [record for name in names if (record := records.get(name))]
             if shown:
                 with formatter.section(title):
                     formatter.write_dl(shown)
+
+
+_ALL: Final = "condense.help_all"
+
+
+def help_all(about: str, *, is_hidden: bool = False) -> TyperOption:
+    """Return the option `--help-all`: the help page with everything in it."""
+
+    def show(ctx: Any, param: Any, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            ctx.meta[_ALL] = True
+            typer.echo(ctx.get_help())
+            ctx.exit()
+
+    return TyperOption(
+        param_decls=["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help=about,
+        hidden=is_hidden,
+    )
+
+
+def shows_all(ctx: Any) -> bool:
+    """Return whether a help page is asked for with everything in it."""
+    return _ALL in ctx.meta
 
 
 def instead_of(name: str, known: Collection[str]) -> str:

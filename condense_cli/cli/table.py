@@ -11,14 +11,14 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..core.version import __version__
 from ..errors import ExitStatus
-from .building import Command, CommandGroup, add_command, group_of, instead_of
+from .building import Command, CommandGroup, add_command, group_of, help_all, instead_of, shows_all
 from .console import DEBUG_VARIABLE, prepare_process
 from .postponed import OF_MSGSPEC, absent
 
 BEGIN: Final = (
     "condense run FILE                              what would be cut, and why\n"
     "condense run --session latest --new-session    a smaller copy to resume\n"
-    "condense --help                                all commands"
+    "condense --help                                the commands to know first"
 )
 """The answer to the bare command."""
 
@@ -85,6 +85,9 @@ _TABLE: Final = {
 
 COMMANDS: Final = {name: said for _, names in _TABLE.values() for name, said in names.items()}
 GROUPS: Final = {title: tuple(names) for title, (_, names) in _TABLE.items()}
+FIRST: Final = ("run", "estimate", "diff", "inspect", "undo", "proxy")
+"""The commands that people need first: `condense --help` has a line for each, and names the others."""
+
 _FILES: Final = {name: file for file, names in _TABLE.values() for name in names}
 
 
@@ -99,6 +102,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        self.params.append(help_all("Show all commands, each with what it does."))
         for name, short_help in COMMANDS.items():
             self.add_command(TyperCommand(name, help=short_help), name)
 
@@ -121,11 +125,23 @@ class Commands(TyperGroup):
                 import msgspec  # noqa: F401
         return name, load(name) if name else known, rest
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands before the options: they are looked for more often."""
+        self.format_commands(ctx, formatter)
+        records = [record for param in self.get_params(ctx) if (record := param.get_help_record(ctx))]
+        with formatter.section("Options"):
+            formatter.write_dl(records)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, COMMANDS))
-        for title, names in GROUPS.items():
+        for title, names in (GROUPS if shows_all(ctx) else {"First commands": FIRST}).items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names])
+        if not shows_all(ctx):
+            others = ", ".join(name for name in COMMANDS if name not in FIRST)
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(f"More: {others}. See condense --help-all.")
 
 
 def load(name: str) -> Any:

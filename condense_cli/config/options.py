@@ -196,6 +196,8 @@ COMMON: Final = "Common options"
 OUTPUT: Final = "Output"
 """The first groups of a help page, whatever the order of the options."""
 
+REMOVING: Final = "Removing more or less"
+
 
 TargetTokens = Annotated[
     int | None, Flag("Cut down to N tokens (60000, 60k) and no further.", metavar="N", parse=target)
@@ -221,11 +223,11 @@ class Overrides(Options, group=COMMON):
     cut: Annotated[
         tuple[str, ...], Flag("Always cut these; written as for --keep; may be repeated.", metavar="SELECTOR")
     ] = ()
-    lossless_only: Annotated[bool, Flag("Cut nothing; only write references, which condense restore undoes.")] = False
-    keep_thinking: Annotated[bool, Flag("Keep old thinking, which goes by default.", group="Removing more")] = False
-    drop_thinking: Annotated[
-        bool, Flag("Remove all thinking that the API does not require.", group="Removing more")
+    lossless_only: Annotated[
+        bool, Flag("Cut nothing; only write references, which condense restore undoes.", group=REMOVING)
     ] = False
+    keep_thinking: Annotated[bool, Flag("Keep old thinking, which goes by default.", group=REMOVING)] = False
+    drop_thinking: Annotated[bool, Flag("Remove all thinking that the API does not require.", group=REMOVING)] = False
     keep_recent: Annotated[int | None, Flag("The same as --keep last:N.", metavar="N", least=0, is_hidden=True)] = None
     only_tools: Annotated[
         tuple[str, ...], Flag("Cut nothing but calls and results of these tools.", metavar="GLOB", is_hidden=True)

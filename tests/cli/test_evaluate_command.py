@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> None:
-    text = re.sub(r"\s+", " ", condense("evaluate", "--help").text)
+    text = re.sub(r"\s+", " ", condense("evaluate", "--help-all").text)
     assert tuple(KNOWN_WAYS) == AGAINST
     assert ", ".join(AGAINST) in text
     assert (recall.RECALLS, witnesses.WITNESSES) == (RECALLS, WITNESSES)

@@ -10,7 +10,7 @@ from helpers import condense
 
 from condense_cli.cli.building import instead_of
 from condense_cli.cli.commands.shrink import RunOptions
-from condense_cli.cli.table import COMMANDS, GROUPS
+from condense_cli.cli.table import COMMANDS, FIRST, GROUPS
 from condense_cli.clients.choices import Client
 from condense_cli.config.options import COMMON, OUTPUT, options_of
 from condense_cli.errors import ExitStatus
@@ -25,14 +25,43 @@ def test_every_option_of_run_is_in_a_group() -> None:
     assert {field.name for field in shown if field.flag.is_hidden} == OLD_NAMES
 
 
-def test_the_ten_that_people_need_come_first() -> None:
-    text = condense("run", "--help").text
-    titles = re.findall(r"(?m)^([A-Z][A-Za-z ]+):\n  -", text)
-    assert titles[:2] == [COMMON, OUTPUT]
-    assert {*titles} == {field.group for field in options_of(RunOptions) if field.group} | {"Other options"}
-    first = [field for field in options_of(RunOptions) if field.group == COMMON and not field.flag.is_hidden]
-    assert len([field for field in first if not field.flag.is_argument]) == 10
-    assert not any(f"{name} " in text for name in map(_flag, OLD_NAMES))
+def test_the_help_of_run_has_what_people_need_and_help_all_the_rest() -> None:
+    short, whole = condense("run", "--help").text, condense("run", "--help-all").text
+    listed = [field for field in options_of(RunOptions) if not (field.flag.is_argument or field.flag.is_hidden)]
+    first = [field for field in listed if field.group in (COMMON, OUTPUT)]
+    assert 13 <= len(first) <= 17
+    assert sorted(_rows(short)[:-2]) == sorted(field.flag.names(field.name)[0] for field in first)
+    assert _titles(short) == [COMMON, OUTPUT, "Other options"]
+    assert len(short.splitlines()) < 70
+    assert {*_rows(whole)} == {*(field.flag.names(field.name)[0] for field in listed), "--help-all", "--help"}
+    assert _titles(whole)[:2] == [COMMON, OUTPUT]
+    assert {*_titles(whole)} == {field.group for field in listed} | {"Other options"}
+    assert f"all {len(listed)} options" in short
+
+
+def _titles(page: str) -> list[str]:
+    return re.findall(r"(?m)^([A-Z][A-Za-z ]+):\n  -", page)
+
+
+def _rows(page: str) -> list[str]:
+    """The options of a page, each by its long name."""
+    return re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)(?= |$)", page)
+
+
+def test_every_command_takes_help_all() -> None:
+    for name, page in _help_pages("--help-all").items():
+        assert {*_rows(condense(*name.split(), "--help").text)} <= {*_rows(page)}, name
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("--prset", "--preset"), ("--budgt", "--budgets"), ("--keep-recents", "--keep")]
+)
+def test_a_mistyped_option_is_told_one_that_is_listed(typed: str, meant: str) -> None:
+    command = "evaluate" if meant == "--budgets" else "run"
+    done = condense(command, "session.jsonl", typed, "3")
+    assert (done.status, meant in done.message) == (ExitStatus.USAGE, True)
+    suggested = done.message.partition(typed)[2]
+    assert {*re.findall(r"--[a-z-]+", suggested)} <= {*_rows(condense(command, "--help-all").text)}
 
 
 def _flag(name: str) -> str:
@@ -51,14 +80,21 @@ def test_the_help_of_sessions_names_every_client() -> None:
     assert "Cline, opencode, pi" in text
 
 
-def test_commands_are_in_groups_that_tell_whom_they_are_for() -> None:
-    text = condense("--help").text
+def test_the_first_page_has_six_commands_and_names_the_others() -> None:
+    page = condense("--help").text
+    assert [name for name in COMMANDS if f"\n  {name} " in page] == [name for name in COMMANDS if name in FIRST]
+    assert len(FIRST) == 6
+    others = " ".join(page.split()).partition("More: ")[2].partition(".")[0]
+    assert others.split(", ") == [name for name in COMMANDS if name not in FIRST]
+
+
+def test_all_commands_are_in_groups_that_tell_whom_they_are_for() -> None:
+    text = condense("--help-all").text
     found = [title for title in GROUPS if f"{title}:" in text]
     assert found == [*GROUPS]
     settings, builders = (text.index(f"{title}:") for title in found[-2:])
     assert settings < text.index("  presets ") < builders < text.index("  providers ") < text.index("  profiles ")
     assert all(f"\n  {name} " in text for name in COMMANDS)
-    assert {name for names in GROUPS.values() for name in names} >= {*COMMANDS}
 
 
 @pytest.mark.parametrize("command", ["run", "presets", "undo"])
@@ -98,23 +134,21 @@ def test_a_file_in_place_of_a_command_is_told_the_command(file: Path) -> None:
     assert (done.status, "condense --help lists them" in done.message) == (ExitStatus.USAGE, True)
 
 
-def _help_pages() -> dict[str, str]:
+def _help_pages(flag: str = "--help") -> dict[str, str]:
     """The pages of all commands, and of those in groups, by their names."""
     groups = {"presets": ("list", "show", "new", "edit"), "config": ("validate", "show", "schema")}
     lines = [(name, *([rest] if rest else [])) for name in COMMANDS for rest in groups.get(name, ("",))]
-    return {" ".join(line): condense(*line, "--help").text for line in lines}
+    return {" ".join(line): condense(*line, flag).text for line in lines}
 
 
 def test_long_help_pages_have_their_options_in_groups() -> None:
     """More than a dozen options never come in one row, and none is left over."""
-    for name, page in _help_pages().items():
+    for name, page in _help_pages("--help-all").items():
         rows = re.findall(r"(?m)^(?:Options|[A-Z][^\n]*):\n((?:  .*\n?)+)", page)
         most = max(len(re.findall(r"(?m)^  -", section)) for section in rows)
         assert most <= 12, name
         if "\nOther options:\n" in page:
-            assert re.findall(r"(?m)^  -.*", page.partition("\nOther options:\n")[2]) == [
-                "  -h, --help  Show this message and exit."
-            ], name
+            assert _rows(page.partition("\nOther options:\n")[2]) in (["--help"], ["--help-all", "--help"]), name
 
 
 def test_every_help_page_has_examples() -> None:

@@ -53,7 +53,7 @@ def follow(found: Any, path: str) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("page", HELP_PAGES, ids=lambda page: "-".join(page) or "condense")
 def test_there_is_what_the_examples_ask_for(page: tuple[str, ...], folder: Path) -> None:
-    for command, path in _EXAMPLE.findall(condense(*page, "--help").text):
+    for command, path in _EXAMPLE.findall(condense(*page, "--help-all").text):
         if page == ("undo",):
             assert condense("run", "session.jsonl", "--in-place", "-q", cwd=folder).status == 0
         for slow, faster in _FASTER.items():

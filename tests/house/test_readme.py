@@ -53,7 +53,7 @@ def test_an_older_python_is_refused_at_once(tmp_path: Path) -> None:
 def test_commands_that_are_not_run_exist_with_their_options(line: str) -> None:
     """What follows two spaces says what a command does; what follows -- is a client's."""
     name, *words = re.split(r"\s{2,}|\s--\s", line)[0].split()[1:]
-    page = condense(name, "--help").text
+    page = condense(name, "--help-all").text
     options = [word for word in words if word.startswith("-")]
     assert [option for option in options if not re.search(rf"(?m)^  (-\w, )?{option}\b", page)] == []
 

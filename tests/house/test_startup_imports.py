@@ -65,7 +65,7 @@ def session(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 # `condense --help` imports no client of a vendor, no pydantic, no prices and no second tokenizer.
 def test_help_imports_nothing_that_no_command_may_import(stand_ins: Path) -> None:
     printed, modules = outcome(stand_ins, "--help")
-    assert "Settings:" in printed
+    assert "First commands:" in printed
     assert not modules & NEVER
 
 

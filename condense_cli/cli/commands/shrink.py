@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from ...config.options import COMMON, OUTPUT, Flag, Overrides
+from ...config.options import COMMON, OUTPUT, REMOVING, Flag, Overrides
 from ..building import Command
 from ..options import (
     COUNTING,
@@ -28,6 +28,7 @@ from ..options import (
     Threshold,
 )
 
+MORE_OUTPUT: Final = "More output"
 READING_AND_WRITING: Final = "Reading and writing"
 
 
@@ -37,12 +38,20 @@ class Showing(Command, group=OUTPUT):
     diff: Annotated[bool, Flag("Show every cut, line by line.")] = False
     explain: Annotated[bool, Flag("Say why each block was cut or kept.")] = False
     html: Annotated[Path | None, Flag("Write a page with every message, every cut, and why.", metavar="FILE")] = None
-    cost: Annotated[bool, Flag("Show costs and when condensing pays, in pipes too, with the assumptions.")] = False
+    cost: Annotated[
+        bool, Flag("Show costs and when condensing pays, in pipes too, with the assumptions.", group=MORE_OUTPUT)
+    ] = False
     json: Annotated[bool, Flag("Print the report as JSON.")] = False
-    report: Annotated[Path | None, Flag("Also write the JSON report to FILE.", metavar="FILE")] = None
+    report: Annotated[Path | None, Flag("Also write the JSON report to FILE.", metavar="FILE", group=MORE_OUTPUT)] = (
+        None
+    )
     quiet: Quiet = False
-    verbose: Annotated[bool, Flag("Show everything: diff, sizes, passes, timings, costs.", short="-v")] = False
-    log_json: Annotated[bool, Flag("One line of JSON about the run on standard error, in place of messages.")] = False
+    verbose: Annotated[
+        bool, Flag("Show everything: diff, sizes, passes, timings, costs.", short="-v", group=MORE_OUTPUT)
+    ] = False
+    log_json: Annotated[
+        bool, Flag("One line of JSON about the run on standard error, in place of messages.", group=MORE_OUTPUT)
+    ] = False
 
     @property
     def writes_report(self) -> bool:
@@ -73,7 +82,7 @@ class Writing(Command, group=READING_AND_WRITING):
             complete=TARGETS,
         ),
     ] = None
-    dry_run: DryRun = False
+    dry_run: Annotated[DryRun, COMMON] = False
     force: Annotated[bool, Flag("With --in-place: even if a program has FILE open.")] = False
     out_dir: Annotated[Path | None, Flag("Write all files there, keeping their folders.", metavar="DIR")] = None
     jobs: Annotated[
@@ -94,17 +103,21 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
 
     \b
     condense run session.jsonl                  what would be cut, and why
-    condense run session.jsonl --preset speed -o small.jsonl
     condense run session.jsonl --target-tokens 60000 -o small.jsonl
     condense run session.jsonl --new-session    a copy, and how to resume it
-    condense run session.jsonl --before-compaction --new-session   undoes /compact
     condense run session.jsonl --in-place       condense undo reverts it
-    condense run session.jsonl --lossless-only -o small.jsonl
     condense run session.jsonl --keep last:20 --keep 'tool:mcp__*' --keep /TODO/
-    condense run session.jsonl --cut 40:80 --keep 'file:src/*.py'
     cat session.jsonl | condense run - | next-program
-    condense run --session latest               the newest session of this project
     condense run session.jsonl --html page.html every message, every cut, and why
+
+    More examples:
+
+    \b
+    condense run session.jsonl --preset speed -o small.jsonl
+    condense run session.jsonl --before-compaction --new-session   undoes /compact
+    condense run session.jsonl --lossless-only -o small.jsonl
+    condense run session.jsonl --cut 40:80 --keep 'file:src/*.py'
+    condense run --session latest               the newest session of this project
     condense run session.jsonl --profile gpt-4o-mini -o small.jsonl
     condense run session.jsonl --if-needed --in-place   only when nearly full
     condense run session.jsonl --json | jq .tokens.saved_percent
@@ -142,7 +155,7 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
         Flag(
             "Also remove what only the client displays and the model never sees; "
             "condense restore cannot bring it back.",
-            group="Removing more",
+            group=REMOVING,
         ),
     ] = False
     if_needed: Annotated[
