@@ -9,6 +9,7 @@ CondenseError                 1  failed
 │   └── UnknownFormatError    3  JSON, but not a known kind of transcript
 ├── OutputError               1  the result cannot be written
 ├── CallFailedError           5  a model's server did not answer as needed
+├── GoneError                 6  a string that must be kept is gone; nothing is written
 └── BrokenOutputError         1  the result would break an API rule; nothing is written
 """
 
@@ -28,6 +29,7 @@ class ExitStatus(IntEnum):
     TARGET_MISSED = 4
     SHOULD_CONDENSE = 4
     CALLS_FAILED = 5
+    GONE = 6
     INTERRUPTED = 130
     READER_LEFT = 141
 
@@ -89,6 +91,10 @@ class CallFailedError(CondenseError):
 
 class StoppedError(CallFailedError):
     """No further call is made: the budget is spent or the model is unreachable."""
+
+
+class GoneError(CondenseError):
+    status = ExitStatus.GONE
 
 
 class BrokenOutputError(CondenseError):

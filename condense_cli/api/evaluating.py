@@ -20,7 +20,7 @@ from ..core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, a_tr
 from ..core.factor import Factor, factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Message, Transcript
-from ..errors import CondenseError, UsageError
+from ..errors import CondenseError, GoneError, UsageError
 from ..formats.compacted import compactions, stretches
 from ..passes.summaries import Summarizer
 from ..providers.registry import Registry
@@ -238,6 +238,8 @@ def evaluate_file(
     try:
         transcript = api.load(name, format=plan.format, lenient=plan.lenient)
         return _measured(name, transcript, plan, done, ways, clock)
+    except GoneError as error:
+        raise GoneError(f"{name}: {error.message}") from error
     except CondenseError as error:
         return Unread(name, error.message)
 

@@ -129,7 +129,9 @@ def _parameter(field: OptionField) -> inspect.Parameter:
     """Return an option as Typer takes it: a parameter of a function."""
     flag, default, kind = field.flag, field.default, field.kind
     lists = [each for each in (kind, *get_args(kind)) if get_origin(each) is tuple]
-    if lists:
+    if lists and flag.parse:  # The whole list is in one value.
+        kind, default = str | None, None
+    elif lists:
         item = get_args(lists[0])[0]
         kind, default = (list[item], ...) if default is ... else (list[item] | None, None)  # type: ignore[valid-type]
     settings: dict[str, Any] = {

@@ -185,6 +185,28 @@ Profile = Annotated[str | None, profile("Profile whose model writes summaries; p
 Redact = Annotated[bool, Flag("Mask secrets in everything sent to a model.")]
 
 
+def strings_in(file: str) -> tuple[str, ...]:
+    """Return the strings in a file, one on a line. Raises ValueError."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not UTF-8 text.") from None
+    return tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+
+
+MustKeep = Annotated[
+    tuple[str, ...],
+    Flag(
+        "Keep the strings in FILE, one a line; if one would be gone, write nothing and exit with status 6.",
+        metavar="FILE",
+        parse=strings_in,
+        group=COMMON,
+    ),
+]
+
+
 class CountOptions(Command, group=COUNTING):
     """Choose in whose tokens a command counts; `allow_calls` and `profile` permit the call of `exact`."""
 

@@ -169,8 +169,8 @@ app = typer.Typer(
     "condense COMMAND --help shows the options of a command, with examples.\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input unreadable or invalid, "
     "or a reference that cannot be restored, "
-    "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted, "
-    "141 the pipe was closed.",
+    "4 target missed with --strict or check says yes, 5 model calls failed, "
+    "6 a string of --must-keep would be gone, 130 interrupted, 141 the pipe was closed.",
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

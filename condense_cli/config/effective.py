@@ -32,6 +32,7 @@ _FLAG_OF_KEY: Final = {
     "only_tools": "--only-tools",
     "keep": "--keep",
     "cut": "--cut",
+    "must_keep": "--must-keep",
     "match": "--cut",
     "range": "--range",
 }

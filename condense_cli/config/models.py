@@ -405,7 +405,8 @@ class TruncationConfig(_Base, frozen=True, kw_only=True):
 class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
-    `keep` are selectors of what nothing touches, `cut` of what is cut before the passes begin.
+    `keep` are selectors of what nothing touches, `cut` of what is cut before the passes begin. `must_keep` are strings:
+    the newest line with each stays, and a result without one is refused.
     `profile` names the access to a model for passes that name none of their own. Without a `provider` the registry's
     active one runs, which is smart unless somebody set another. Provider smart works with `passes`
     or with phases; where one phase is given, the others have their defaults. `no_larger_than` is accepted from
@@ -428,6 +429,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
     counter: CounterName = BUILT_IN
     keep: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    must_keep: tuple[str, ...] = ()
     pins: tuple[Predicates, ...] = ()
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()

@@ -223,6 +223,7 @@ class Overrides(Options, group=COMMON):
     cut: Annotated[
         tuple[str, ...], Flag("Always cut these; written as for --keep; may be repeated.", metavar="SELECTOR")
     ] = ()
+    must_keep: Annotated[tuple[str, ...], Flag("Strings of which each stays.", metavar="FILE")] = ()
     lossless_only: Annotated[
         bool, Flag("Cut nothing; only write references, which condense restore undoes.", group=REMOVING)
     ] = False

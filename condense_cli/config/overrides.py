@@ -59,6 +59,7 @@ def overrides_from(
     drop_thinking: bool = False,
     keep: Sequence[str] = (),
     cut: Sequence[str] = (),
+    must_keep: Sequence[str] = (),
 ) -> Overrides:
     """Return the options of a run that change its configuration, checked. Raises UsageError."""
     return checked(Overrides(**locals()))
@@ -109,6 +110,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     passes, pins = tuple(config for config in configuration.passes if config.enabled), list(configuration.pins)
     keep, recent = _without_last((*configuration.keep, *overrides.keep))
     cut = dict.fromkeys((*configuration.cut, *overrides.cut))
+    must_keep = tuple(dict.fromkeys((*configuration.must_keep, *overrides.must_keep)))
     count = recent if overrides.keep_recent is None else overrides.keep_recent
     if count is not None:
         prelude = structs.replace(prelude, keep_recent=count)
@@ -137,7 +139,14 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if cut:
         passes = (_cutting(tuple(cut), count), *passes)
     return structs.replace(
-        configuration, passes=passes, keep=keep, cut=(), pins=tuple(pins), lossless_prelude=prelude, **target
+        configuration,
+        passes=passes,
+        keep=keep,
+        cut=(),
+        must_keep=must_keep,
+        pins=tuple(pins),
+        lossless_prelude=prelude,
+        **target,
     )
 
 
@@ -234,7 +243,7 @@ def _outside(span: IndexRange) -> list[Predicates]:
 
 
 _SHOWN: Final = frozenset(
-    {*TARGETS, "keep_first", "min_saving", "thinking", "old_images", "counter", "keep", "cut", "pins"}
+    {*TARGETS, "keep_first", "min_saving", "thinking", "old_images", "counter", "keep", "cut", "must_keep", "pins"}
 )
 """Keys that adjust what comes of a run that does its work: reports name where they are from.
 

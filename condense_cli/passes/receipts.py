@@ -28,6 +28,7 @@ class Kept(StrEnum):
     FIRST_REQUEST = "part of the user's first request"
     NEXT_REQUEST = "part of the first request after a summary"
     PINNED = "pinned"
+    MUST = "holds what must be kept"
     ANCHOR = "the conversation continues from here"
     RECENT = "among the preserved turns"
     NEWEST = "among the newest turns"
@@ -55,7 +56,7 @@ class Kept(StrEnum):
 
 
 REQUEST: Final = frozenset({Kept.FIRST_REQUEST, Kept.NEXT_REQUEST})
-PROTECTED: Final = REQUEST | {Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.PINNED, Kept.RECENT}
+PROTECTED: Final = REQUEST | {Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.PINNED, Kept.MUST, Kept.RECENT}
 
 
 EXTRACT: Final = "extract"

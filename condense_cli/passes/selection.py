@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter as Counts
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import assert_never
@@ -32,13 +32,14 @@ from ..core.selectors import (
     written,
 )
 from ..core.tokens import Counter
-from ..core.transcript import Block, Message, calls_by_id, cut_before
+from ..core.transcript import Block, BlockKey, Message, calls_by_id, cut_before
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import brief, nearest, plural
 from ..errors import ConfigurationError
 from ..extractive.answers import is_typed
 from ..formats.engine.client_text import is_command, is_wrapped
 from ..toolcalls.tools import has_failed, main_argument, paths, prints_a_file, reads_a_file
+from .must_keep import holders
 from .receipts import Kept
 
 Address = tuple[int, int]
@@ -373,26 +374,37 @@ class Protection(Struct, frozen=True):
     messages: dict[int, Kept]
     pins: tuple[Predicate, ...]
     holds_thinking: bool = True
+    must: Mapping[BlockKey, tuple[str, ...]] = {}
+    """Blocks with strings that must be kept."""
 
-    def of(self, message: Message, block: Block) -> Kept | None:
+    def of(self, message: Message, block: Block, *, by_lines: bool = False) -> Kept | None:
+        """Return why nothing may touch a block. Who picks lines `by_lines` may touch those without such strings."""
         if block.anchors:
             return Kept.ANCHOR
         reason = None if block.summarizes else self.messages.get(message.index)
         may_hold = reason is None and (self.holds_thinking or block.kind is not BlockKind.THINKING)
         if may_hold and any(pin(message, block) for pin in self.pins):
             return Kept.PINNED
+        if reason is None and not by_lines and block.key in self.must:
+            return Kept.MUST
         return Kept.SUMMARY if block.summarizes else reason
 
 
 def why_untouched(
-    position: int, message: Message, block: Block, selected: Selected, protection: Protection
+    position: int,
+    message: Message,
+    block: Block,
+    selected: Selected,
+    protection: Protection,
+    *,
+    by_lines: bool = False,
 ) -> Kept | None:
     """Why a pass leaves a block alone before it asks what the block is. None: it may touch it.
 
     What nothing may touch goes before what is too new for this pass, and that before what it does not select.
     `position` is that of the message among those that the selection was worked out for.
     """
-    protected = protection.of(message, block)
+    protected = protection.of(message, block, by_lines=by_lines)
     if protected is not None:
         return protected
     if position >= selected.end:
@@ -426,7 +438,8 @@ def protect(
     if configuration.keep:
         pins += (meaning(configuration.keep, messages),)
     goes = configuration.thinking == "drop" or (configuration.thinking == "auto" and binds_thinking(model))
-    return Protection(protected, pins, holds_thinking=not goes)
+    must = holders(configuration.must_keep, messages)
+    return Protection(protected, pins, holds_thinking=not goes, must=must)
 
 
 def _pin(pin: Predicates, messages: Sequence[Message], count: Counter) -> Predicate:

@@ -18,6 +18,7 @@ from ..core.transcript import Transcript
 from ..errors import BrokenOutputError
 from ..formats.engine.rereading import differences
 from ..lossless.decode import decode
+from ..passes import must_keep
 from ..passes.condensation import Condensation, Proof
 from ..passes.context import Context
 from .manager import Manager, Sizing
@@ -54,12 +55,15 @@ def condensed(
 ) -> Condensation:
     """Run the configured provider on a transcript, unless `sizing` says that it is not needed.
 
-    `slim` also removes display-only data from the file. Raises CondenseError; BrokenOutputError for a result that does
-    not read back, unless `proves` is false. An error inside the provider is the result's `error`.
+    `slim` also removes display-only data from the file. Raises CondenseError: BrokenOutputError for a result that does
+    not read back, unless `proves` is false, and GoneError for one without a string that must be kept. An error inside
+    the provider is the result's `error`.
     """
     if context.overrides.lossless_only:
         configuration = without_passes(configuration)
     result = Manager(registry).condense(transcript, configuration, context, sizing)
+    strings = (*configuration.must_keep, *context.overrides.must_keep)
+    must_keep.check(strings, transcript.messages, result.transcript.messages, "Nothing was written.")
     if slim and result.is_needed:
         shown = decode(transcript.messages).messages
         result = result.with_transcript(formats.slim(result.transcript, shown))

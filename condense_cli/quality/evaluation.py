@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript, cut_before
-from ..errors import CondenseError, StoppedError
+from ..errors import CondenseError, GoneError, StoppedError
 from ..extractive.survey import Survey
 from ..extractive.weights import OVERSTATED
 from ..lossless.decode import decode
@@ -184,7 +184,7 @@ def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float], wi
     started = clock()
     try:
         messages = run.condense(case)
-    except StoppedError:
+    except (StoppedError, GoneError):
         raise
     except CondenseError as error:
         return Point(

@@ -54,6 +54,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "no_larger_than": ["speed"],
     "count": "o200k",
     "keep": ["tool:Task"],
+    "must_keep": ["A1"],
     "cut": ["file:docs/*"],
     "pins": [{"roles": ["user"], "regex": "TODO", "match": ["last:9"]}],
     "lossless_prelude": {

@@ -19,6 +19,7 @@ from ..options import (
     FormatOption,
     Json,
     LenientReading,
+    MustKeep,
     OverheadTokens,
     ReadOptions,
     Session,
@@ -157,6 +158,7 @@ class DiffOptions(CountOptions, group=COMMON, work="diff.diff"):
     preset: Annotated[str | None, preset("Compare A with the result of this preset.")] = None
     provider: Annotated[str | None, provider("Compare A with the result of this provider.")] = None
     assignments: Assignments = ()
+    must_keep: MustKeep = ()
     stat: Annotated[bool, Flag("Only the summary.", group=OUTPUT)] = False
     lines: Annotated[int, Flag("Changed lines to show at each place.", metavar="N", least=0, group=OUTPUT)] = 3
     all_lines: Annotated[bool, Flag("Show every line.", short="-v", group=OUTPUT)] = False

@@ -20,6 +20,7 @@ from ..options import (
     FormatOption,
     Lenient,
     Model,
+    MustKeep,
     OverheadTokens,
     Profile,
     Quiet,
@@ -130,6 +131,7 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
         Flag("Transcripts or folders; - reads standard input.", metavar="[FILE]...", is_argument=True),
     ] = ()
     session: Session = None
+    must_keep: MustKeep = ()
     format: Annotated[FormatOption, READING_AND_WRITING] = None
     lenient: Annotated[Lenient, READING_AND_WRITING] = False
     before_compaction: Annotated[

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ... import api
 from ...core.tokens import Counter
 from ...errors import UsageError
+from ...passes import must_keep
 from ...passes.explained import explained
 from ...report.as_json import to_json
 from ...report.difference.diff import between, of_run
@@ -29,6 +32,7 @@ def diff(options: DiffOptions) -> None:
     factor = factor_for(how, old, count, calls)
     if options.after is not None:
         new = read_transcript(options.after, options.format, options.lenient)
+        must_keep.check(options.must_keep, old.messages, new.messages)
         difference = api.diff(old, new, count, factor)
         difference = difference if options.stat else between(difference, old, new, count)
     else:
@@ -37,6 +41,7 @@ def diff(options: DiffOptions) -> None:
             configuration = provider_with(options.provider, options.assignments, registry)
         else:
             configuration = checked(presets_here().named(str(options.preset)), registry)
+        configuration = replace(configuration, must_keep=(*configuration.must_keep, *options.must_keep))
         result = api.condense(old, configuration, counter=count, registry=registry, factor=factor, proves=False)
         say_error(result)
         difference = of_run(result if options.stat else explained(result, count), count)

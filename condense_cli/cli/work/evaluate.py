@@ -61,7 +61,10 @@ def evaluate(options: EvaluateOptions) -> None:
     names = sessions_here() if options.everything else _input_files(options.transcripts, options.session)
     check_page(options.html, options.plot, names)
     usual = list(BESIDE) if options.recorded else [_OF_MODELS] if with_models else []
-    configurations = dict(_configurations(options, usual))
+    configurations = {
+        name: replace(each, must_keep=(*each.must_keep, *options.must_keep))
+        for name, each in _configurations(options, usual)
+    }
     models = models_of(configurations, options.profile, options.prompt, calls) if with_models else None
     plan = Plan(
         () if models else tuple(configurations.items()),

@@ -50,15 +50,18 @@ class Shortening:
         extraction = step.config.extract_config or ExtractConfig()
         for position, message in enumerate(sheet.messages):
             for number, block in enumerate(message.blocks):
-                why = why_untouched(position, message, block, step.selected, sheet.protection)
+                must = self._lines_to_keep(block)
+                why = why_untouched(
+                    position, message, block, step.selected, sheet.protection, by_lines=must is not None
+                )
                 paths = why or self._paths((position, number), block, extraction)
                 words = own.get((position, number), ())
                 if most_words is not None and _own_tokens(block, words, sheet.count) > most_words:
                     words = ()
                 if words is None and not isinstance(paths, Kept):
                     paths = Kept.WORDS
-                elif words:
-                    self.fixed[position, number, ()] = words
+                elif words or must:
+                    words = self.fixed[position, number, ()] = tuple(sorted({*(words or ()), *(must or ())}))
                 if why or words or paths in _HELD:
                     self.held.add((position, number))
                 if isinstance(paths, Kept):
@@ -68,6 +71,18 @@ class Shortening:
         for place, block in self._over.items():
             sheet.put(*place, block)
         self._before = sheet.saved()
+
+    def _lines_to_keep(self, block: Block) -> tuple[int, ...] | None:
+        """The units of a text with strings that must be kept; None where it stays whole for them, or has none."""
+        from ...extractive.units import split
+
+        strings = self._sheet.protection.must.get(block.key)
+        # Units of a talk without calls are sentences, and those of a call's arguments are several texts.
+        if strings is None or block.kind is not BlockKind.TOOL_RESULT:
+            return None
+        texts = split(block.text).texts
+        found = [next((unit for unit, text in enumerate(texts) if string in text), None) for string in strings]
+        return None if None in found else tuple(unit for unit in found if unit is not None)
 
     def _paths(self, place: Address, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
         """Where texts of the block stand that the pass may shorten, or why the block stays."""
