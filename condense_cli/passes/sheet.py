@@ -125,10 +125,13 @@ class Sheet:
         recent = self._writer.recent(self.messages)
         return next((position for position, message in enumerate(self.messages) if message.index in recent), 0)
 
-    def old_thinking(self, stop: int = 0) -> list[Address]:
-        """Thinking that the mode lets go because it is old and costs tokens; a tool loop ends at `stop`."""
+    def old_thinking(self, stop: int = 0, newest: int = 0) -> list[Address]:
+        """Thinking that the mode lets go because it is old and costs tokens; a tool loop ends at `stop`.
+
+        It is old before the newest turns that are at work, or before position `newest` if that is later.
+        """
         messages, model = self.messages, self._transcript.model
-        found = thinking.old(messages, self._newest, self._mode, model, stop)
+        found = thinking.old(messages, max(newest, self._newest), self._mode, model, stop)
         return [place for place in found if self._is_free(place) and self.count.block(self._block(*place))]
 
     def old_images(self) -> list[Address]:

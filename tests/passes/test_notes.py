@@ -23,6 +23,7 @@ from build import (
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
+from condense_cli.config.presets import load_preset
 from condense_cli.core.markers import parse_summary
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
@@ -100,7 +101,8 @@ def test_an_exchange_of_which_much_stays_is_a_call_and_a_result(monkeypatch: pyt
         for message in read_turn(f"t{n}", f"{n}.log", "\n".join(f"tick {n} of {k}" for k in range(60)))
     ]
     messages = [user("Go on."), *filler, *read_turn("big", "src/values.py", whole), *worked(0)[1:]]
-    monkeypatch.setattr(notes, "_FRAME", 1)
+    monkeypatch.setattr(notes, "_LEAST", 1)
+    monkeypatch.setattr(notes, "_PER_WORTH", 1)
     found = cut(messages, 70)
     calls = [block.call_id for _, block in found.transcript.blocks() if block.kind is BlockKind.TOOL_CALL]
     assert "big" in calls
@@ -249,6 +251,21 @@ def test_thinking_older_than_six_turns_goes_unless_it_is_kept() -> None:
     found = condense(transcript, extract())
     assert [receipt.reason for receipt in found.passes if receipt.id == "thinking"] == ["older than the newest 6 turns"]
     assert not condense(found.transcript, extract()).changes
+
+
+# It says nothing that later work needs, so lines of the newest turns stay in its place.
+def test_where_lines_of_newer_turns_would_go_their_thinking_goes_first() -> None:
+    messages = [user("Find it.")]
+    for n in range(2):
+        asked, answered = read_turn(f"t{n}", f"{n}.py", f"value_{n} = load_value({n * 7919})")
+        messages += [assistant([thinking(f"{n} {LONG}"), *asked["content"]]), answered]
+    messages += [assistant([thinking("at last"), text("Done.")])]
+    whole = Counter("o200k_base").transcript(anthropic(*messages))
+    found = api.condense(anthropic(*messages), load_preset("balanced"), target_tokens=whole * 4 // 10)
+    assert {receipt.operation for receipt in found.receipts if receipt.reason} == {"drop"}
+    reasons = [receipt.reason for receipt in found.passes if receipt.id == "thinking"]
+    assert reasons == ["older than the last 1 turn, to reach the target"]
+    assert [block.text for _, block in found.transcript.blocks() if block.kind is BlockKind.THINKING] == ["at last"]
 
 
 def test_the_open_tool_loop_keeps_its_thinking_until_a_note_ends_it() -> None:

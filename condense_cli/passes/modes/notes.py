@@ -28,17 +28,17 @@ _MARK_TOKENS: Final = 22
 """Tokens of a mark and the line break behind it."""
 _RENEWED: Final = 16
 """Tokens that writing earlier notes anew has to save: at another time they would be as they are."""
-_FRAME: Final = 400
-"""Tokens that have to stay for each fact or line that 1,000 tokens have to hold: the frame of a call takes room."""
+_LEAST: Final = 300
+_PER_WORTH: Final = 700
 
 
 def tokens_to_stay(worth: float) -> float:
     """Return how many tokens of an exchange have to stay, so that it stays as call and result.
 
-    That is `_FRAME` for each fact or line that 1,000 tokens have to hold (`worth`), and up to three times as much
-    where they have to hold two or more.
+    The frame of a call takes 50 tokens, which are worth the more, the more facts and lines 1,000 tokens have to hold
+    (`worth`).
     """
-    return _FRAME * worth * (1 + min(2, worth))
+    return _LEAST + _PER_WORTH * worth
 
 
 class Exchange(Struct, frozen=True):
