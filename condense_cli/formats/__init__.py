@@ -17,7 +17,7 @@ from .engine.client_text import recognised, with_escapes
 from .engine.container import Document, describe, open_document
 from .engine.writing import write as _write
 from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
-from .understood import checked
+from .understood import checked, with_unread
 
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
@@ -123,6 +123,7 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: 
             )
         if any(message.stays_separate for message in transcript.messages):
             transcript = replace(transcript, messages=recognised(transcript.messages))
+        transcript = with_unread(transcript)
         return transcript if is_own else checked(transcript)
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None

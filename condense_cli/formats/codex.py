@@ -188,6 +188,8 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
         is_rollout = is_rollout or (isinstance(value, dict) and isinstance(value.get("payload"), dict))
         if isinstance(value, dict) and str(value.get("type")) not in _RECORD_TYPES:
             unknown[f"record {value.get('type')}"] += 1
+        elif isinstance(value, dict) and not isinstance(value.get("payload"), dict):
+            unknown[f"record {value.get('type')} without payload"] += 1
         history.add(record, value)
         notes.add(record, value)
         if notes.counts and not answered:

@@ -70,6 +70,8 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if isinstance(value, dict) and isinstance(value.get("data"), dict):
             reader.take(record, value)
+        elif isinstance(value, dict):
+            reader.unknown[f"event {value.get('type')} without data"] += 1
     return Transcript(
         "copilot",
         Family.OPENAI_CHAT,
@@ -126,7 +128,9 @@ class _Reader:
             self._compact(str(data["summaryContent"]), record)
         elif kind == _DONE:
             self.unknown["result without a call"] += str(data.get("toolCallId")) not in self._tools
-        elif str(kind).startswith(_OF_SPEAKERS) and kind not in _SILENT:
+        elif not isinstance(kind, str):
+            self.unknown["event without a type"] += 1
+        elif kind.startswith(_OF_SPEAKERS) and kind not in _SILENT:
             self.unknown[f"event {kind}"] += 1
 
     def _turn(self, role: Role, blocks: list[Block], answer: str | None = None) -> Turn:

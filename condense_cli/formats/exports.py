@@ -88,8 +88,10 @@ def _not_read(request: dict[str, Any]) -> Iterator[str]:
     if not rounds and (metadata.get("toolCallResults") or any(kind.startswith("toolInvoc") for kind in kinds)):
         yield "request without its rounds"
     for each in rounds if isinstance(rounds, list) else ():
-        if not isinstance(each, dict) or "toolCalls" not in each:
+        if not isinstance(each, dict) or not isinstance(each.get("toolCalls"), list):
             yield "round without calls"
+        elif not isinstance(each.get("response"), str):
+            yield "round without a response"
 
 
 def _metadata(request: dict[str, Any]) -> dict[str, Any]:
@@ -196,6 +198,7 @@ _ROLES: Final = {
     **dict.fromkeys(("tool", "function"), Role.TOOL),
 }
 _MODEL_RUNS: Final = ("llm", "chat_model")
+_RUNS: Final = (*_MODEL_RUNS, "chain", "embedding", "parser", "prompt", "retriever", "tool")
 _OBSERVATIONS: Final = frozenset({
     "AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "EVENT", "GENERATION", "GUARDRAIL", "RETRIEVER", "SPAN", "TOOL",
 })  # fmt: skip
@@ -259,7 +262,9 @@ def _runs(record: int, run: Any, path: JsonPath) -> Iterator[_Call]:
     about = extra.get("metadata") if isinstance(extra, dict) else None
     model = about.get("ls_model_name") if isinstance(about, dict) else None
     is_model = run.get("run_type") in _MODEL_RUNS
-    yield _call(record, is_model, run.get("start_time"), run, path, ("inputs", "outputs"), model)
+    call = _call(record, is_model, run.get("start_time"), run, path, ("inputs", "outputs"), model)
+    is_known = run.get("run_type") in _RUNS or not call.said
+    yield call if is_known else call._replace(unknown=f"run {run.get('run_type')}")
     for number, child in enumerate(listed(run, "child_runs")):
         yield from _runs(record, child, (*path, "child_runs", number))
 
@@ -272,7 +277,29 @@ def _call(
     said = asked + answered[-1:] * bool(asked) if is_model else max(asked, answered, key=len)
     is_answered = not asked or bool(answered) or (keys[1] in value and not value[keys[1]])
     unknown = "" if is_answered or not is_model else "call whose answer cannot be read"
+    if is_model and len(asked) < sum(map(_may_be_message, _flat(value.get(keys[0])))):
+        unknown = "call of which not all messages can be read"
+    elif is_model and not asked and _has_text(value.get(keys[0], value)):
+        unknown = "call whose messages cannot be read"
+    elif asked and not isinstance(began, str):
+        unknown = "call without a start"
     return _Call(is_model, str(began or ""), record, said, model if isinstance(model, str) else None, unknown)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """Yield the elements of lists in an input, and of lists in these."""
+    found = value.get("messages") if isinstance(value, dict) else value
+    for each in found if isinstance(found, list) else ():
+        yield from _flat(each) if isinstance(each, list) else (each,)
+
+
+def _may_be_message(value: Any) -> bool:
+    return isinstance(value, dict) and not _is_definition(value.get("content")) and _has_text(value)
+
+
+def _is_definition(content: Any) -> bool:
+    """Return whether this defines a tool: Langfuse's handler lists such definitions among the messages."""
+    return isinstance(content, dict) and content.get("type") == "function" and "function" in content
 
 
 def _messages(value: Any, path: JsonPath) -> Iterator[_Said]:
@@ -305,9 +332,7 @@ def _message(value: dict[str, Any], path: JsonPath) -> _Said | None:
     elif isinstance(value.get("data"), dict):
         inner, path = value["data"], (*path, "data")
     role, content = _ROLES.get(str(kind)), inner.get("content")
-    # Langfuse's handler lists definitions of tools among the messages.
-    is_definition = isinstance(content, dict) and content.get("type") == "function" and "function" in content
-    if role is None or not ({"content", "tool_calls"} & inner.keys()) or is_definition:
+    if role is None or not ({"content", "tool_calls"} & inner.keys()) or _is_definition(content):
         return None
     return _Said(role, path, inner)
 
@@ -412,7 +437,11 @@ def _read_spans(document: Document, values: Iterator[Any]) -> Transcript:
             asked, answered = (_said_in(attributes, number, path) for number in (0, 1))
             model = next((attributes[key] for key in _MODELS if isinstance(attributes.get(key), str)), None)
             began = str(span.get("startTimeUnixNano") or span.get("start_time") or "")
-            calls.append(_Call(True, began, record, [*asked, *answered], model, ""))
+            said = [*asked, *answered]
+            unknown = "" if began or not said else "span without a start"
+            if not said and any(name in json_text.dump_compact(span) for name in (_GEN_AI[0], _OPEN_INFERENCE[0])):
+                unknown = "span whose messages cannot be read"
+            calls.append(_Call(True, began, record, said, model, unknown))
     return _of_calls("otel-spans", document, calls)
 
 

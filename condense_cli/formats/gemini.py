@@ -100,6 +100,9 @@ def _transcript(format_name: str, entries: list[_Entry], source: Source, unknown
         for key in entry.value.keys() - _LISTS:  # Objects in a list, as calls and parts are.
             if any(isinstance(one, dict) for one in listed(entry.value, key)):
                 not_read[f"message with {key}"] += 1
+        calls = entry.value.get("toolCalls")
+        if calls and len(list(_calls(entry))) < (len(calls) if isinstance(calls, list) else 1):
+            not_read["message with toolCalls of another shape"] += 1
     return Transcript(
         format_name,
         Family.OPENAI_CHAT,
@@ -293,9 +296,13 @@ def _read_log(document: Document, values: Iterator[Any]) -> Transcript:
     entries = _current(enumerate(records))
     if not entries:
         raise UnknownFormatError("It holds no message.", "Name a chat that has messages.")
-    others = (value for value in records if isinstance(value, dict) and "id" in value and "sessionId" not in value)
+    others = (value for value in records if isinstance(value, dict) and _may_be_message(value))
     strange = (f"record {value.get('type')}" for value in others if not is_message(value))
     return _transcript("gemini-log", entries, document.source, strange)
+
+
+def _may_be_message(value: dict[str, Any]) -> bool:
+    return ("id" in value or value.get("type") in _TYPES) and "sessionId" not in value
 
 
 def _current(values: Iterable[tuple[int, Any]]) -> list[_Entry]:

@@ -246,6 +246,9 @@ def _read_qwen(document: Document, values: Iterator[Any]) -> Transcript:
     model = None
     messages = 0
     for record, value in path:
+        message = value.get("message")
+        if value["type"] != "system" and not (isinstance(message, dict) and isinstance(message.get("parts"), list)):
+            unknown[f"record {value['type']} without parts"] += 1
         if value.get("type") == "assistant":
             model = value["model"] if isinstance(value.get("model"), str) else model
         for role, blocks in _turns(reader, record, value):

@@ -132,7 +132,9 @@ class _Context:
             self.model = value["model"]
         elif kind == "config.update" and isinstance(value.get("systemPrompt"), str):
             self.system_prompt = value["systemPrompt"]
-        elif str(kind).startswith("context.") and kind not in _SILENT:
+        elif not isinstance(kind, str):
+            self.unknown["record without a type"] += 1
+        elif kind.startswith("context.") and kind not in _SILENT:
             self.unknown[f"record {kind}"] += 1
 
     def _append(self, record: int, message: dict[str, Any]) -> None:

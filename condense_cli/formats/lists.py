@@ -470,6 +470,9 @@ def _read_atif(document: Document, values: Iterator[Any]) -> Transcript:
     for number, step in enumerate(document.values):
         role = _SOURCES.get(str(step.get("source"))) if isinstance(step, dict) else None
         unknown["step without a source or a message"] += role is None or _MESSAGE[0] not in step
+        unknown["step whose tool_calls are no list"] += role is not None and not isinstance(
+            step.get("tool_calls", []), list | None
+        )
         for speaker, blocks in _of_step(step, number, role) if role else ():
             if blocks:
                 answer = None
@@ -507,6 +510,9 @@ def _of_step(step: dict[str, Any], record: int, role: Role) -> Iterator[tuple[Ro
             continue
         source, owner = result.get("source_call_id"), ("observation", "results", number)
         call = named.get(source) if isinstance(source, str) else None
+        if source and call is None:
+            found.append(unknown_block(result, record, owner))
+            continue
         if call is None and calls and not source:  # One that names no call is that of the call in its place.
             call = calls[min(number, len(calls) - 1)]
         content, where = result.get("content"), (*owner, "content")

@@ -273,7 +273,7 @@ def _message(item: Item, *, is_user: bool) -> Iterator[Block]:
     content, record, path = item.value.get("content"), item.record, (*item.path, "content")
     if isinstance(content, str):
         yield text_block(content, record, path, is_user=is_user)
-    elif "content" not in item.value:
+    elif not isinstance(content, list):
         yield unknown_block(item.value, record, item.path)
     for number, part in enumerate(content if isinstance(content, list) else ()):
         owner = (*path, number)

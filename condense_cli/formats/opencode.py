@@ -39,6 +39,7 @@ from .engine.container import Document, as_lazy
 _CLEARED: Final = "[Old tool result content cleared]"
 _INTERRUPTED: Final = "[Tool execution was interrupted]"
 """Texts that opencode sends in place of an output that it cleared, and for a call that has none."""
+_STATUSES: Final = ("completed", "error", "pending", "running")
 _SAID: Final = {
     "compaction": "What did we do so far?",
     "subtask": "The following tool was executed by the user",
@@ -105,8 +106,9 @@ def _result_blocks(part: dict[str, Any], record: int, owner: JsonPath) -> Iterat
     path = (*owner, "state")
     time = state.get("time")
     cleared = bool(time.get("compacted")) if isinstance(time, dict) else False
-    lacks_output = state.get("status") == "completed" and "output" not in state
-    if not cleared and ("status" not in state or lacks_output):
+    output, status = state.get("output", ...), state.get("status")
+    is_odd = not isinstance(output, str | None) if status == "completed" else status not in _STATUSES and output != ...
+    if not cleared and ("status" not in state or is_odd):
         yield unknown_block(state, record, path, owner, **common)
         return
     key = {"completed": "output", "error": "error"}.get(str(state.get("status")), "")
@@ -155,7 +157,9 @@ class _Entry(Struct, frozen=True):
         said: list[Block] = []
         results: list[Block] = []
         for part in self.parts:
-            if isinstance(part.value, dict):
+            if not isinstance(part.value, dict):
+                said.append(unknown_block(part.value, part.record, part.path))
+            else:
                 said += as_lazy(_said_blocks(part.value, part.record, part.path, role), source)
                 results += as_lazy(_result_blocks(part.value, part.record, part.path), source)
         if self.info.get("summary") is True:

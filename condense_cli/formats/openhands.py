@@ -303,7 +303,8 @@ _SENT: Final = frozenset({
     "ActionEvent", "AgentErrorEvent", "Condensation", "MessageEvent", "ObservationEvent", "SystemPromptEvent",
     "UserRejectObservation",
 })  # fmt: skip
-_HOLDS: Final = {"MessageEvent": "llm_message", "SystemPromptEvent": "system_prompt"}
+_HOLDS: Final = {"MessageEvent": ("llm_message", "content"), "SystemPromptEvent": ("system_prompt", "text")}
+"""Where the words of events are."""
 _FOR_MODELS: Final = frozenset({"llm_message", "observation", "system_prompt", "tool_call"})
 """Keys of events that reach the model."""
 _NO_REASON: Final = "User rejected the action"
@@ -356,7 +357,11 @@ class _SdkReader:
     def misses(self, event: dict[str, Any]) -> bool:
         """Return whether an event seems to reach the model, and cannot be read."""
         kind = str(event.get("kind"))
-        lacks = _HOLDS.get(kind, "kind") not in event if kind in _SENT else not _FOR_MODELS.isdisjoint(event)
+        if kind in _HOLDS:
+            key, inside = _HOLDS[kind]
+            lacks = not isinstance(event.get(key), dict) or inside not in event[key]
+        else:
+            lacks = kind not in _SENT and not _FOR_MODELS.isdisjoint(event)
         return lacks and event.get("id") not in self._forgotten
 
     def turn(self, event: dict[str, Any], record: int) -> Turn | None:

@@ -451,6 +451,9 @@ def _ui_call(part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Blo
         return
     common: dict[str, Any] = {"call_id": call.call_id, "tool": tool}
     key = {"output-available": "output", "output-error": "errorText"}.get(str(state), "")
+    if key and key not in part:
+        yield unknown_block(part, record, owner, **common)
+        return
     output, path = part.get(key), (*owner, key)
     if isinstance(output, dict) and isinstance(output.get("content"), list):  # As MCP servers answer.
         output, path = output["content"], (*path, "content")

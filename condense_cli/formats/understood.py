@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Sequence
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.markers import MARKER_BYTES
-from ..core.transcript import IN_STRING, Block, Transcript
+from ..core.transcript import IN_STRING, Block, BlockKey, JsonPath, Transcript
 from ..core.values import BlockKind
 from ..core.wording import plural
 from ..errors import UnknownFormatError
 from .engine.base import records_of
+from .engine.blocks import unknown_block
 
 _OF_RESULTS: Final = ("result", "output", "response", "observation")
 _OF_CALLS: Final = ("call", "tool", "function", "invocation")
@@ -30,10 +31,94 @@ _BOOKKEEPING: Final = ("claude-code", "claude-stream-json", "codex", "pi", "qwen
 """Formats in which records of unknown kinds are rarely part of the conversation: a few of them mean nothing."""
 _LACKS: Final = " without "
 """Part of the name of a record that lacks what its kind needs."""
+_WITH_OTHERS: Final = frozenset(
+    {*_BOOKKEEPING, "copilot", "gemini", "gemini-log", "kimi", "opencode", "opencode-events", "openhands-sdk", "roo"}
+)
+"""Formats in which records with texts may be outside of the conversation. Their readers say which are not read."""
+_FEWEST_WORDS: Final = 3
+"""A string of so many words is a text, and no id, name or time."""
 _BARE: Final = {
     BlockKind.TOOL_CALL: f"None of the {{}} calls has arguments. {_UNDER}",
     BlockKind.TOOL_RESULT: f"None of the {{}} results has a text. {_UNDER}",
 }
+
+
+def with_unread(transcript: Transcript) -> Transcript:
+    """Return the transcript with texts that were not read: in calls and results that are empty, and in whole records.
+
+    Their keys or types are not known. Such a call or result becomes an unknown block.
+    """
+    bare: dict[int, list[Block]] = {}
+    read: dict[int, list[JsonPath]] = {}
+    for message in transcript.messages:
+        for block in message.blocks:
+            paths = read.setdefault(block.place.record, [])
+            if not _is_bare(block):
+                paths.append(block.place.path)
+            elif block.kind in _BARE and block.span is None and IN_STRING not in block.place.path:
+                bare.setdefault(block.place.record, []).append(block)
+    source = transcript.source
+    unread = Tally(dict(transcript.unknown))
+    for record in range(source.listed) if transcript.format not in _WITH_OTHERS else ():
+        if record not in read and record not in source.unparsed:
+            value = json_text.parse(source.view(record))
+            if _holds_text(value, (), []):
+                unread[f"record {_role(value)} without known content"] += 1
+    unknown: dict[BlockKey, Block] = {}
+    for record, blocks in bare.items():
+        value = json_text.parse(source.view(record))
+        unknown |= {block.key: found for block in blocks if (found := _not_empty(block, value, read[record]))}
+    if unknown:
+        messages = (
+            replace(message, blocks=tuple(unknown.get(block.key, block) for block in message.blocks))
+            for message in transcript.messages
+        )
+        transcript = replace(transcript, messages=tuple(messages))
+    return replace(transcript, unknown=tuple(unread.items())) if len(unread) > len(transcript.unknown) else transcript
+
+
+def _is_bare(block: Block) -> bool:
+    return block.content in ("", "{}") and not block.estimate
+
+
+def _role(value: Any) -> str:
+    found = (value.get(key) for key in ("role", "type")) if isinstance(value, dict) else ()
+    return next((name for name in found if isinstance(name, str)), "")
+
+
+def _not_empty(block: Block, value: Any, read: Sequence[JsonPath]) -> Block | None:
+    """Return the unknown block of a call or result without a text; None if it is empty in the file too.
+
+    If it is not, a value of another type is under its key, or no value, and somewhere a text that was not read.
+    """
+    where, found = _at(value, block.place.path)
+    path, owned = _at(value, block.owner)
+    if (where == block.place.path and found in ("", {}, [])) or not _holds_text(owned, path, read):
+        return None
+    return unknown_block(owned, block.place.record, path, block.owner, call_id=block.call_id, tool=block.tool)
+
+
+def _at(value: Any, path: JsonPath) -> tuple[JsonPath, Any]:
+    """Return a path and its value, or the longest part of the path that has a value."""
+    for depth, key in enumerate(path):
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return path[:depth], value
+    return path, value
+
+
+def _holds_text(value: Any, path: JsonPath, known: Sequence[JsonPath]) -> bool:
+    """Return whether a text is in a value, outside of the paths that are known."""
+    if path in known:
+        return False
+    if isinstance(value, str):
+        return len(value.split(None, _FEWEST_WORDS)) >= _FEWEST_WORDS
+    if isinstance(value, dict):
+        return any(_holds_text(inner, (*path, key), known) for key, inner in value.items())
+    return isinstance(value, list) and any(
+        _holds_text(inner, (*path, number), known) for number, inner in enumerate(value)
+    )
 
 
 def checked(transcript: Transcript) -> Transcript:
@@ -48,7 +133,7 @@ def checked(transcript: Transcript) -> Transcript:
         for block in message.blocks:
             if block.is_unknown:
                 unknown.append(block)
-            elif block.content in ("", "{}") and not block.estimate:
+            elif _is_bare(block):
                 empty[block.kind] += 1
             else:
                 full.add(block.kind)

@@ -21,10 +21,12 @@ from condense_cli.core.factor import (
     Factor,
     Known,
     UsageStep,
+    binds_thinking,
     factor_as,
     factor_of,
     family_of,
     fitted,
+    forgets_thinking,
     median_of,
     steps_of,
     typical_of,
@@ -377,6 +379,24 @@ def test_the_typical_factor_is_the_one_of_the_table() -> None:
     assert (family_of(UNLISTED), family_of(None)) == (None, None)
     # A model of OpenAI's is its own, whoever hands it on.
     assert (family_of("my-claude-gateway/gpt-5"), typical_of("my-claude-gateway/gpt-5")) == (family_of("claude-2"), 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "binds", "forgets"),
+    [
+        ("Claude-Opus-5-5-20260801", True, False),
+        ("claude-fable-5.1", True, False),
+        ("claude-opus-5", False, False),
+        (MODEL, False, False),
+        ("openai/GPT-5.5", False, True),
+        ("o3", False, True),
+        ("gpt-5.6", False, False),
+        ("", False, False),
+        (None, False, False),
+    ],
+)
+def test_models_bind_thinking_or_forget_it(model: str | None, binds: bool, forgets: bool) -> None:
+    assert (binds_thinking(model), forgets_thinking(model)) == (binds, forgets)
 
 
 # Beyond 10**12 floats do not tell one token from the next, and no loop may look for it.

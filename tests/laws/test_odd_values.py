@@ -173,6 +173,51 @@ def test_names_that_are_new_are_noticed(name: str) -> None:
         assert is_noticed(name, write(odd_values.retyped(value, kind)), before), kind
 
 
+PARTIAL = {
+    "openai-chat": {"refusal", "reasoning_content", "content"},
+    "codex": {"summary", "text", "call_id"},
+    "claude-code": {"model"},
+    "kimi": {"type"},
+    "copilot": {"type"},
+    "claude-stream-json": {"parent_tool_use_id"},
+    "langsmith": {"start_time"},
+}
+"""Keys of a stretch whose other value means something else, or under which is little: see `BESIDE`."""
+
+
+def is_text_kept(before: Transcript, after: Transcript) -> bool:
+    return says(after)[1] >= says(before)[1] - 10
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stretch_that_is_read_no_more_is_noticed(name: str) -> None:
+    """Keys, types and values of half of a file are others: no text of it goes unsaid."""
+    data = odd_values.samples()[name]
+    before = parse(data)
+    value, write = odd_values.loaded(data)
+    silent = BESIDE.get(before.format, set()) | PARTIAL.get(before.format, set())
+    for path, start, end in [*odd_values.stretches(value)][:4]:
+        whole = odd_values.at(value, path)
+        some = whole[start:end]
+        keys = {each[-1] for each in odd_values.paths(some) if isinstance(each[-1], str)} - silent
+        others = [(key, odd_values.renamed(some, key)) for key in sorted(keys)]
+        others += [(kind, odd_values.retyped(some, kind)) for kind in sorted(odd_values.kinds(some))]
+        others += [
+            (key, odd_values.wrapped(some, key, way))
+            for key in sorted(keys - ARGUMENTS)
+            for way in ("object", "list", "string")
+        ]
+        for what, new in others:
+            whole[start:end] = new
+            data = write(value)
+            assert is_noticed(name, data, before) or is_text_kept(before, parse(data)), (what, new[0])
+        whole[start:end] = some
+
+
+ARGUMENTS = {"command", "end_line", "new_text", "old_text", "path", "start_line"}
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if format_of(name) in ("claude-code", "qwen-code", "pi")])
 def test_parents_that_are_missing_are_noticed(name: str) -> None:
     data = odd_values.samples()[name]

@@ -147,3 +147,33 @@ def kinds(value: Any) -> set[str]:
         return set()
     own = {inner for name, inner in value.items() if name in ("type", "kind") and isinstance(inner, str)}
     return own.union(*map(kinds, value.values()))
+
+
+def wrapped(value: Any, key: str, way: str) -> Any:
+    """The same with every value under a key inside another one: nothing is gone, and all is of another type."""
+    if isinstance(value, list):
+        return [wrapped(each, key, way) for each in value]
+    if not isinstance(value, dict):
+        return value
+    ways: dict[str, Callable[[Any], Any]] = {
+        "object": lambda held: {"v": held},
+        "list": lambda held: [held],
+        "string": json.dumps,
+    }
+    return {name: ways[way](inner) if name == key else wrapped(inner, key, way) for name, inner in value.items()}
+
+
+def stretches(value: Any, path: Path = ()) -> Iterator[tuple[Path, int, int]]:
+    """The second half, and another part, of every list of objects, by its path."""
+    if isinstance(value, list) and len(value) >= 4 and all(isinstance(each, dict) for each in value):
+        yield path, len(value) // 2, len(value)
+        yield path, len(value) // 4, len(value) // 2 + 1
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items if len(path) < 4 else ():
+        yield from stretches(inner, (*path, key))
+
+
+def at(value: Any, path: Path) -> Any:
+    for key in path:
+        value = value[key]
+    return value

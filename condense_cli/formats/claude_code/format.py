@@ -302,10 +302,16 @@ def _read_stream(document: Document, values: Iterator[Any]) -> Transcript:
 
 def _event_lacking(value: Any) -> str:
     """Name what an event that may be a message lacks; empty for a whole one, and for one that is no message."""
-    has_message = isinstance(value, dict) and isinstance(value.get("message"), dict)
-    if isinstance(value, dict) and value.get("type") in _SAID:
-        return "" if has_message else "message"
-    return "a known type" if has_message else ""
+    if not isinstance(value, dict):
+        return ""
+    has_message = isinstance(value.get("message"), dict)
+    if value.get("type") not in _SAID:
+        return "a known type" if has_message else ""
+    if not has_message:
+        return "message"
+    if not isinstance(value["message"].get("content"), str | list):
+        return "content"
+    return "" if isinstance(value.get("parent_tool_use_id"), str | None) else "a known parent_tool_use_id"
 
 
 STREAM: Final = Format(

@@ -206,6 +206,8 @@ def lacking(value: Any) -> str:
         return "a known type" if has_message and kind not in TREE and kind not in BESIDE_TREE else ""
     if not has_message:
         return "message"
+    if not isinstance(value["message"].get("content"), str | list):
+        return "content"
     if not isinstance(value.get("uuid"), str):
         return "uuid"
     return "" if "parentUuid" in value else "parentUuid"
