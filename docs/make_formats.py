@@ -175,6 +175,29 @@ NOTES = {
         "texts, thinking, calls, and results that are texts; learned from tools that read threads, not tried with Amp",
         "states and usage",
     ),
+    "iflow": Notes(
+        "Claude Code's keys, with ids of sessions that begin with `session-`",
+        "all records in their order, from the last summary on; pieces of an answer are one turn, and what they repeat "
+        "counts once. Learned from tools that read sessions: the client itself is no longer to be had",
+        "sidechains",
+    ),
+    "bedrock-log": Notes(
+        'records with `"schemaType": "ModelInvocationLog"`',
+        "the messages of the newest call, with its answer: bodies of Converse, of Anthropic's API (streams too) and of "
+        "chat completions",
+        "calls of other conversations; bodies that the log keeps in files of their own",
+    ),
+    "chatgpt-export": Notes(
+        "an object with `mapping` and `current_node`; many of them are [rows](rows.md)",
+        "the path to the current node; a message to a tool that is answered is a call, whatever follows from the tool "
+        "its result",
+        "branches that were left, files",
+    ),
+    "claude-export": Notes(
+        "messages with `uuid` and `sender`; an object with `chat_messages`, and many of them are [rows](rows.md)",
+        "Anthropic's parts; calls and results are in one message. Texts of attached files count as the client's",
+        "branches that were left, `text` where there is `content`, files",
+    ),
     "droid": Notes(
         'a record `{"type": "session_start", "id", "cwd"}`',
         "the messages in the order of the file; learned from tools that read such sessions, not tried with Droid",
@@ -185,6 +208,7 @@ NOTES = {
         "messages with `id`, `role` and typed `parts`",
         "each step of a message is a turn, and the outputs of its tools another; an output that is no text stays whole",
         "parts that are only shown (`source-…`, `data-…`), calls whose input was still coming",
+        summary="a message of the user; steps that stay in front of it and behind it are messages of their own",
     ),
     "langfuse": Notes(
         "an object with `observations`, each with a `type` and a `startTime`",
@@ -261,7 +285,7 @@ one file are [rows](rows.md).
 
 A file in which most of the calls, the results or the text is of kinds that condense does not know is refused; single
 parts of such kinds stay as they are, and every report says so. Where a client stops reading at a parent that is
-missing, the messages before it are counted and said. iFlow CLI is known by name, not read.
+missing, the messages before it are counted and said.
 
 """
 

@@ -1,49 +1,44 @@
-"""What tools write about conversations, and no client continues from: only read.
+"""Conversations as users export them from a window: only read.
 
-VS Code    {"requests": [{"message": {"text"}, "response": [part, ...], "modelId", "result": {"metadata": {
-                "renderedUserMessage"?: [{"text"}], "toolCallRounds"?: [{"response", "toolCalls", "thinking"?}],
-                "toolCallResults"?: {id: {"content": [{"value": str | {"node"}}]}}}}}]}   (Chat: Export Chat…)
-Langfuse   {"trace", "observations": [{"type": "GENERATION", "startTime", "input": messages, "output": message}]}
-LangSmith  {"run_type": "llm", "start_time", "inputs": {"messages"}, "outputs"}, one, many, or as "child_runs"
-OTLP       {"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano", "attributes": [{"key", "value"}]}]}]}]},
-           or spans whose attributes are an object. In the conventions of OpenTelemetry the messages are under
-           `gen_ai.input.messages`, lists of parts as JSON; in those of OpenInference each value has a key of its own,
-           as `llm.input_messages.0.message.content`.
+VS Code  {"requests": [{"message": {"text"}, "response": [part, ...], "modelId", "result": {"metadata": {
+              "renderedUserMessage"?: [{"text"}], "toolCallRounds"?: [{"response", "toolCalls", "thinking"?}],
+              "toolCallResults"?: {id: {"content": [{"value": str | {"node"}}]}}}}}]}   (Chat: Export Chat…)
+    The model gets the rendered message, the rounds and their results; `message` and `response` are what the window
+    shows, and what counts if there are no rounds. A value that is no string is a tree whose leaves have the text.
+    https://github.com/microsoft/vscode-copilot-chat (src/extension/prompt/common/toolCallRound.ts)
 
-In VS Code the model gets the rendered message, the rounds and their results; `message` and `response` are what the
-window shows, and what counts if there are no rounds. A value that is no string is a tree whose leaves have the text.
-https://github.com/microsoft/vscode-copilot-chat (src/extension/prompt/common/toolCallRound.ts)
+What ChatGPT and Claude export (conversations.json) is an array of conversations, and so a set of rows; one of them is a
+file as well.
 
-In a trace each call of a model holds the whole conversation so far: that of the last one, and its answer, are read. A
-trace without such calls has the state of its graph instead. Messages are spelled as OpenAI's, as LangChain dumps them,
-or as something in between: both tools write down what an SDK hands them.
-https://langfuse.com/docs/observability/data-model, https://docs.smith.langchain.com/reference/data_formats/run_data_format
-https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
-https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md
+ChatGPT  {"title", "current_node", "mapping": {id: {"id", "parent", "children", "message": null | message}}}
+    {"author": {"role", "name"?}, "recipient": "all" | tool, "content": content, "metadata": {"model_slug"?}}
+    content: {"content_type": "text", "parts"} · {"content_type": "code", "text"} · {"content_type": "thoughts",
+    "thoughts": [{"content"}]} · and more that have parts, a text or a result. An edit begins a branch; the
+    conversation is the path to the current node. A message to a tool is a call, and has no id but its own.
+
+Claude   {"uuid", "name", "chat_messages": [{"uuid", "sender": "human" | "assistant", "text", "content": [part, ...],
+          "parent_message_uuid"?, "attachments": [{"file_name", "extracted_content"}]}]}
+    Parts are Anthropic's; calls and results are in one message, without ids in older exports. `text` repeats them.
+    https://support.claude.com/en/articles/9450526-how-can-i-export-my-claude-data
 """
 
 from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from contextlib import suppress
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.transcript import Block, JsonPath, Place, Transcript
+from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Container, Family, Role
 from ..errors import UnknownFormatError
-from .engine.base import Evidence, Format, Habit
-from .engine.blocks import (
-    Turn,
-    attachment_block,
-    call_block,
-    joined,
-    listed,
-    of_call,
-    text_block,
-    unknown_block,
-)
-from .engine.container import Document, as_lazy, with_records_under
+from .anthropic import BlockReader
+from .engine.base import Evidence, Format, Habit, message_role, not_a_message, only_value
+from .engine.blocks import Turn, call_block, image_block, joined, listed, text_block, unknown_block
+from .engine.container import Document, as_lazy, only_record, with_records_under
 
 _METADATA: Final = ("result", "metadata")
 
@@ -154,7 +149,7 @@ def _result(call: Block, results: dict[str, Any], record: int) -> Iterator[Block
     owner = (*_METADATA, "toolCallResults", str(call.call_id))
     common: dict[str, Any] = {"call_id": call.call_id, "tool": call.tool}
     texts = list(_texts(value.get("content"), (*owner, "content")))
-    if not texts and _has_text(value):
+    if not texts and has_text(value):
         yield unknown_block(value, record, owner, **common)
     elif not texts:
         yield Block(BlockKind.TOOL_RESULT, Place(record, owner), owner, **common)
@@ -175,9 +170,9 @@ def _texts(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
                 yield from _texts(inner, (*path, key))
 
 
-def _has_text(value: Any) -> bool:
+def has_text(value: Any) -> bool:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return bool(isinstance(value, str) and value.strip()) or any(map(_has_text, inside))
+    return bool(isinstance(value, str) and value.strip()) or any(map(has_text, inside))
 
 
 VSCODE: Final = Format(
@@ -191,368 +186,204 @@ VSCODE: Final = Format(
 )
 
 
-_ROLES: Final = {
-    **dict.fromkeys(("system", "developer"), Role.SYSTEM),
-    **dict.fromkeys(("user", "human"), Role.USER),
-    **dict.fromkeys(("assistant", "ai", "model"), Role.ASSISTANT),
-    **dict.fromkeys(("tool", "function"), Role.TOOL),
-}
-_MODEL_RUNS: Final = ("llm", "chat_model")
-_RUNS: Final = (*_MODEL_RUNS, "chain", "embedding", "parser", "prompt", "retriever", "tool")
-_OBSERVATIONS: Final = frozenset({
-    "AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "EVENT", "GENERATION", "GUARDRAIL", "RETRIEVER", "SPAN", "TOOL",
-})  # fmt: skip
+_ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+_TEXTS: Final = ("text", "result", "user_instructions", "user_profile", "model_set_context")
+"""Keys of the texts in contents that have no parts."""
+_SHOWN: Final = ("reasoning_recap", "app_pairing_content")
+"""Types of contents that only the client shows."""
 
 
-class _Said(NamedTuple):
-    """A message as it was recorded, with its role and its path."""
-
-    role: Role
-    path: JsonPath
-    message: dict[str, Any]
+def chatgpt_evidence(value: Any) -> Evidence:
+    is_tree = isinstance(value, dict) and isinstance(value.get("mapping"), dict) and "current_node" in value
+    return Evidence.YES if is_tree else Evidence.NO
 
 
-class _Call(NamedTuple):
-    """A call of a model, or a state of a graph, with the messages that it held in the end.
-
-    `unknown` is its type if that is not known, or says that its answer cannot be read; empty if all is well.
-    """
-
-    is_model: bool
-    began: str
-    record: int
-    said: list[_Said]
-    model: str | None
-    unknown: str
-
-
-def _langfuse_evidence(value: Any) -> Evidence:
-    first = next(iter(listed(value, "observations")), None)
-    return Evidence.YES if isinstance(first, dict) and {"type", "startTime"} <= first.keys() else Evidence.NO
-
-
-def _langsmith_evidence(value: Any) -> Evidence:
-    is_run = isinstance(value, dict) and isinstance(value.get("run_type"), str) and "inputs" in value
-    return Evidence.YES if is_run else Evidence.NO
-
-
-def _read_langfuse(document: Document, values: Iterator[Any]) -> Transcript:
-    calls: list[_Call] = []
-    for record, value in enumerate(values):
-        for number, each in enumerate(listed(value, "observations")):
-            if isinstance(each, dict):
-                path, kind = ("observations", number), str(each.get("type"))
-                is_model, began = kind == "GENERATION", each.get("startTime")
-                call = _call(record, is_model, began, each, path, ("input", "output"), each.get("model"))
-                is_known = kind in _OBSERVATIONS or not call.said
-                calls.append(call if is_known else call._replace(unknown=f"observation {kind}"))
-    return _of_calls("langfuse", document, calls)
-
-
-def _read_langsmith(document: Document, values: Iterator[Any]) -> Transcript:
-    calls = [call for record, value in enumerate(values) for call in _runs(record, value, ())]
-    return _of_calls("langsmith", document, calls)
+def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
+    record = only_record(document, values, "conversations", "conversation.json")
+    if chatgpt_evidence(record) is Evidence.NO:
+        raise UnknownFormatError("It has no mapping and no current_node.", "Name one conversation of ChatGPT.")
+    path = list(_sent(record))
+    turns: list[Turn] = []
+    model = call = None
+    for number, (name, message) in enumerate(path):
+        role = message_role(0, message.get("author"), _ROLES)
+        content, at = message.get("content"), ("mapping", name, "message", "content")
+        about = message.get("metadata")
+        named = about.get("model_slug") if isinstance(about, dict) else None
+        model = named if role is Role.ASSISTANT and isinstance(named, str) else model
+        asked = message.get("recipient") if role is Role.ASSISTANT else None
+        is_followed = number + 1 < len(path) and path[number + 1][1]["author"].get("role") == "tool"
+        common: dict[str, Any] = {}
+        if asked not in (None, "all") and is_followed:
+            call = common = {"kind": BlockKind.TOOL_CALL, "tool": str(asked), "call_id": name, "is_free_text": True}
+        elif role is Role.TOOL and call:
+            # All that follows a call answers it: one result, however many messages it has.
+            common = {"kind": BlockKind.TOOL_RESULT, "tool": call["tool"], "call_id": call["call_id"]}
+        elif role is Role.TOOL:
+            role, common = Role.USER, {"injected": True}
+        else:
+            call = None
+        said = list(_said(content, at, is_user=role is Role.USER, common=common))
+        if common.get("kind") is BlockKind.TOOL_CALL:
+            # One call, whatever stands before its text.
+            said = [_call(block) for block in said[-1:]] or [Block(place=Place(0, at), owner=at, **common)]
+        elif common.get("kind") is BlockKind.TOOL_RESULT and not said:
+            said = [Block(place=Place(0, at), owner=at, **common)]
+        if said:
+            turns.append(Turn(role, list(as_lazy(said, document.source)), None if role is Role.USER else "model"))
+    return Transcript("chatgpt-export", Family.OPENAI_CHAT, joined(turns), document.source, model=model)
 
 
-def _runs(record: int, run: Any, path: JsonPath) -> Iterator[_Call]:
-    """Yield a run and the runs in it."""
-    if not isinstance(run, dict):
+def _call(block: Block) -> Block:
+    """Return the block of a call: its text is JSON for some tools, and code or a query for others."""
+    with suppress(ValueError, RecursionError):
+        return replace(block, is_free_text=not isinstance(json_text.parse_text(block.text), dict))
+    return block
+
+
+def _sent(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the messages on the path to the current node with the names of their nodes."""
+    nodes = record["mapping"]
+    path: dict[str, dict[str, Any]] = {}
+    name = record["current_node"]
+    while isinstance(name, str) and name not in path and isinstance(nodes.get(name), dict):
+        path[name] = nodes[name]
+        name = nodes[name].get("parent")
+    for name, node in reversed(path.items()):
+        message = node.get("message")
+        if isinstance(message, dict) and isinstance(message.get("author"), dict):
+            yield name, message
+
+
+def _said(content: Any, path: JsonPath, *, is_user: bool, common: dict[str, Any]) -> Iterator[Block]:
+    kind = content.get("content_type") if isinstance(content, dict) else None
+    if not isinstance(kind, str):
+        yield unknown_block(content, 0, path)
         return
-    extra = run.get("extra")
-    about = extra.get("metadata") if isinstance(extra, dict) else None
-    model = about.get("ls_model_name") if isinstance(about, dict) else None
-    is_model = run.get("run_type") in _MODEL_RUNS
-    call = _call(record, is_model, run.get("start_time"), run, path, ("inputs", "outputs"), model)
-    is_known = run.get("run_type") in _RUNS or not call.said
-    yield call if is_known else call._replace(unknown=f"run {run.get('run_type')}")
-    for number, child in enumerate(listed(run, "child_runs")):
-        yield from _runs(record, child, (*path, "child_runs", number))
-
-
-def _call(
-    record: int, is_model: bool, began: Any, value: dict[str, Any], path: JsonPath, keys: tuple[str, str], model: Any
-) -> _Call:
-    asked, answered = ([*_messages(value.get(key), (*path, key))] for key in keys)
-    # The output of a graph is its state, in which the input is.
-    said = asked + answered[-1:] * bool(asked) if is_model else max(asked, answered, key=len)
-    is_answered = not asked or bool(answered) or (keys[1] in value and not value[keys[1]])
-    unknown = "" if is_answered or not is_model else "call whose answer cannot be read"
-    if is_model and len(asked) < sum(map(_may_be_message, _flat(value.get(keys[0])))):
-        unknown = "call of which not all messages can be read"
-    elif is_model and not asked and _has_text(value.get(keys[0], value)):
-        unknown = "call whose messages cannot be read"
-    elif asked and not isinstance(began, str):
-        unknown = "call without a start"
-    return _Call(is_model, str(began or ""), record, said, model if isinstance(model, str) else None, unknown)
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    """Yield the elements of lists in an input, and of lists in these."""
-    found = value.get("messages") if isinstance(value, dict) else value
-    for each in found if isinstance(found, list) else ():
-        yield from _flat(each) if isinstance(each, list) else (each,)
-
-
-def _may_be_message(value: Any) -> bool:
-    return isinstance(value, dict) and not _is_definition(value.get("content")) and _has_text(value)
-
-
-def _is_definition(content: Any) -> bool:
-    """Return whether this defines a tool: Langfuse's handler lists such definitions among the messages."""
-    return isinstance(content, dict) and content.get("type") == "function" and "function" in content
-
-
-def _messages(value: Any, path: JsonPath) -> Iterator[_Said]:
-    """Yield the messages in an input or output, whatever surrounds them."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            value = json_text.parse_text(value)
-        except (ValueError, RecursionError):
-            return
-    if isinstance(value, list):
-        for number, each in enumerate(value):
-            yield from _messages(each, (*path, number))
-    elif isinstance(value, dict):
-        said = _message(value, path)
-        if said is not None:
-            yield said
-            return
-        for key in ("messages", "generations", "choices", "message", "output"):
-            if isinstance(value.get(key), list | dict):
-                yield from _messages(value[key], (*path, key))
-                return
-
-
-def _message(value: dict[str, Any], path: JsonPath) -> _Said | None:
-    inner: Any = value
-    kind = value.get("role") or value.get("type")
-    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list) and value["id"]:
-        inner, path = value["kwargs"], (*path, "kwargs")
-        kind = str(value["id"][-1]).removesuffix("Chunk").removesuffix("Message").lower()
-    elif isinstance(value.get("data"), dict):
-        inner, path = value["data"], (*path, "data")
-    role, content = _ROLES.get(str(kind)), inner.get("content")
-    if role is None or not ({"content", "tool_calls"} & inner.keys()) or _is_definition(content):
-        return None
-    return _Said(role, path, inner)
-
-
-def _of_calls(name: str, document: Document, calls: list[_Call]) -> Transcript:
-    found = [call for call in calls if call.said]
-    of_models = [call for call in found if call.is_model] or found
-    if not of_models:
-        raise UnknownFormatError("It holds no model call with messages.", "Export the trace with its input and output.")
-    last = max(of_models, key=lambda call: (call.began, len(call.said)))
-    tools: dict[str, str] = {}
-    turns = [Turn(said.role, [*_blocks(said, last.record, tools)]) for said in last.said]
-    beginnings = [[said.message.get("content") for said in call.said[:2]] for call in (last, *of_models)]
-    others = sum(beginning != beginnings[0] for beginning in beginnings)
-    return Transcript(
-        name,
-        Family.OPENAI_CHAT,
-        joined(turn for turn in turns if turn.blocks),
-        document.source,
-        model=last.model,
-        warnings=(f"Calls of other conversations are ignored ({others}).",) if others else (),
-        unknown=tuple(Tally(call.unknown for call in calls if call.unknown).items()),
-    )
-
-
-def _blocks(said: _Said, record: int, tools: dict[str, str]) -> Iterator[Block]:
-    message, where = said.message, (*said.path, "content")
-    content = message.get("content")
-    common: dict[str, Any] = {}
-    kind = BlockKind.TEXT
-    if said.role is Role.TOOL:
-        kind, common = BlockKind.TOOL_RESULT, of_call(message.get("tool_call_id"), tools, message.get("name"))
-        content = content if isinstance(content, str) else json_text.dump_compact(content)
-    if isinstance(content, str):
-        content = [content] if content or said.role is Role.TOOL else []
-    for number, part in enumerate(content if isinstance(content, list) else ()):
-        text = part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else None
-        owner = where if isinstance(message.get("content"), str) else (*where, number)
+    others = {key: value for key, value in common.items() if key in ("call_id", "tool", "injected")}
+    if kind.startswith("user_editable") or kind == "model_editable_context":
+        common = {**common, "injected": True}
+    for number, part in enumerate(listed(content, "parts")):
+        where = (*path, "parts", number)
+        text = part.get("text") if isinstance(part, dict) else part
         if isinstance(text, str):
-            yield text_block(text, record, owner, kind=kind, is_user=said.role is Role.USER, **common)
-        elif not isinstance(part, dict) or part.get("type") != "tool_use":
-            yield attachment_block(part, record, owner, place=owner, **common)
-    for number, call in enumerate(_calls(message)):
-        inner = call.get("function")
-        function = inner if isinstance(inner, dict) else call
-        owner = (*said.path, "tool_calls", number)
-        if not {"arguments", "args"} & function.keys():
-            yield unknown_block(call, record, owner)
-            continue
-        arguments = function.get("arguments", function.get("args"))
-        call_id = str(call.get("id"))
-        tools[call_id] = str(function.get("name") or "")
-        arguments = arguments if isinstance(arguments, str) else json_text.dump_compact(arguments)
-        place = Place(record, owner)
-        yield Block(BlockKind.TOOL_CALL, place, owner, content=arguments, tool=tools[call_id], call_id=call_id)
+            place = where if text is part else (*where, "text")
+            if text.strip():
+                yield text_block(text, 0, place, where, is_user=is_user, **common)
+        elif isinstance(part, dict) and "asset_pointer" in part:
+            # The file is beside the export, with the name of the pointer.
+            yield image_block(part["asset_pointer"], 0, where, **others)
+        else:
+            yield unknown_block(part, 0, where, **others)
+    for number, thought in enumerate(listed(content, "thoughts")):
+        where = (*path, "thoughts", number, "content")
+        if isinstance(thought, dict) and isinstance(thought.get("content"), str) and thought["content"]:
+            yield Block(BlockKind.THINKING, Place(0, where), where, content=thought["content"])
+    texts = [key for key in _TEXTS if isinstance(content.get(key), str) and content[key].strip()]
+    for key in texts:
+        yield text_block(content[key], 0, (*path, key), is_user=is_user, **common)
+    if not texts and kind not in _SHOWN and not {"parts", "thoughts", *_TEXTS} & content.keys():
+        yield unknown_block(content, 0, path, **others)
 
 
-def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
-    more = message.get("additional_kwargs")
-    calls = message.get("tool_calls") or (more.get("tool_calls") if isinstance(more, dict) else None)
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-
-
-LANGFUSE: Final = Format(
-    "langfuse",
+CHATGPT: Final = Format(
+    "chatgpt-export",
     Family.OPENAI_CHAT,
-    "Langfuse traces with their observations, read-only",
-    _langfuse_evidence,
-    _read_langfuse,
-    is_writable=False,
-)
-LANGSMITH: Final = Format(
-    "langsmith",
-    Family.OPENAI_CHAT,
-    "LangSmith runs, read-only",
-    _langsmith_evidence,
-    _read_langsmith,
+    "Conversations of ChatGPT's export (conversations.json), read-only",
+    chatgpt_evidence,
+    _read_chatgpt,
+    habits=Habit.ANSWERS_CALLS,
     is_writable=False,
 )
 
 
-_GEN_AI: Final = ("gen_ai.input.messages", "gen_ai.output.messages")
-_OPEN_INFERENCE: Final = ("llm.input_messages.", "llm.output_messages.")
-_MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+_SENDERS: Final = {"human": Role.USER, "assistant": Role.ASSISTANT}
+_ROOT: Final = "00000000-0000-4000-8000-000000000000"
+_NOT_SENT: Final = ("token_budget", "flag")
+"""Types of parts that are no content."""
 
 
-def _span_evidence(value: Any) -> Evidence:
-    if listed(value, "resourceSpans"):
-        return Evidence.YES
-    attributes = value.get("attributes") if isinstance(value, dict) else None
-    is_span = isinstance(attributes, dict) and any(str(key).startswith(("gen_ai.", "llm.")) for key in attributes)
-    return Evidence.YES if is_span else Evidence.NO
+def _claude_evidence(value: Any) -> Evidence:
+    is_message = isinstance(value, dict) and str(value.get("sender")) in _SENDERS and isinstance(value.get("uuid"), str)
+    return Evidence.YES if is_message and ("text" in value or "content" in value) else Evidence.NO
 
 
-def _read_spans(document: Document, values: Iterator[Any]) -> Transcript:
-    calls: list[_Call] = []
-    for record, value in enumerate(values):
-        for path, span in _spans(value):
-            attributes: dict[str, Any] = {}
-            for holder in (span, *listed(span, "events")):
-                attributes |= _attributes(holder)
-            asked, answered = (_said_in(attributes, number, path) for number in (0, 1))
-            model = next((attributes[key] for key in _MODELS if isinstance(attributes.get(key), str)), None)
-            began = str(span.get("startTimeUnixNano") or span.get("start_time") or "")
-            said = [*asked, *answered]
-            unknown = "" if began or not said else "span without a start"
-            if not said and any(name in json_text.dump_compact(span) for name in (_GEN_AI[0], _OPEN_INFERENCE[0])):
-                unknown = "span whose messages cannot be read"
-            calls.append(_Call(True, began, record, said, model, unknown))
-    return _of_calls("otel-spans", document, calls)
+class _ClaudeReader(BlockReader):
+    """Read parts of Claude's export. Gives ids to calls that have none, and to their results in the same order."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._number = 0
+        self._open: list[str] = []
 
-def _spans(value: Any) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """Yield path and value of each span in a record."""
-    if isinstance(value, dict) and "resourceSpans" not in value:
-        yield (), value
-    for number, resource in enumerate(listed(value, "resourceSpans")):
-        for scope_number, scope in enumerate(listed(resource, "scopeSpans")):
-            for span_number, span in enumerate(listed(scope, "spans")):
-                if isinstance(span, dict):
-                    yield ("resourceSpans", number, "scopeSpans", scope_number, "spans", span_number), span
-
-
-def _attributes(holder: Any) -> dict[str, Any]:
-    """Return the attributes of a span or an event, which OTLP lists with the types of their values."""
-    attributes = holder.get("attributes") if isinstance(holder, dict) else None
-    if isinstance(attributes, dict):
-        return attributes
-    pairs = [one for one in attributes if isinstance(one, dict)] if isinstance(attributes, list) else []
-    return {str(one.get("key")): _plain(one.get("value")) for one in pairs}
-
-
-def _plain(value: Any) -> Any:
-    kind, inner = next(iter(value.items()), ("", None)) if isinstance(value, dict) else ("", None)
-    if kind == "arrayValue":
-        return [_plain(one) for one in listed(inner, "values")]
-    if kind == "kvlistValue":
-        return _attributes({"attributes": listed(inner, "values")})
-    return inner
-
-
-def _said_in(attributes: dict[str, Any], number: int, path: JsonPath) -> Iterator[_Said]:
-    """Yield the messages that a span got (`number` 0) or gave (1), as chat completions have them."""
-    messages = attributes.get(_GEN_AI[number])
-    if isinstance(messages, str):
-        try:
-            messages = json_text.parse_text(messages)
-        except (ValueError, RecursionError):
-            messages = None
-    if isinstance(messages, list):
-        found = [one for message in messages if isinstance(message, dict) for one in _of_parts(message)]
-    else:
-        found = _of_flat(attributes, _OPEN_INFERENCE[number])
-    for position, message in enumerate(found):
-        role = _ROLES.get(str(message.get("role")))
-        if role is not None:
-            yield _Said(role, (*path, number, position), message)
-
-
-def _of_parts(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a message of OpenTelemetry's conventions; each result in it is a message of its own."""
-    texts: list[Any] = []
-    calls: list[Any] = []
-    for part in listed(message, "parts"):
+    def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
         kind = part.get("type") if isinstance(part, dict) else None
-        if kind == "tool_call":
-            calls.append({"id": part.get("id"), "function": part})
-        elif kind == "tool_call_response":
-            said = part.get("response", part.get("result"))
-            yield {"role": "tool", "tool_call_id": part.get("id"), "content": said}
-        elif kind == "text":
-            texts.append({"type": "text", "text": part.get("content")})
-        elif kind != "reasoning":
-            texts.append(part)
-    if texts or calls:
-        yield {"role": message.get("role"), "content": texts, "tool_calls": calls}
+        if kind == "tool_use":
+            self._number += 1
+            named = part["id"] if isinstance(part.get("id"), str) and part["id"] else f"{TEXT_CALL}{self._number}"
+            self._open.append(named)
+            part = {**part, "id": named}
+        elif kind == "tool_result":
+            named = part.get("tool_use_id")
+            if not (isinstance(named, str) and named):
+                named = self._open[0] if self._open else f"{TEXT_CALL}of-nothing-{record}"
+            self._open = [each for each in self._open if each != named]
+            known = {"content", "is_error"} & part.keys()
+            part = {"type": kind, "tool_use_id": named, **{key: part[key] for key in known}}
+        elif kind in _NOT_SENT:
+            return
+        yield from super().part(part, record, owner, is_user)
 
 
-def _of_flat(attributes: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
-    """Return the messages of OpenInference's conventions, whose values have a key each: build objects of them."""
-    root: dict[str, Any] = {}
-    for key, value in attributes.items():
-        if key.startswith(prefix):
-            at = root
-            *above, last = key.removeprefix(prefix).split(".")
-            for step in above:
-                if not isinstance(at.get(step), dict):
-                    at[step] = {}
-                at = at[step]
-            if not isinstance(at.get(last), dict):
-                at[last] = value
-    found = []
-    for message in _in_order(root, "message"):
-        contents = [one.get("text") for one in _in_order(message.get("contents"), "message_content")]
-        calls = _in_order(message.get("tool_calls"), "tool_call")
-        found.append(
-            {
-                **message,
-                "content": message.get("content") or [text for text in contents if isinstance(text, str)],
-                "tool_calls": [{"id": call.get("id"), "function": call.get("function")} for call in calls],
-            }
-        )
-    return found
+def _read_claude(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    model = document.envelope.get("model")
+    if document.source.container is Container.LINES and len(records) == 1 and listed(records[0], "chat_messages"):
+        model = records[0].get("model")
+        document = with_records_under(document, "chat_messages")
+        records = list(document.values)
+    reader = _ClaudeReader()
+    turns: list[Turn] = []
+    parsed = [(record, value) for record, value in enumerate(records) if record not in document.source.unparsed]
+    for record, value in parsed:
+        if _claude_evidence(value) is Evidence.NO:
+            raise not_a_message(record, value, "it has no sender and no uuid, or says nothing")
+    for record, value in _path(parsed):
+        role = _SENDERS[value["sender"]]
+        content, key = (value["content"], "content") if listed(value, "content") else (value.get("text"), "text")
+        said = list(reader.content(content, record, (key,), is_user=role is Role.USER))
+        for number, file in enumerate(listed(value, "attachments")):
+            text = file.get("extracted_content") if isinstance(file, dict) else None
+            where = ("attachments", number, "extracted_content")
+            if isinstance(text, str) and text:
+                said.append(Block(BlockKind.TEXT, Place(record, where), where, content=text, injected=True))
+        for block in as_lazy((block for block in said if block.answers or str(block.content).strip()), document.source):
+            speaker = Role.TOOL if block.answers else role
+            turns.append(Turn(speaker, [block], None if speaker is Role.TOOL else str(record)))
+    model = model if isinstance(model, str) and model else None
+    return Transcript("claude-export", Family.OPENAI_CHAT, joined(turns), document.source, model=model)
 
 
-def _in_order(numbered: Any, key: str) -> list[dict[str, Any]]:
-    """Return the objects under `key` of objects with numbers for keys."""
-    found = numbered.items() if isinstance(numbered, dict) else ()
-    ordered = sorted(
-        ((int(number), one) for number, one in found if str(number).isdecimal() and isinstance(one, dict)),
-        key=lambda pair: pair[0],
-    )
-    return [one[key] for _, one in ordered if isinstance(one.get(key), dict)]
+def _path(records: list[tuple[int, dict[str, Any]]]) -> list[tuple[int, dict[str, Any]]]:
+    """Return the messages on the path to the last one; all of them if they do not form a tree."""
+    nodes = {value["uuid"]: (record, value) for record, value in records}
+    if not all(str(value.get("parent_message_uuid")) in (*nodes, _ROOT) for _, value in records):
+        return records
+    path: dict[int, dict[str, Any]] = {}
+    at = records[-1] if records else None
+    while at is not None and at[0] not in path:
+        path[at[0]] = at[1]
+        at = nodes.get(str(at[1]["parent_message_uuid"]))
+    return [*reversed(path.items())]
 
 
-OTEL: Final = Format(
-    "otel-spans",
+CLAUDE: Final = Format(
+    "claude-export",
     Family.OPENAI_CHAT,
-    "Spans of OpenTelemetry (GenAI conventions) and OpenInference, as JSON or OTLP, read-only",
-    _span_evidence,
-    _read_spans,
+    "Conversations of Claude's export (conversations.json), read-only",
+    _claude_evidence,
+    _read_claude,
+    claims=lambda document: any(map(_claude_evidence, listed(only_value(document, "chat_messages"), "chat_messages"))),
+    habits=Habit.ANSWERS_CALLS,
     is_writable=False,
 )

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from . import openhands, parts
-from .claude_code.format import is_of_iflow
+from . import iflow, openhands, parts
 from .engine.base import Evidence
 
 
@@ -55,10 +54,6 @@ def _is_replay(value: Any) -> bool:
 def _is_bare_rollout(value: Any) -> bool:
     # Since openai/codex pull request 3380 each line is `{timestamp, type, payload}`, and no other is read.
     return isinstance(value, dict) and {"id", "timestamp", "instructions"} <= value.keys() and "payload" not in value
-
-
-def _is_iflow(value: Any) -> bool:
-    return isinstance(value, dict) and "parentUuid" in value and is_of_iflow(value)
 
 
 _FOREIGN: Final = (
@@ -109,9 +104,9 @@ _FOREIGN: Final = (
         "Leave out --format, or name amp.",
     ),
     Foreign(
-        _is_iflow,
-        "a session of iFlow CLI, which condense does not read",
-        "Name a session of another client.",
+        lambda value: iflow.evidence(value) is Evidence.YES,
+        "a session of iFlow CLI",
+        "Leave out --format, or name iflow.",
     ),
     Foreign(
         openhands.is_run,

@@ -23,24 +23,27 @@ Amp  {"v", "id", "messages": [{"role", "messageId", "content": [part, ...], "usa
 AI SDK  {"id", "role": "user" | "assistant" | "system", "parts": [part, ...]}: messages of its user interface
     {"type": "text" | "reasoning", "text"} · {"type": "file", "mediaType", "url"} · {"type": "step-start"}
     {"type": "tool-NAME", "toolCallId", "state", "input", "output" | "errorText"}, or "dynamic-tool" with "toolName"
-    A part holds a call and its result, and a message many steps of an agent, so that a summary of some of them has no
-    place in it: only read. https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message
+    A part holds a call and its result, and a message many steps of an agent: a summary of some of them divides it.
+    https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message
 """
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.transcript import Block, JsonPath, Place, Transcript
-from ..core.values import BlockKind, Family, Role
+from ..core.values import BlockKind, Container, Family, Role
 from .anthropic import ROLES as _ROLES
 from .anthropic import BlockReader, merged, read_with
 from .engine import client_text
-from .engine.base import Evidence, Format, RecordEdits, message_role, not_a_message, only_value
+from .engine.base import Evidence, Format, RecordEdits, Rewrite, derived_uuid, message_role, not_a_message, only_value
 from .engine.blocks import (
     Turn,
     attachment_block,
@@ -56,7 +59,7 @@ from .engine.blocks import (
     unknown_block,
 )
 from .engine.container import Document, as_lazy, with_records_under
-from .engine.writing import relink
+from .engine.writing import join, relink
 
 _KEYS: Final = frozenset({
     "audio", "cachePoint", "citationsContent", "document", "guardContent", "image", "reasoningContent", "searchResult",
@@ -81,7 +84,7 @@ def _read_converse(document: Document, values: Iterator[Any]) -> Transcript:
         role = message_role(record, value, _ROLES)
         blocks: list[Block] = []
         for number, part in enumerate(listed(value, "content")):
-            blocks += _converse_blocks(part, record, ("content", number), tools, is_user=role is Role.USER)
+            blocks += converse_blocks(part, record, ("content", number), tools, is_user=role is Role.USER)
         turns.append((role, list(as_lazy(blocks, document.source))))
     envelope, model = document.envelope, document.envelope.get("modelId")
     texts = [part["text"] for part in listed(envelope, "system") if isinstance(part, dict) and "text" in part]
@@ -96,7 +99,7 @@ def _read_converse(document: Document, values: Iterator[Any]) -> Transcript:
     )
 
 
-def _converse_blocks(
+def converse_blocks(
     part: Any, record: int, owner: JsonPath, tools: dict[str, str], *, is_user: bool
 ) -> Iterator[Block]:
     key = next((key for key in part if key in _KEYS), "") if isinstance(part, dict) else ""
@@ -465,11 +468,60 @@ def _ui_call(part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Blo
         yield Block(BlockKind.OPAQUE, Place(record, path if key else owner), owner, content=said, **common)
 
 
+def _with_ui_summaries(rewrite: Rewrite) -> bytes:
+    """Write summaries as messages of their own, and what is left of a message around one as several messages."""
+    source = rewrite.transcript.source
+    pieces: dict[int, list[str | set[JsonPath]]] = defaultdict(list)
+    for message in rewrite.transcript.messages:
+        for block in message.blocks:
+            found = pieces[block.place.record]
+            if block.is_inserted:
+                found.append(block.text)
+            elif found and isinstance(found[-1], set):
+                found[-1].add(block.owner)
+            else:
+                found.append({block.owner})
+    between = {source.data[end:start] for (_, end), (start, _) in pairwise(source.spans)}
+    separator = min(between, key=len, default=b", " if source.container is not Container.LINES else b"\n")
+    touched = {record for record, found in pieces.items() if any(isinstance(piece, str) for piece in found)}
+    touched |= {record for record, changes in rewrite.edits.items() if changes}
+
+    def written(record: int) -> bytes:
+        return separator.join(_ui_pieces(rewrite, record, pieces[record]))
+
+    return join(source, touched - rewrite.gone, written, rewrite.gone)
+
+
+def _ui_pieces(rewrite: Rewrite, record: int, pieces: list[str | set[JsonPath]]) -> Iterator[bytes]:
+    """Yield the messages that one becomes: summaries, and stretches of its parts, named by their paths."""
+    raw = json_text.decode(rewrite.transcript.source.raw(record))
+    value = json_text.parse_text(raw)
+    stretches = [piece for piece in pieces if isinstance(piece, set)]
+    of_part: dict[JsonPath, int] = {}
+    number = len(stretches) - 1
+    for position in reversed(range(len(value["parts"]))):  # A mark of a step is with what follows it.
+        path = ("parts", position)
+        number = next((number for number, stretch in enumerate(stretches) if path in stretch), number)
+        of_part[path] = number
+    taken = 0
+    for count, piece in enumerate(pieces):
+        name = json.dumps(value["id"] if count == 0 else derived_uuid(str(value["id"]), str(count)))
+        if isinstance(piece, str):
+            parts = f'[{{"type": "text", "text": {rewrite.style.literal(piece)}}}]'
+            members = {"id": name, "role": '"user"', "parts": parts}
+            yield json_text.encode(json_text.object_like(raw, members))
+            continue
+        others = {path: json_text.REMOVE for path, number in of_part.items() if number != taken}
+        yield rewrite.data(record, {("id",): name, **others} if count else others)
+        taken += 1
+
+
 AI_SDK: Final = Format(
     "ai-sdk-ui",
     Family.OPENAI_CHAT,
-    "UI messages of Vercel's AI SDK, read-only",
+    "UI messages of Vercel's AI SDK",
     _ui_evidence,
     _read_ui,
-    is_writable=False,
+    compaction=_with_ui_summaries,
+    summary_role=Role.USER,
 )

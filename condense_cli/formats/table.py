@@ -19,14 +19,24 @@ class FormatRow:
     """A format of the table, imported when it is first needed.
 
     Its `evidence` is never YES for a record without any of the keys `proof` (see `keys_of`), so it is not asked until
-    one comes. Only a format that `may_claim` looks at a whole file.
+    one comes. Only a format that `may_claim` looks at a whole file. A record of one that comes `in_sets` is a whole
+    conversation: many of them are rows.
     """
 
-    def __init__(self, name: str, module: str, *proof: str, may_claim: bool = False, attribute: str = "FORMAT") -> None:
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        *proof: str,
+        may_claim: bool = False,
+        in_sets: bool = False,
+        attribute: str = "FORMAT",
+    ) -> None:
         self.name = name
         self._module, self._attribute = module, attribute
         self.proof = frozenset(proof)
         self.may_claim = may_claim
+        self.in_sets = in_sets
 
     @cached_property
     def format(self) -> Format:
@@ -85,6 +95,7 @@ class FormatCandidate:
 TABLE: Final = (
     FormatRow("claude-code", "claude_code.format", "type"),
     FormatRow("qwen-code", "google", "parentUuid", attribute="QWEN"),
+    FormatRow("iflow", "iflow", "parentUuid"),
     FormatRow("claude-stream-json", "claude_code.format", "session_id", attribute="STREAM"),
     FormatRow("codex", "codex", "payload"),
     FormatRow("cline", "roo", "ts", attribute="CLINE"),
@@ -113,9 +124,12 @@ TABLE: Final = (
     FormatRow("inspect-eval", "lists", attribute="ARCHIVES"),
     FormatRow("request-log", "openai_chat", "type", attribute="REQUEST_LOG"),
     FormatRow("tau2", "lists", "turn_idx", attribute="TAU2"),
-    FormatRow("langfuse", "exports", "observations", attribute="LANGFUSE"),
-    FormatRow("langsmith", "exports", "run_type", attribute="LANGSMITH"),
-    FormatRow("otel-spans", "exports", "resourceSpans", "attributes", attribute="OTEL"),
+    FormatRow("langfuse", "traces", "observations", attribute="LANGFUSE"),
+    FormatRow("langsmith", "traces", "run_type", attribute="LANGSMITH"),
+    FormatRow("bedrock-log", "traces", "schemaType", attribute="BEDROCK"),
+    FormatRow("otel-spans", "traces", "resourceSpans", "attributes", attribute="OTEL"),
+    FormatRow("chatgpt-export", "exports", "mapping", in_sets=True, attribute="CHATGPT"),
+    FormatRow("claude-export", "exports", "sender", may_claim=True, attribute="CLAUDE"),
     FormatRow("openhands", "openhands", "action", "observation", may_claim=True),
     FormatRow("openhands-sdk", "openhands", "kind", attribute="SDK"),
     FormatRow("sharegpt", "sharegpt", "value", "content.value", may_claim=True),

@@ -281,6 +281,10 @@ def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
     """
     if not isinstance(value, dict | list):
         return None
+    keys = keys_of(value)
+    whole = next((row.name for row in TABLE if row.in_sets and row.is_proved(value, keys)), None)
+    if whole is not None and not kind.is_named:
+        return (), whole
     empty: Column | None = None
     for column in [kind.column] if kind.is_named else _columns(value, kind):
         messages = _at(value, column)
@@ -476,7 +480,7 @@ def kind_of(lines: list[bytes]) -> RowKind | None:
         if value is None:
             continue
         keys = keys_of(value)
-        if any(row.is_proved(value, keys) for row in TABLE):
+        if any(row.is_proved(value, keys) for row in TABLE if not row.in_sets):
             return None
         found = find(value, kind)
         if found is None:

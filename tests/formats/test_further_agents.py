@@ -21,9 +21,18 @@ from condense_cli.rules.validity import validate
 
 WRITERS = further_agents.WRITABLE | further_agents.READ_ONLY
 WRITABLE = list(further_agents.WRITABLE)
-OF_USER = {"amp", "bedrock-converse", "droid"}
+OF_USER = {"amp", "bedrock-converse", "bedrock-log", "bedrock-log, streams", "droid", "iflow"}
 """Formats whose results are messages of the user."""
-WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk", "vscode-chat", "gemini-contents", "goose", *OF_USER}
+WITHOUT_SYSTEM = {
+    "copilot",
+    "qwen-code",
+    "google-adk",
+    "vscode-chat",
+    "gemini-contents",
+    "goose",
+    "claude-export",
+    *OF_USER,
+}
 """Formats whose system prompt is no message of the conversation."""
 
 

@@ -63,23 +63,6 @@ def iflow() -> list[Json]:
     return [record | {"sessionId": f"session-{claude_tree.SESSION}"} for record in records]
 
 
-FOREIGN = {
-    "session of iFlow CLI": "".join(json.dumps(record) + "\n" for record in iflow()).encode(),
-}
-
-
-@pytest.mark.parametrize("name", FOREIGN)
-@pytest.mark.parametrize("options", [(), ("--format",)])
-def test_these_are_refused_by_name(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
-    path = tmp_path / "input.jsonl"
-    path.write_bytes(FOREIGN[name])
-    forced = (*options, "claude-code" if "iFlow" in name else "anthropic") if options else ()
-    for command in (("validate", path), ("inspect", path), ("run", path, "-n")):
-        done = condense(*command, *forced)
-        assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
-        assert name in done.message
-
-
 @pytest.mark.parametrize(
     ("messages", "name"), [(converse(), "Amazon Bedrock's Converse API"), (amp(), "a thread of Amp")]
 )
@@ -90,6 +73,15 @@ def test_another_format_than_the_one_named_is_refused_by_name(messages: list[Jso
     assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
     assert name in done.message
     assert condense("validate", path).status == ExitStatus.DONE
+
+
+def test_a_session_of_iflow_is_no_session_of_claude_code(tmp_path: Path) -> None:
+    path = tmp_path / "input.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in iflow()))
+    done = condense("validate", path, "--format", "claude-code")
+    assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
+    assert "a session of iFlow CLI" in done.message
+    assert condense("validate", path).stdout.endswith(b"format iflow\n")
 
 
 def test_a_conversation_that_goes_on_passes_as_it_is() -> None:

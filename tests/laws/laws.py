@@ -10,7 +10,7 @@ from build import compiled
 from msgspec.structs import replace
 from real import IS_THOROUGH
 from references import is_escaped, named_lines_stay, plain_line
-from summary_laws import branch_stays, hidden_stays, order_is_kept
+from summary_laws import branch_stays, hidden_stays, order_is_kept, others_stay
 from sums import references_are_those_of_restore, savings_add_up
 from words_law import users_words_go_last
 
@@ -131,6 +131,9 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
             return
         if result.transcript.format == "pi" and b'"parentId"' in before.data:
             branch_stays(result, after)
+            return
+        if result.transcript.format == "ai-sdk-ui":
+            others_stay(result, after)
             return
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}

@@ -39,6 +39,17 @@ def branch_stays(result: Condensation, after: Source) -> None:
     assert len(added) == sum(message.is_inserted for message in result.transcript.messages)
 
 
+def others_stay(result: Condensation, after: Source) -> None:
+    """A summary divides messages; the others come out as they were, and no id comes twice."""
+    before = result.before.source
+    changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
+    changed |= {block.place.record for block in result.transcript.removed}
+    left = iter(list(map(after.raw, range(len(after.spans)))))
+    assert all(before.raw(record) in left for record in range(len(before.spans)) if record not in changed)
+    ids = [json_text.parse(after.raw(record))["id"] for record in range(len(after.spans))]
+    assert len({*ids}) == len(ids)
+
+
 def order_is_kept(result: Condensation) -> None:
     """Law 10: all that is left comes in its old order, and a summary where the messages were that it absorbed.
 

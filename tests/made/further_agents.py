@@ -321,6 +321,159 @@ def ai_sdk_ui(messages: Messages) -> Messages:
     return written
 
 
+def iflow(messages: Messages) -> Iterator[Json]:
+    """A session of iFlow CLI: an answer comes in pieces that hang on the same record and repeat calls."""
+    common = {"sessionId": "session-1", "timestamp": "2026-07-01T09:00:00.000Z", "isSidechain": False}
+    parent = None
+    for number, message in enumerate(each for each in messages if each["role"] != "system"):
+        text = text_of(message)
+        calls = [
+            {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
+            for call in agents.calls_of(message)
+        ]
+        contents: list[Any] = [text]
+        if message["role"] == "tool":
+            answer = {"id": message["tool_call_id"], "name": "tool", "response": {"output": text}}
+            told: Json = {"functionResponse": answer}
+            if number % 2:
+                told = {"callId": answer["id"], "responseParts": told, "resultDisplay": "Done."}
+            contents = [[{"type": "tool_result", "tool_use_id": answer["id"], "content": told}]]
+        elif message["role"] == "assistant":
+            said = [{"type": "text", "text": text}] if text else []
+            contents = [[*said, *calls[:1]], [*said, *calls]] if calls else [said]
+        kind = "assistant" if message["role"] == "assistant" else "user"
+        for piece, content in enumerate(contents):
+            about: Json = {"role": kind, "content": content}
+            if kind == "assistant":
+                about |= {"model": "glm-5", "usage": {"input_tokens": 0, "output_tokens": 0}}
+            uuid = f"u{number}.{piece}"
+            yield {"uuid": uuid, "parentUuid": parent, **common, "type": kind, "message": about}
+        parent = uuid
+
+
+def bedrock_log(messages: Messages, *, is_stream: bool = False) -> Iterator[Json]:
+    """Calls of a model as Bedrock logs them: of Converse, or streamed in the form of Anthropic's API."""
+    for number, message in enumerate(messages):
+        if message["role"] != "assistant":
+            continue
+        request = converse([*messages[:number], message])
+        *asked, answer = request["messages"]
+        body: Any = {"output": {"message": answer}, "stopReason": "end_turn", "usage": {"inputTokens": 1}}
+        if is_stream:
+            asked = list(map(_in_anthropic, asked))
+            body = list(_events(_in_anthropic(answer)))
+        given = {"messages": asked, "system": request["system"]}
+        yield {
+            "schemaType": "ModelInvocationLog",
+            "timestamp": f"2026-07-01T{number // 60:02}:{number % 60:02}:00Z",
+            "operation": "InvokeModelWithResponseStream" if is_stream else "Converse",
+            "modelId": "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-sonnet-4-5",
+            "input": {"inputContentType": "application/json", "inputBodyJson": given},
+            "output": {"outputContentType": "application/json", "outputBodyJson": body},
+        }
+
+
+def _in_anthropic(message: Json) -> Json:
+    """A message of Converse in the form of Anthropic's API."""
+    parts: Messages = []
+    for part in message["content"]:
+        if "toolUse" in part:
+            call = part["toolUse"]
+            parts.append({"type": "tool_use", "id": call["toolUseId"], "name": call["name"], "input": call["input"]})
+        elif "toolResult" in part:
+            told = part["toolResult"]
+            content = [{"type": "text", **item} for item in told["content"]]
+            parts.append({"type": "tool_result", "tool_use_id": told["toolUseId"], "content": content})
+        else:
+            parts.append({"type": "text", **part})
+    return {"role": message["role"], "content": parts}
+
+
+def _events(message: Json) -> Iterator[Json]:
+    """The events in which Anthropic's API streams a message."""
+    yield {"type": "message_start", "message": {"role": "assistant", "content": []}}
+    for index, part in enumerate(message["content"]):
+        if part["type"] == "text":
+            begun, pieces = (
+                {**part, "text": ""},
+                [{"type": "text_delta", "text": each} for each in _halves(part["text"])],
+            )
+        else:
+            begun = {**part, "input": {}}
+            halves = _halves(json.dumps(part["input"]))
+            pieces = [{"type": "input_json_delta", "partial_json": each} for each in halves]
+        yield {"type": "content_block_start", "index": index, "content_block": begun}
+        yield from ({"type": "content_block_delta", "index": index, "delta": each} for each in pieces)
+        yield {"type": "content_block_stop", "index": index}
+    yield {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+def chatgpt_export(messages: Messages) -> Json:
+    """A conversation of ChatGPT, with an answer that was regenerated. Each call is a message to its tool."""
+    mapping: dict[str, Json] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
+    parent, tool = "root", "browser"
+
+    def put(name: str, role: str, content: Json, *, goes_on: bool = True, **more: Any) -> None:
+        nonlocal parent
+        about = {"id": name, "author": {"role": role, "name": tool if role == "tool" else None}, "recipient": "all"}
+        about |= {"content": content, "metadata": {"model_slug": "gpt-5-1"} if role == "assistant" else {}, **more}
+        mapping[name] = {"id": name, "message": about, "parent": parent, "children": []}
+        mapping[parent]["children"].append(name)
+        parent = name if goes_on else parent
+
+    for number, message in enumerate(messages):
+        said = {"content_type": "text", "parts": [text_of(message)]}
+        if message["role"] == "tool":
+            put(f"m{number}", "tool", said)
+        elif message["role"] == "assistant":
+            put(f"left{number}", "assistant", {"content_type": "text", "parts": ["Another."]}, goes_on=False)
+            if text_of(message):
+                put(f"m{number}", "assistant", said)
+            for call in agents.calls_of(message):
+                tool, text = call["name"], json.dumps(call["arguments"])
+                put(f"m{number}.{call['id']}", "assistant", {"content_type": "code", "text": text}, recipient=tool)
+        else:
+            put(f"m{number}", message["role"], said)
+    return {"title": "Work", "create_time": 1.5, "mapping": mapping, "current_node": parent, "conversation_id": "c"}
+
+
+def claude_export(messages: Messages) -> Json:
+    """A conversation of Claude: calls and results are in one message, and a prompt was edited."""
+    written: Messages = []
+    before = "00000000-0000-4000-8000-000000000000"
+
+    def put(name: str, sender: str) -> Messages:
+        content: Messages = []
+        about = {"uuid": name, "sender": sender, "created_at": "2026-07-01T09:00:00.000Z", "content": content}
+        written.append({**about, "text": "", "attachments": [], "files": [], "parent_message_uuid": before})
+        return content
+
+    for number, message in enumerate(each for each in messages if each["role"] != "system"):
+        text: Messages = [{"type": "text", "text": text_of(message), "citations": []}] if text_of(message) else []
+        if message["role"] == "user":
+            put(f"left{number}", "human").append({"type": "text", "text": "Another."})
+            put(f"m{number}", "human").extend(text)
+            written[-1]["text"] = text_of(message)
+            before = f"m{number}"
+            continue
+        if not (written and written[-1]["sender"] == "assistant"):
+            put(f"m{number}", "assistant")
+            before = f"m{number}"
+        if message["role"] == "tool":
+            told = {"type": "tool_result", "name": "tool", "content": text, "is_error": False}
+            written[-1]["content"].append({**told, "tool_use_id": message["tool_call_id"]})
+            continue
+        written[-1]["content"] += text
+        for call in agents.calls_of(message):
+            asked = {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
+            written[-1]["content"].append(asked)
+    return {"uuid": "c", "name": "Work", "account": {"uuid": "a"}, "chat_messages": written}
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
     "langchain": lines(langchain),
@@ -332,6 +485,7 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "gemini-contents": one(gemini_contents),
     "goose": lines(goose),
     "droid": lines(droid),
+    "ai-sdk-ui": one(ai_sdk_ui),
     "openai-chat, calls as parts": one(with_parts),
     "openai-chat, AI SDK": one(ai_sdk),
 }
@@ -340,8 +494,12 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
 
 READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
     "vscode-chat": one(vscode_chat),
-    "ai-sdk-ui": one(ai_sdk_ui),
     "amp": one(amp),
+    "iflow": lines(iflow),
+    "bedrock-log": lines(bedrock_log),
+    "bedrock-log, streams": lines(partial(bedrock_log, is_stream=True)),
+    "chatgpt-export": one(chatgpt_export),
+    "claude-export": one(claude_export),
     "otel-spans": one(otel),
     "otel-spans, OpenInference": one(partial(otel, is_open_inference=True)),
     "langfuse": one(langfuse),

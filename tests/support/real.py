@@ -50,6 +50,7 @@ OF_FORMAT = {
     "droid": [],
     "gemini-contents": [],
     "goose": [],
+    "ai-sdk-ui": [],
     "session-trace": [],
     "qwen-code": [],
     "swe-agent": ["swe-agent/*.traj"],
@@ -61,8 +62,11 @@ OF_FORMAT = {
 
 READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
-    "ai-sdk-ui": [],
     "amp": [],
+    "bedrock-log": [],
+    "chatgpt-export": [],
+    "claude-export": [],
+    "iflow": [],
     "vscode-chat": [],
     "langfuse": [],
     "langsmith": [],

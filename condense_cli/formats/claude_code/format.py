@@ -46,20 +46,12 @@ def evidence(value: Any) -> Evidence:
         message = value.get("message")
         if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
             return Evidence.NO  # Qwen Code's, which has the same tree.
-        if is_of_iflow(value):
-            return Evidence.NO
+        if str(value.get("sessionId")).startswith("session-"):
+            return Evidence.NO  # iFlow CLI's, which has the same keys and no tree.
         is_linked = "parentUuid" in value and isinstance(value.get("uuid"), str)
         return Evidence.YES if is_linked else Evidence.MAYBE
     proof = _PROOF_KEYS.get(value["type"])
     return Evidence.YES if proof and proof <= value.keys() else Evidence.MAYBE
-
-
-def is_of_iflow(value: dict[str, Any]) -> bool:
-    """Return whether a record is iFlow CLI's, whose replies hang side by side on the user's record that they answer.
-
-    It has the same keys, but ids of sessions are `session-UUID`, not a plain UUID.
-    """
-    return str(value.get("sessionId")).startswith("session-")
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
