@@ -20,6 +20,7 @@ class Client(StrEnum):
     KIMI = "kimi"
     QWEN = "qwen-code"
     COPILOT = "copilot"
+    GOOSE = "goose"
 
 
 RESUMABLE = frozenset({Client.CLAUDE_CODE, Client.CODEX})

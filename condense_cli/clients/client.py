@@ -39,7 +39,7 @@ class Layout(StrEnum):
     LOGS = "logs"
     """Files at the depth, and with the names, that the pattern of the place says."""
     DATABASE = "database"
-    """Rows of opencode*.db."""
+    """Rows of a database."""
 
 
 class Machine(Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from msgspec import Struct
 
 from ..errors import UnreadableError
-from ..storage import opencode_database
+from ..storage import session_databases
 from ..storage.backups import snapshot_of
 from .client import Layout, SessionFile, SessionPlace
 from .table import CLIENTS
@@ -139,7 +139,7 @@ class _Finder:
 
     def _database(self, place: SessionPlace, path: Path) -> None:
         try:
-            found = opencode_database.sessions(path)
+            found = session_databases.sessions(path)
         except UnreadableError:
             self._skip(UNREADABLE, str(path))
             return

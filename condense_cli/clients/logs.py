@@ -1,4 +1,4 @@
-"""Clients that keep one log for each session (pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI), and opencode."""
+"""Clients that keep a log for each session (pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI), or one database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..core import json_text
 from ..errors import UnreadableError
-from ..storage import opencode_database
+from ..storage import session_databases
 from .choices import Client
 from .client import (
     NOTHING_KNOWN,
@@ -133,7 +133,8 @@ QWEN: Final = KnownClient(_qwen_places, _PEEK)
 COPILOT: Final = KnownClient(_copilot_places, _PEEK, lambda path: path.parent.name)
 
 
-_UNNAMED: Final = ("New session - ", "Child session - ")
+_UNNAMED: Final = ("New session", "Child session - ", "CLI Session", "New Chat")
+"""Beginnings of titles that say nothing."""
 
 
 def _opencode_places(machine: Machine) -> Iterator[SessionPlace]:
@@ -149,13 +150,13 @@ def _exported_title(data: bytes) -> str | None:
 
 
 def _stored(database: Path) -> Index:
-    """Read the titles in a database. opencode names a session after its first request once a model has answered."""
+    """Read the titles in a database. A client names a session after its first request once a model has answered."""
     with contextlib.suppress(UnreadableError):
         return {
             stored.id: KnownSession(
                 None if stored.title.startswith(_UNNAMED) else title_of(stored.title), stored.project
             )
-            for stored in opencode_database.sessions(database)
+            for stored in session_databases.sessions(database)
         }
     return {}
 
@@ -166,4 +167,28 @@ OPENCODE: Final = KnownClient(
         _exported_title, lambda data: str(json_text.parse(data)["info"]["directory"]), has_messages, lambda data: None
     ),
     known=lambda file, indexes: indexes.get(Path(file.path).parent, _stored).get(file.id, NOTHING_KNOWN),
+)
+
+
+def _goose_places(machine: Machine) -> Iterator[SessionPlace]:
+    """One database in data/sessions of $GOOSE_PATH_ROOT, or in the folder for data of the system."""
+    if machine.environment.get("GOOSE_PATH_ROOT"):
+        folder = Path(machine.environment["GOOSE_PATH_ROOT"]) / "data"
+    elif machine.platform == "win32":
+        folder = machine.folder("APPDATA", "AppData", "Roaming") / "Block" / "goose" / "data"
+    else:
+        folder = machine.folder("XDG_DATA_HOME", ".local", "share") / "goose"
+    yield SessionPlace(Client.GOOSE, Layout.DATABASE, folder / "sessions", ("sessions.db",))
+
+
+def _goose_title(data: bytes) -> str | None:
+    messages = json_text.parse(data)["conversation"]
+    asked = (part for message in messages if message["role"] == "user" for part in message["content"])
+    return first_request(text for part in asked if isinstance(text := part.get("text"), str))
+
+
+GOOSE: Final = KnownClient(
+    _goose_places,
+    Peek(_goose_title, lambda data: str(json_text.parse(data)["working_dir"]), has_messages, lambda data: None),
+    known=OPENCODE.known,
 )

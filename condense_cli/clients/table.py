@@ -24,6 +24,7 @@ CLIENTS: Final[Mapping[Client, KnownClient]] = {
     Client.KIMI: logs.KIMI,
     Client.QWEN: logs.QWEN,
     Client.COPILOT: logs.COPILOT,
+    Client.GOOSE: logs.GOOSE,
 }
 
 

@@ -27,7 +27,7 @@ from ..formats.engine.base import Evidence
 from ..formats.engine.container import BOM, is_json, open_document
 from ..formats.table import TABLE, keys_of
 from ..storage.files import LARGEST_STREAM, STDIO, ZSTD, input_errors, is_compressed, reading
-from ..storage.opencode_database import is_in_database
+from ..storage.session_databases import is_in_database
 
 _ARCHIVE: Final = b"PK\x03\x04"
 """Beginning of a zip file."""

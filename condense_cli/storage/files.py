@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ..errors import OutputError, UnreadableError, UsageError
 from ..formats.engine.container import LARGEST_UNPACKED
-from . import opencode_database
+from . import session_databases
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -38,9 +38,9 @@ def read_bytes(path: str | Path) -> bytes:
         try:
             file = Path(path).open("rb")  # noqa: SIM115 - closed below
         except (FileNotFoundError, NotADirectoryError):
-            if not opencode_database.is_in_database(Path(path)):
+            if not session_databases.is_in_database(Path(path)):
                 raise
-            return opencode_database.exported(Path(path))
+            return session_databases.exported(Path(path))
         with file:
             has_an_end = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             return file.read() if has_an_end else _read_stream(file, str(path))

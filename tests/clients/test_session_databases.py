@@ -13,7 +13,7 @@ from helpers import condense
 from machine import Machine
 
 from condense_cli.errors import ExitStatus, UnreadableError
-from condense_cli.storage import opencode_database
+from condense_cli.storage import session_databases
 from condense_cli.storage.files import read_bytes
 
 EXPORT = json.loads((real.PROJECT / "sample_transcripts" / "bugfix-opencode.json").read_bytes())
@@ -104,7 +104,7 @@ def test_finding_sessions_reads_nothing_of_what_was_said(tmp_path: Path) -> None
         row = (ID, "The shop", "/srv/shop", 5)
         database.execute("INSERT INTO session (id, title, directory, time_updated) VALUES (?, ?, ?, ?)", row)
         database.execute("INSERT INTO part (id, message_id, session_id) VALUES ('p', 'm', ?)", (ID,))
-    (stored,) = opencode_database.sessions(tmp_path / "opencode.db")
+    (stored,) = session_databases.sessions(tmp_path / "opencode.db")
     assert (stored.id, stored.title, stored.parts) == (ID, "The shop", 1)
 
 
@@ -137,10 +137,10 @@ def test_a_database_is_never_written(
 
 def test_what_is_no_database_is_said(machine: Machine, database: sqlite3.Connection) -> None:
     with pytest.raises(UnreadableError, match="holds no session ses_none"):
-        opencode_database.exported(path_in(machine, "ses_none"))
+        session_databases.exported(path_in(machine, "ses_none"))
     broken = path_in(machine).parent.with_name("opencode-dev.db")
     broken.write_bytes(b"no database at all, of some length" * 40)
     with pytest.raises(UnreadableError, match="Cannot read"):
-        opencode_database.sessions(broken)
+        session_databases.sessions(broken)
     put(database)
     assert "opencode-dev.db" in machine.sessions().stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from condense_cli.errors import UnreadableError
-from condense_cli.storage.opencode_database import exported
+from condense_cli.storage.session_databases import exported
 
 
 @pytest.mark.parametrize("data", ["null", "[" * 200_000, "{"])
