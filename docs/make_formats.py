@@ -167,8 +167,8 @@ NOTES = {
     ),
     "goose": Notes(
         "messages with `created` and Goose's parts (`toolRequest`, …), or an export with `conversation`",
-        "texts, thinking, requests of tools and their responses; tried with files made from its source, not with Goose. "
-        "A session in its database is read as it is exported",
+        "texts, thinking, requests of tools and their responses; tried with files made from its source, not with "
+        "Goose. A session in its database is read as it is exported",
         "messages that the agent does not see, notices, requests to confirm",
     ),
     "amp": Notes(

@@ -66,7 +66,10 @@ overrides_from = with_arguments(**_kinds_of(Overrides))(flags.overrides_from)
 
 _FLAGS = {name: f"Give overrides=overrides_from({name}={{}})." for name in flags.overrides_from.__kwdefaults__ or ()}
 
-_MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "langchain", "mini-swe-agent")
+_MESSAGE_LISTS = (
+    "anthropic", "openai-chat", "openai-responses", "bedrock-converse", "gemini-contents", "langchain",
+    "mini-swe-agent",
+)  # fmt: skip
 
 __all__ = [
     "Condensation", "Configuration", "Restoration", "Transcript",

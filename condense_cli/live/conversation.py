@@ -35,12 +35,14 @@ from .freezing import MESSAGE_FORMATS, FreezeSettings, recompute, usual_configur
 from .policies import SMALL, Moment, Policy, policy_named
 from .requests import (
     BESIDE,
+    WITH_BYTES,
     KnownMessage,
     Request,
     Segments,
     digest_beside,
     digest_of,
     end_of,
+    has_bytes,
     last_marked,
     live_part,
     marks_in,
@@ -49,6 +51,7 @@ from .requests import (
     sent_for,
     tokens_of,
     with_breakpoints,
+    with_bytes,
 )
 from .state import STATE_ERRORS, LastRequest, Memory, State, StateFile
 
@@ -240,10 +243,16 @@ class Live:
         self._note(request, now, model, beside)
         frozen = raws_for(segments) if self._is_raw else sent_for(segments)
         sent = frozen + list(live_part(request, segments, over if not decision.is_change else None).messages)
-        if segments and segments[-1].format == "anthropic":
-            marks = marks_in(system) + marks_in(tools) if beside else BESIDE
+        format_name = segments[-1].format if segments else ""
+        marks = marks_in(system) + marks_in(tools) if beside else BESIDE
+        # Not every model of Bedrock takes marks: ours are added to those of the client.
+        is_point = format_name == "bedrock-converse" and (last_marked(sent) is not None or bool(beside and marks))
+        if format_name == "anthropic" or is_point:
             cached = sum(segment.sent for segment in before) if decision.kind is DecisionKind.SEGMENT else 0
-            sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
+            ends = [cached, len(frozen)] if cached else [len(frozen)]
+            sent = with_breakpoints(sent, ends, marks, is_point=is_point)
+        if format_name in WITH_BYTES and not self._is_raw and has_bytes(request.given):
+            sent = with_bytes(sent)
         tokens = moment.used
         if decision.is_change and decision.tokens_after:
             tokens = decision.tokens_left(tokens) if self._beside else decision.tokens_after

@@ -157,7 +157,7 @@ def _name(path: str) -> str:
     return PurePosixPath(path.replace("\\", "/")).name
 
 
-MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
+MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses", "bedrock-converse", "gemini-contents")
 
 
 class Frozen(Struct, frozen=True):
@@ -275,7 +275,10 @@ def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -
     if end is not None:
         return next((position for position, message in enumerate(messages) if _record(message) == end), None)
     position = cut_before(messages, len(messages) - max(1, keep_recent))
-    while position > 0 and _record(messages[position]) > most:
+    # What Google's API has in one content, results and words of the user, is several messages.
+    while position > 0 and (
+        _record(messages[position]) > most or _record(messages[position]) == _record(messages[position - 1])
+    ):
         position = cut_before(messages, position - 1)
     return position or None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -21,11 +22,15 @@ from ..core.arguments import is_integer
 from ..errors import UsageError
 
 CACHE_MARK: Final = "cache_control"
+_POINT: Final = "cachePoint"
+"""The mark of Bedrock's Converse API, which is a part of its own."""
 _BILLING: Final = "x-anthropic-billing-header:"
 _TIMES: Final = frozenset({"timestamp", "created", "created_at", "ts"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call", "reasoning"})
-_OPAQUE: Final = frozenset({"data", "signature", "encrypted_content", "image_url", "file_data"})
+_OPAQUE: Final = frozenset({
+    "bytes", "data", "signature", "encrypted_content", "image_url", "file_data", "thoughtSignature",
+})  # fmt: skip
 """Keys of values that are not read as text, however long."""
 _OPAQUE_CHARACTERS: Final = 4_000
 """Most characters that count for an opaque value."""
@@ -120,32 +125,35 @@ def digest_beside(system: Any, tools: Any) -> str:
         return ""
     parts = [decoded(as_bytes(each)) for each in (system, tools)]
     found = [
-        [without_marks(part) for part in each if not _is_billing(part)] if isinstance(each, list) else each
+        [without_marks(part) for part in each if not _is_left_out(part)] if isinstance(each, list) else each
         for each in parts
     ]
     return digest_of(as_bytes(found))
 
 
-def _is_billing(part: Any) -> bool:
-    return isinstance(part, dict) and str(part.get("text")).startswith(_BILLING)
+def _is_left_out(part: Any) -> bool:
+    return isinstance(part, dict) and (_POINT in part or str(part.get("text")).startswith(_BILLING))
 
 
 def marked_parts(message: Any) -> Iterator[dict[str, Any]]:
-    """Yield the blocks of a message, and of its results, that have a cache mark."""
+    """Yield the blocks of a message, and of its results, that have a cache mark or are one."""
     for part in _parts(message):
-        if CACHE_MARK in part:
+        if CACHE_MARK in part or _POINT in part:
             yield part
+
+
+def mark_of(part: Mapping[str, Any]) -> Any:
+    return part.get(CACHE_MARK, part.get(_POINT))
 
 
 def without_marks(message: Any) -> Any:
     """Remove the cache marks of a message in place."""
-    for part in [*marked_parts(message)]:
-        del part[CACHE_MARK]
-    return message
+    return _without_first(message, sum(1 for _ in marked_parts(message)))
 
 
 def is_thinking(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in ("thinking", "redacted_thinking")
+    is_part = isinstance(part, dict)
+    return is_part and (part.get("type") in ("thinking", "redacted_thinking") or "reasoningContent" in part)
 
 
 def _parts(message: Any) -> Iterator[dict[str, Any]]:
@@ -172,7 +180,8 @@ def _known(data: bytes, digest: bytes) -> KnownMessage:
 
 
 def _is_answer(message: Any) -> bool:
-    return isinstance(message, dict) and (message.get("role") == "assistant" or str(message.get("type")) in _CALLS)
+    is_said = isinstance(message, dict) and message.get("role") in ("assistant", "model")
+    return is_said or (isinstance(message, dict) and str(message.get("type")) in _CALLS)
 
 
 def _collapsed(content: Any) -> Any:
@@ -368,20 +377,50 @@ def are_neighbours(segments: Sequence[Segment]) -> bool:
     return all(one.end == other.start < other.end for one, other in pairwise(segments))
 
 
+WITH_BYTES: Final = ("bedrock-converse", "gemini-contents")
+"""Formats whose SDKs take images and files as bytes, where JSON has base64."""
+_STANDARD: Final = str.maketrans("-_", "+/")
+"""From the alphabet that pydantic writes."""
+
+
+def has_bytes(value: Any) -> bool:
+    """Check if messages hold bytes, or may, because they are objects of an SDK."""
+    if isinstance(value, Mapping | list):
+        return any(map(has_bytes, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, bytes) or hasattr(value, "model_dump")
+
+
+def with_bytes(value: Any) -> Any:
+    """Turn the base64 of images and files in JSON values into bytes again."""
+    if isinstance(value, list):
+        return [*map(with_bytes, value)]
+    if not isinstance(value, dict):
+        return value
+    is_file = value.keys() == {"bytes"} or {"mime_type", "mimeType"} & value.keys()
+    return {
+        key: b64decode(each.translate(_STANDARD))
+        if is_file and key in ("bytes", "data") and isinstance(each, str)
+        else with_bytes(each)
+        for key, each in value.items()
+    }
+
+
 MOST: Final = 4
 BESIDE: Final = 2
 """Marks assumed in system prompt and tools if those are unknown."""
 
 _EPHEMERAL: Final = {"type": "ephemeral"}
+_POINTS: Final = {"type": "default"}
 
 
-def with_breakpoints(messages: list[Any], ends: Sequence[int], beside: int) -> list[Any]:
+def with_breakpoints(messages: list[Any], ends: Sequence[int], beside: int, *, is_point: bool = False) -> list[Any]:
     """Put a cache mark at the end of each stretch messages[:end]; the last one ends the frozen part.
 
     Anthropic caches at marks alone and takes up to four, those of system prompt and tools (`beside`) included
-    (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). The client's newest mark always stays:
-    the next request goes on from there. Ours come next, the first end first: this request finds its cached part
-    there, and a new end can be marked later. Older marks of the client get what room is left.
+    (https://platform.claude.com/docs/en/build-with-claude/prompt-caching); so does Bedrock, whose marks are parts of
+    their own (`is_point`). The client's newest mark always stays: the next request goes on from there. Ours come next,
+    the first end first: this request finds its cached part there, and a new end can be marked later. Older marks of the
+    client get what room is left.
     """
     room = MOST - beside
     if not ends or room <= 0:
@@ -394,19 +433,20 @@ def with_breakpoints(messages: list[Any], ends: Sequence[int], beside: int) -> l
     for position in set(marked):
         too_many = marked.count(position) - kept.count(position)
         if too_many:
-            new[position] = _without_first(new[position], too_many)
+            new[position] = _without_first(copy.deepcopy(new[position]), too_many)
     # Marks with a longer life may not follow shorter ones, so ours lives as long as the client's next one.
-    follows = (part[CACHE_MARK] for position in marked for part in marked_parts(messages[position]))
-    mark = next(follows, _EPHEMERAL)
+    follows = (mark_of(part) for position in marked for part in marked_parts(messages[position]))
+    mark = next(follows, _POINTS if is_point else _EPHEMERAL)
     for end in ours:
-        new[end - 1] = _marked(new[end - 1], mark)
+        new[end - 1] = _marked(new[end - 1], mark, is_point=is_point)
     return new
 
 
 def marks_in(value: Any) -> int:
-    """Count the cache marks in a system prompt or a list of tools."""
-    parts = value if isinstance(value, list) else [value]
-    return sum(isinstance(part, dict) and CACHE_MARK in part for part in parts)
+    """Count the cache marks in a system prompt or a list of tools, or in Converse's `toolConfig`."""
+    inside = value.get("tools", value) if isinstance(value, dict) else value
+    parts = inside if isinstance(inside, list) else [inside]
+    return sum(isinstance(part, dict) and mark_of(part) is not None for part in parts)
 
 
 def last_marked(messages: Sequence[Any]) -> int | None:
@@ -415,10 +455,11 @@ def last_marked(messages: Sequence[Any]) -> int | None:
 
 
 def _without_first(message: Any, number: int) -> Any:
-    changed = copy.deepcopy(message)
-    for part in [*marked_parts(changed)][:number]:
-        del part[CACHE_MARK]
-    return changed
+    """Remove the first marks of a message in place."""
+    for part in [*marked_parts(message)][:number]:
+        if part.pop(CACHE_MARK, None) is None and part is not message:
+            message["content"] = [each for each in message["content"] if each is not part]
+    return message
 
 
 def with_blocks(message: Any) -> Any:
@@ -428,9 +469,11 @@ def with_blocks(message: Any) -> Any:
     return message
 
 
-def _marked(message: Any, mark: dict[str, Any]) -> Any:
-    """Put a mark on the last block of an unmarked message that may have one."""
+def _marked(message: Any, mark: dict[str, Any], *, is_point: bool) -> Any:
+    """Put a mark on the last block of an unmarked message that may have one, or a point behind it."""
     changed = decoded(bytes(message)) if isinstance(message, Raw) else copy.deepcopy(message)
+    if is_point:
+        return {**changed, "content": [*changed["content"], {_POINT: copy.deepcopy(mark)}]}
     last = next(_markable(changed), None)
     if last is None:
         return message
@@ -446,10 +489,14 @@ def _markable(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield part
 
 
-_INPUT = ("input_tokens", "prompt_tokens", "input")
-_OUTPUT = ("output_tokens", "completion_tokens", "output")
-_BESIDE = ("cache_creation_input_tokens", "cache_read_input_tokens")
-"""Anthropic's input tokens exclude these; the input of other APIs includes cached tokens."""
+_INPUT = ("input_tokens", "prompt_tokens", "input", "inputTokens", "promptTokenCount", "prompt_token_count")
+_OUTPUT = (
+    "output_tokens", "completion_tokens", "output", "outputTokens", "candidatesTokenCount", "candidates_token_count",
+)  # fmt: skip
+_BESIDE = (
+    "cache_creation_input_tokens", "cache_read_input_tokens", "cacheReadInputTokens", "cacheWriteInputTokens",
+)  # fmt: skip
+"""Input tokens of Anthropic and Bedrock exclude these; the input of other APIs includes cached tokens."""
 
 
 def tokens_of(usage: Any) -> int:

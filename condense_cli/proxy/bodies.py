@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 
 from ..core import json_text
 from ..errors import UnreadableError, UsageError
-from ..live.requests import CACHE_MARK, KnownMessage, as_bytes, decoded, marked_parts
+from ..live.requests import CACHE_MARK, KnownMessage, as_bytes, decoded, mark_of, marked_parts
 from ..money.economics import Accounting
 from ..storage.files import ZSTD, packed, reading, suffix_of
 
@@ -200,7 +200,7 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
     raws, messages = known.raws + raws, known.messages + messages
     listed = ListedMessages(start, _ends(plain, raws, known.ends, start), raws, messages)
     automatic = {CACHE_MARK: decoded(bytes(members.get(CACHE_MARK, b"null")))}
-    marks = [part[CACHE_MARK] for each in (automatic, *messages) for part in marked_parts(each)]
+    marks = [mark_of(part) for each in (automatic, *messages) for part in marked_parts(each)]
     lives_long = any(isinstance(mark, dict) and mark.get("ttl") == _HOUR for mark in marks)
     caches = api.accounting is not Accounting.ANTHROPIC or _MARK in plain
     stop = start + len(value) + len(plain) - len(text)

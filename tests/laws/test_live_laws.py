@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import further_agents
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ CONVERSATIONS: dict[str, st.SearchStrategy[list[dict[str, Any]]]] = {
     "anthropic": anthropic_messages(TURNS),
     "openai-chat": openai_messages(PLAIN),
     "openai-responses": request_items(PLAIN),
+    "bedrock-converse": openai_messages(PLAIN).map(lambda messages: further_agents.converse(messages)["messages"]),
+    "gemini-contents": openai_messages(PLAIN).map(lambda messages: [*further_agents.contents(messages)]),
 }
 MODELS = st.sampled_from([None, "claude-opus-5-5"])
 FEW = settings(max_examples=settings().max_examples // 5)

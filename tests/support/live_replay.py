@@ -39,7 +39,11 @@ def requests_of(messages: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def is_answer(item: Any) -> bool:
-    return item.get("role") == "assistant" or item.get("type") in ("function_call", "reasoning", "custom_tool_call")
+    return item.get("role") in ("assistant", "model") or item.get("type") in (
+        "function_call",
+        "reasoning",
+        "custom_tool_call",
+    )
 
 
 def as_sent(messages: Sequence[Any]) -> str:
