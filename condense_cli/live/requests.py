@@ -22,7 +22,7 @@ from ..core.arguments import is_integer
 from ..errors import UsageError
 
 CACHE_MARK: Final = "cache_control"
-_POINT: Final = "cachePoint"
+CACHE_POINT: Final = "cachePoint"
 """The mark of Bedrock's Converse API, which is a part of its own."""
 _BILLING: Final = "x-anthropic-billing-header:"
 _TIMES: Final = frozenset({"timestamp", "created", "created_at", "ts"})
@@ -132,18 +132,18 @@ def digest_beside(system: Any, tools: Any) -> str:
 
 
 def _is_left_out(part: Any) -> bool:
-    return isinstance(part, dict) and (_POINT in part or str(part.get("text")).startswith(_BILLING))
+    return isinstance(part, dict) and (CACHE_POINT in part or str(part.get("text")).startswith(_BILLING))
 
 
 def marked_parts(message: Any) -> Iterator[dict[str, Any]]:
     """Yield the blocks of a message, and of its results, that have a cache mark or are one."""
     for part in _parts(message):
-        if CACHE_MARK in part or _POINT in part:
+        if CACHE_MARK in part or CACHE_POINT in part:
             yield part
 
 
 def mark_of(part: Mapping[str, Any]) -> Any:
-    return part.get(CACHE_MARK, part.get(_POINT))
+    return part.get(CACHE_MARK, part.get(CACHE_POINT))
 
 
 def without_marks(message: Any) -> Any:
@@ -473,7 +473,7 @@ def _marked(message: Any, mark: dict[str, Any], *, is_point: bool) -> Any:
     """Put a mark on the last block of an unmarked message that may have one, or a point behind it."""
     changed = decoded(bytes(message)) if isinstance(message, Raw) else copy.deepcopy(message)
     if is_point:
-        return {**changed, "content": [*changed["content"], {_POINT: copy.deepcopy(mark)}]}
+        return {**changed, "content": [*changed["content"], {CACHE_POINT: copy.deepcopy(mark)}]}
     last = next(_markable(changed), None)
     if last is None:
         return message

@@ -149,7 +149,7 @@ class Proxy:
         if request.headers.get("upgrade", "").lower() == "websocket":
             return refusal(426, "invalid_request_error", "WebSockets are not passed on; use plain HTTP.")
         pieces, whole = await _read(request)
-        api = api_of(request.method, path)
+        api = api_of(request.method, path, request.headers.get("authorization", ""))
         exchange = None
         if api is not None and whole is not None:
             whole = with_own_compactions(whole, request.headers.get("content-encoding", ""), api)

@@ -6,27 +6,34 @@ import io
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from operator import is_
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.lazy_pattern import lazy_pattern
 from ..errors import UnreadableError, UsageError
-from ..live.requests import CACHE_MARK, KnownMessage, as_bytes, decoded, mark_of, marked_parts
+from ..live.requests import CACHE_MARK, CACHE_POINT, KnownMessage, as_bytes, decoded, mark_of, marked_parts
 from ..money.economics import Accounting
 from ..storage.files import ZSTD, packed, reading, suffix_of
 
 
 class Api(Struct, frozen=True):
-    """An API that takes a conversation: the value of `key` in the body is a list of messages of a `format`."""
+    """An API that takes a conversation: the value of `key` in the body is a list of messages of a `format`.
+
+    `model` is the one that the path names, if it does.
+    """
 
     path: str
     key: str
     format: str
     accounting: Accounting
+    model: str | None = None
 
 
 _APIS: Final = (
@@ -35,8 +42,26 @@ _APIS: Final = (
     Api("/v1/responses", "input", "openai-responses", Accounting.OPENAI),
 )
 
+_MODEL_IN_PATH: Final = (
+    (
+        lazy_pattern(r"/model/([^/]+)/converse(?:-stream)?$"),
+        Api("/converse", "messages", "bedrock-converse", Accounting.ANTHROPIC),
+    ),
+    (
+        lazy_pattern(r"/models/([^/:]+):(?:g|streamG)enerateContent$"),
+        Api(":generateContent", "contents", "gemini-contents", Accounting.OPENAI),
+    ),
+)
+"""Paths of APIs that have the model there. https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+and https://ai.google.dev/api/generate-content, also for Vertex, whose paths are longer."""
+_SIGNED: Final = "aws4-hmac-sha256"
+"""How AWS authorizes requests whose bodies are signed, so that nobody may change one."""
+
 ANTHROPIC: Final = "https://api.anthropic.com"
 OPENAI: Final = "https://api.openai.com"
+GOOGLE: Final = "https://generativelanguage.googleapis.com"
+BEDROCK: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
+"""Other regions are named with --upstream."""
 CHATGPT: Final = "https://chatgpt.com/backend-api/codex"
 """The API of Codex with a ChatGPT login. Its paths have no /v1."""
 
@@ -47,11 +72,20 @@ _UNVERSIONED: Final = (_MESSAGES, "/chat/completions", "/responses", "/models")
 https://api.anthropic.com/v1, Anthropic's own SDK the address without it."""
 
 
-def api_of(method: str, path: str) -> Api | None:
-    """Return the API of a request that holds a conversation; None for every other request."""
-    if method != "POST":
+def api_of(method: str, path: str, authorization: str = "") -> Api | None:
+    """Return the API of a request that holds a conversation; None for every other request, and for signed ones."""
+    if method != "POST" or authorization.lower().startswith(_SIGNED):
         return None
-    return next((api for api in _APIS if path.endswith(api.path) or _versioned(path) == api.path), None)
+    found = next((api for api in _APIS if path.endswith(api.path) or _versioned(path) == api.path), None)
+    return found or _with_model(path)
+
+
+@lru_cache(64)
+def _with_model(path: str) -> Api | None:
+    for pattern, api in _MODEL_IN_PATH:
+        if named := pattern.search(path):
+            return replace(api, model=unquote(named[1]))
+    return None
 
 
 def _versioned(path: str) -> str:
@@ -75,8 +109,16 @@ def check_other(upstream: str | None, own: Set[str]) -> None:
         )
 
 
+_BEDROCK_PATH: Final = lazy_pattern(r"/model/[^/]+/(?:converse|invoke)")
+_GOOGLE_PATH: Final = lazy_pattern(r"(?:/upload)?/v1(?:alpha|beta)\d*/")
+
+
 def usual_upstream(path: str, headers: Mapping[str, str]) -> str:
     """Return the vendor that a request is meant for, if no server was named."""
+    if _BEDROCK_PATH.match(path):
+        return BEDROCK
+    if "x-goog-api-key" in headers or _GOOGLE_PATH.match(path):
+        return GOOGLE
     if "anthropic-version" in headers or _versioned(path).startswith(("/v1/messages", "/api/")):
         return ANTHROPIC
     return CHATGPT if "chatgpt-account-id" in headers else OPENAI
@@ -101,10 +143,12 @@ _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _FILES: Final = {"": "body", "identity": "body", "gzip": "body.gz", "x-gzip": "body.gz", "zstd": "body.zst"}
 """By content encoding the name of a file with that packing."""
-_MARK: Final = CACHE_MARK.encode()
+_MARKS: Final = (CACHE_MARK.encode(), CACHE_POINT.encode())
 _HOUR: Final = "1h"
-_ELSEWHERE: Final = ("previous_response_id", "conversation")
+_ELSEWHERE: Final = ("previous_response_id", "conversation", "cachedContent")
 """Keys of requests that hold only new messages; the server has the conversation."""
+_SYSTEM: Final = ("system", "instructions", "systemInstruction", "system_instruction")
+_TOOLS: Final = ("tools", "toolConfig")
 _BEGINNING: Final = 90
 """Bytes at the beginning of a value by which to find it."""
 
@@ -189,7 +233,9 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
         raws = [Raw(bytes(raw)) for raw in elements_of(value)]  # Views would keep the whole body alive.
         messages = [*map(_with_marks, raws)]
         model, key = (_text(members.get(name)) for name in ("model", "prompt_cache_key"))
-        system, instructions, tools = (_with_marks(members.get(name)) for name in ("system", "instructions", "tools"))
+        system, tools = (
+            _with_marks(next((members[name] for name in names if name in members), None)) for names in (_SYSTEM, _TOOLS)
+        )
     except (ValueError, LookupError, RecursionError, UnreadableError):
         return None
     start = known.start if known.ends else _place(text, value)
@@ -202,9 +248,9 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
     automatic = {CACHE_MARK: decoded(bytes(members.get(CACHE_MARK, b"null")))}
     marks = [mark_of(part) for each in (automatic, *messages) for part in marked_parts(each)]
     lives_long = any(isinstance(mark, dict) and mark.get("ttl") == _HOUR for mark in marks)
-    caches = api.accounting is not Accounting.ANTHROPIC or _MARK in plain
+    caches = api.accounting is not Accounting.ANTHROPIC or any(mark in plain for mark in _MARKS)
     stop = start + len(value) + len(plain) - len(text)
-    system = instructions if system is None else system
+    model = model or api.model
     return (
         Body(plain, encoding, api, listed, stop, len(known.ends), model, system, tools, key or "", lives_long, caches)
         if raws
@@ -298,7 +344,7 @@ def unpacked(data: bytes, encoding: str) -> bytes:
 
 def _with_marks(raw: Raw | None) -> Any:
     """Return a value as JSON text, or decoded if it may hold cache marks."""
-    return decoded(bytes(raw)) if raw is not None and _MARK in bytes(raw) else raw
+    return decoded(bytes(raw)) if raw is not None and any(mark in bytes(raw) for mark in _MARKS) else raw
 
 
 def _text(raw: Raw | None) -> str | None:

@@ -12,10 +12,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..errors import UsageError
-from .bodies import ANTHROPIC, OPENAI
+from .bodies import ANTHROPIC, GOOGLE, OPENAI
 
 _ANTHROPIC_URL: Final = "ANTHROPIC_BASE_URL"
 _OPENAI_URL: Final = "OPENAI_BASE_URL"
+_GOOGLE_URL: Final = "GOOGLE_GEMINI_BASE_URL"
 _CODEX_URL: Final = "openai_base_url"
 _COPILOT_URL: Final = "COPILOT_PROVIDER_BASE_URL"
 """The user's own provider: https://docs.github.com/copilot/how-tos/copilot-cli"""
@@ -33,17 +34,18 @@ _AS_FIRST_PARTY: Final = (
     "shared cache and its features. --no-first-party leaves that out."
 )
 
-_GEMINI: Final = "Gemini CLI sends to Google's API, past this proxy, which condenses requests to Anthropic and OpenAI."
+_GEMINI: Final = (
+    "Gemini CLI comes by here with an API key (GEMINI_API_KEY) alone; with a login it sends past this proxy."
+)
 
 
 class Started(Struct, frozen=True):
     """A client's command and environment, and the API it was set to; None if it decides that itself.
 
-    `vendors` are addresses that its environment names in place of those of Anthropic and OpenAI. `notes` are sentences
-    for its user: how its settings lead past the proxy, and what else was set. It `is_led` if the proxy's address
-    overrides all settings of its own. It `asks_to_compact` if the proxy knows how it asks for a
-    compaction, and `keeps_proxy` if a session cannot do without it after an answer of ours; `word` is what a hook of
-    ours prints then, empty if none runs.
+    `vendors` are addresses that its environment names in place of those of vendors. `notes` are sentences for its user:
+    how its settings lead past the proxy, and what else was set. It `is_led` if the proxy's address overrides all its own
+    settings. It `asks_to_compact` if the proxy knows how it asks for a compaction, and `keeps_proxy` if a session cannot
+    do without it after an answer of ours; `word` is what a hook of ours prints then, empty if none runs.
     """
 
     command: list[str]
@@ -76,8 +78,9 @@ def started(
     if name.startswith("copilot"):
         return _copilot(command, proxy, env)
     # Any program with an SDK reads these variables.
-    addresses = {_ANTHROPIC_URL: proxy, _OPENAI_URL: f"{proxy}/v1"}
-    named = ((ANTHROPIC, environment.get(_ANTHROPIC_URL)), (OPENAI, environment.get(_OPENAI_URL)))
+    addresses = {_ANTHROPIC_URL: proxy, _OPENAI_URL: f"{proxy}/v1", _GOOGLE_URL: proxy}
+    variables = ((ANTHROPIC, _ANTHROPIC_URL), (OPENAI, _OPENAI_URL), (GOOGLE, _GOOGLE_URL))
+    named = [(vendor, environment.get(variable)) for vendor, variable in variables]
     notes: tuple[str, ...] = ()
     if name == "pi":
         notes = _past_pi(command[1:], proxy, Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent"))

@@ -85,7 +85,12 @@ _LONGEST: Final = 8 << 20
 
 _PLAIN: Final = ("", "identity")
 
-_NAMED: Final = b'"usage"'
+_NAMED: Final = b'"usage'
+"""Beginning of the key, which is `usageMetadata` in Google's answers."""
+_IN_FRAMES: Final = lazy_pattern(rb'"usage":(\{(?:[^{}]|\{[^{}]*\})*\})')
+_FRAMES: Final = "amazon.eventstream"
+"""Type of answers that come in binary frames with JSON inside; the last ones hold the usage."""
+_LAST: Final = 64 << 10
 
 _WHATEVER_IS_SENT: Final = lazy_pattern(
     r"(?i)prompt is too long|context[ _](?:length|limit|window)|maximum (?:prompt|context)|too many tokens"
@@ -105,9 +110,10 @@ class _Said(Struct):
     usage: dict[str, Any] | None = None
     message: _Holder | str | None = None
     response: _Holder | None = None
+    usageMetadata: dict[str, Any] | None = None
 
 
-_decode: Final = msgspec.json.Decoder(_Said).decode
+_decode: Final = msgspec.json.Decoder(_Said | list[_Said]).decode
 
 
 def refuses_whatever_is_sent(text: str) -> bool:
@@ -137,7 +143,8 @@ class UsageReader:
 
     def __init__(self, kind: str, encoding: str) -> None:
         self._is_stream = "event-stream" in kind
-        self._reads = self._is_stream or "json" in kind
+        self._is_framed = _FRAMES in kind
+        self._reads = self._is_stream or self._is_framed or "json" in kind
         self._encoding = encoding.strip().lower()
         self._unpacker: _Unpacker | None = None
         self._waiting = bytearray()
@@ -156,13 +163,18 @@ class UsageReader:
             self._waiting = bytearray(rest)
             for line in lines:
                 self._read(bytes(line).removeprefix(b"data:"))
+        if self._is_framed:
+            del self._waiting[:-_LAST]
         if len(self._waiting) > _LONGEST:
             self._reads = False
             self._waiting.clear()
 
     def end(self) -> None:
         """Read an answer that came in one piece, now that it is whole."""
-        if self._reads:
+        if self._reads and self._is_framed:
+            for usage in _IN_FRAMES.finditer(bytes(self._waiting)):
+                self._read(b'{"usage":' + usage[1] + b"}")
+        elif self._reads:
             self._read(bytes(self._waiting).removeprefix(b"data:"))
         self._waiting.clear()
 
@@ -171,18 +183,21 @@ class UsageReader:
         found = self._found
         places = ("input_tokens_details", "prompt_tokens_details")
         details: dict[str, Any] = next((given for each in places if isinstance(given := found.get(each), dict)), {})
-        tokens = _first(found, "input_tokens", "prompt_tokens")
+        tokens = _first(found, "input_tokens", "prompt_tokens", "inputTokens", "promptTokenCount")
         if tokens is None:
             return None
         if accounting is Accounting.ANTHROPIC:
-            written, read = _first(found, "cache_creation_input_tokens"), _first(found, "cache_read_input_tokens")
+            written = _first(found, "cache_creation_input_tokens", "cacheWriteInputTokens")
+            read = _first(found, "cache_read_input_tokens", "cacheReadInputTokens")
         else:
-            written, read = _first(details, "cache_write_tokens"), _first(details, "cached_tokens")
+            written = _first(details, "cache_write_tokens")
+            read = _first(details, "cached_tokens") or _first(found, "cachedContentTokenCount")
         lives = found.get("cache_creation")
         hour = _first(lives, "ephemeral_1h_input_tokens") if isinstance(lives, dict) else None
         return CallUsage(
             tokens,
-            _first(found, "output_tokens", "completion_tokens") or 0,
+            (_first(found, "output_tokens", "completion_tokens", "outputTokens", "candidatesTokenCount") or 0)
+            + (_first(found, "thoughtsTokenCount") or 0),
             written or 0,
             read or 0,
             hour_write_tokens=min(hour or 0, written or 0),
@@ -205,10 +220,11 @@ class UsageReader:
             said = _decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return
-        message = said.message.usage if isinstance(said.message, _Holder) else None
-        for usage in (message, said.response and said.response.usage, said.usage):
-            # Later reports win, key by key.
-            self._found.update({key: value for key, value in (usage or {}).items() if value is not None})
+        for each in said if isinstance(said, list) else [said]:
+            message = each.message.usage if isinstance(each.message, _Holder) else None
+            for usage in (message, each.response and each.response.usage, each.usage, each.usageMetadata):
+                # Later reports win, key by key.
+                self._found.update({key: value for key, value in (usage or {}).items() if value is not None})
 
 
 def _unpacker(encoding: str) -> _Unpacker:

@@ -19,7 +19,7 @@ from helpers import COMMAND, LONG, condense, condense_process, environment
 
 from condense_cli.cli.work import proxy as command
 from condense_cli.errors import UsageError
-from condense_cli.proxy.bodies import ANTHROPIC, CHATGPT, OPENAI, target, usual_upstream
+from condense_cli.proxy.bodies import ANTHROPIC, CHATGPT, GOOGLE, OPENAI, target, usual_upstream
 from condense_cli.proxy.clients import Started, started
 
 from .upstream import api, get, proxied, said
@@ -209,9 +209,11 @@ def test_opencode(tmp_path: Path) -> None:
     assert len(start("opencode", OPENCODE_CONFIG=str(own)).notes) == 1
 
 
-def test_gemini_speaks_another_api() -> None:
-    (note,) = start("gemini").notes
-    assert "past this proxy" in note
+def test_gemini_comes_by_with_a_key_alone() -> None:
+    found = start("gemini", GOOGLE_GEMINI_BASE_URL="https://mine/")
+    assert found.environment["GOOGLE_GEMINI_BASE_URL"] == PROXY
+    assert found.vendors == {GOOGLE: "https://mine"}
+    assert "past this proxy" in found.notes[0]
 
 
 # Whether its settings can still lead elsewhere.
@@ -306,7 +308,7 @@ def test_anything_else_gets_variables() -> None:
     assert found.command == ["python", "agent.py"]
     assert found.environment == {
         "NO_PROXY": "a,127.0.0.1,localhost", "no_proxy": "a,127.0.0.1,localhost",
-        "ANTHROPIC_BASE_URL": PROXY, "OPENAI_BASE_URL": f"{PROXY}/v1",
+        "ANTHROPIC_BASE_URL": PROXY, "OPENAI_BASE_URL": f"{PROXY}/v1", "GOOGLE_GEMINI_BASE_URL": PROXY,
     }  # fmt: skip
 
 

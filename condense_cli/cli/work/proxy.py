@@ -98,7 +98,7 @@ def _who_compacts(settings: ProxySettings, *, keeps_proxy: bool = False) -> str:
 def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) -> None:
     """Serve until interrupted."""
     record = Record(lambda line: say(f"{time.strftime('%H:%M:%S')} {line}"))
-    say(f"Listening on {address} for clients of {settings.upstream or 'Anthropic and OpenAI'}; Ctrl-C stops.")
+    say(f"Listening on {address} for clients of {settings.upstream or 'Anthropic, OpenAI and Google'}; Ctrl-C stops.")
     say(f"What it does: {address}/condense?token={settings.token}")
     say(_who_compacts(settings))
     proxy = Proxy(settings, memory, record)
