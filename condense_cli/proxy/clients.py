@@ -42,10 +42,10 @@ _GEMINI: Final = (
 class Started(Struct, frozen=True):
     """A client's command and environment, and the API it was set to; None if it decides that itself.
 
-    `vendors` are addresses that its environment names in place of those of vendors. `notes` are sentences for its user:
-    how its settings lead past the proxy, and what else was set. It `is_led` if the proxy's address overrides all its own
-    settings. It `asks_to_compact` if the proxy knows how it asks for a compaction, and `keeps_proxy` if a session cannot
-    do without it after an answer of ours; `word` is what a hook of ours prints then, empty if none runs.
+    `vendors` are addresses that its environment names in place of those of vendors. `notes` are sentences for its
+    user: how its settings lead past the proxy, and what else was set. It `is_led` if the proxy's address overrides all
+    its own settings. It `asks_to_compact` if the proxy knows how it asks for a compaction, and `keeps_proxy` if a
+    session cannot do without it after an answer of ours; `word` is what a hook of ours prints then, empty if none runs.
     """
 
     command: list[str]
