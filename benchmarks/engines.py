@@ -2,10 +2,10 @@
 
     python benchmarks/engines.py --rows 1000000 --shards 40 --jobs 2
 
-Writes rows as in `rows.py`, or with `--small` conversations of three messages and some 350 bytes, runs `condense run
-SHARDS --out-dir OUT -p PRESET` on each engine, and compares every byte. Shows wall seconds, processor seconds (without
-those of Ray's workers), rows per second, and the peak memory of all processes. The load before tells whether others use
-the processors. Needs the extra `ray`; Linux only.
+Writes rows as in `rows.py`, of `--length` as there, or with `--small` conversations of three messages and some 350
+bytes, runs `condense run SHARDS --out-dir OUT -p PRESET` on each engine, and compares every byte. Shows wall seconds,
+processor seconds (without those of Ray's workers), rows per second, and the peak memory of all processes. The load
+before tells whether others use the processors. Needs the extra `ray`; Linux only.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def small(number: int, chance: random.Random) -> list[dict[str, str]]:
     ]
 
 
-def rows(first: int, end: int, *, are_small: bool) -> Iterator[str]:
+def rows(first: int, end: int, length: int, *, are_small: bool) -> Iterator[str]:
     chance = random.Random(first)
     for number in range(first, end):
-        messages = small(number, chance) if are_small else conversation(number, chance)
+        messages = small(number, chance) if are_small else conversation(number, chance, length)
         yield json.dumps({"id": number, "messages": messages}) + "\n"
 
 
-def write(folder: Path, number: int, shards: int, *, are_small: bool) -> int:
+def write(folder: Path, number: int, shards: int, length: int, *, are_small: bool) -> int:
     """Write `number` rows in shards and return their bytes."""
     folder.mkdir()
     ends = [number * shard // shards for shard in range(shards + 1)]
     for shard in range(shards):
         with (folder / f"shard{shard:04}.jsonl").open("w") as file:
-            file.writelines(rows(ends[shard], ends[shard + 1], are_small=are_small))
+            file.writelines(rows(ends[shard], ends[shard + 1], length, are_small=are_small))
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -70,10 +70,11 @@ def main() -> None:
     parser.add_argument("--jobs", "-j", type=int, default=2)
     parser.add_argument("--preset", "-p", default="speed")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--length", type=int, default=1)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "rows"
-        size = write(folder, given.rows, given.shards, are_small=given.small)
+        size = write(folder, given.rows, given.shards, given.length, are_small=given.small)
         load = os.getloadavg()[0]
         print(f"{given.rows:,} rows, {given.shards} shards, {size / 1e6:,.0f} MB, load before: {load:.1f}", flush=True)
         print(f"{'engine':>8} {'seconds':>8} {'cpu':>8} {'rows/s':>8} {'peak MB':>8} {'saved':>7}", flush=True)

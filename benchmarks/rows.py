@@ -3,10 +3,11 @@
     python benchmarks/rows.py --rows 10000 100000 1000000 --jobs 2
 
 For every size a set is written: conversations with tool calls of about 2 KB on average, all different, some ten times
-as long, one in a thousand not JSON. Then `condense run ROWS -j JOBS --preset PRESET -o OUT` runs on it once. Shows wall
-seconds, processor seconds of all processes, rows per second, peak memory of all processes (sampled twenty times a
-second from /proc; shared pages count for each), and the exponents of both times: 1 is linear. Processor seconds are
-steadier if others use the machine. A million rows are 2 GB on disk, twice, and ten minutes. Linux only.
+as long, one in a thousand not JSON. With `--length 10` they have ten times the turns, and a median of 17 KB, as sets of
+work by agents have. Then `condense run ROWS -j JOBS --preset PRESET -o OUT` runs on it once. Shows wall seconds,
+processor seconds of all processes, rows per second, peak memory of all processes (sampled twenty times a second from
+/proc; shared pages count for each), and the exponents of both times: 1 is linear. Processor seconds are steadier if
+others use the machine. A million rows are 2 GB on disk, twice, and ten minutes. Linux only.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Measured:
     said: dict[str, Any]
 
 
-def conversation(number: int, chance: random.Random) -> list[dict[str, Any]]:
-    """Make a conversation of a customer with an assistant that looks things up."""
+def conversation(number: int, chance: random.Random, length: int = 1) -> list[dict[str, Any]]:
+    """Make a conversation of a customer with an assistant that looks things up, of `length` times the turns."""
 
     def words(count: int) -> str:
         return " ".join(chance.choices(WORDS, k=count))
@@ -58,7 +59,7 @@ def conversation(number: int, chance: random.Random) -> list[dict[str, Any]]:
         {"role": "system", "content": "You help customers of a shop. Look things up before you answer."},
         {"role": "user", "content": f"Order {number}: {words(20)}?"},
     ]
-    for turn in range(turns):
+    for turn in range(length * turns):
         id = f"call_{number}_{turn}"
         call = {"name": "find_order", "arguments": json.dumps({"order": number, "part": turn})}
         lines = [f"{line}: {words(6)} {chance.randrange(10**6)}" for line in range(chance.randrange(4, 20))]
@@ -69,19 +70,19 @@ def conversation(number: int, chance: random.Random) -> list[dict[str, Any]]:
     return [*messages, {"role": "assistant", "content": f"It is {words(15)}."}]
 
 
-def lines(rows: int) -> Iterator[str]:
+def lines(rows: int, length: int) -> Iterator[str]:
     chance = random.Random(rows)
     for number in range(rows):
         if number % _BAD == _BAD - 1:
             yield '{"messages": [{"role": "user", "content": "cut off\n'
             continue
-        row = {"id": number, "messages": conversation(number, chance), "score": round(chance.random(), 6)}
+        row = {"id": number, "messages": conversation(number, chance, length), "score": round(chance.random(), 6)}
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def write(path: Path, rows: int) -> None:
+def write(path: Path, rows: int, length: int) -> None:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(lines(rows))
+        file.writelines(lines(rows, length))
 
 
 def measure(path: Path, rows: int, output: Path, jobs: int, preset: str) -> Measured:
@@ -114,13 +115,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", nargs="+", type=int, default=list(SIZES), metavar="N")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--preset", default="speed", metavar="NAME")
+    parser.add_argument("--length", type=int, default=1, metavar="N", help="times the turns of a conversation")
     parser.add_argument("--folder", type=Path, help="where to write the sets  [default: a temporary folder]")
     options = parser.parse_args(arguments)
     measured = []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for rows in sorted(options.rows):
             path, output = Path(folder, "rows.jsonl"), Path(folder, "small.jsonl")
-            write(path, rows)
+            write(path, rows, options.length)
             measured.append(measure(path, rows, output, options.jobs, options.preset))
             print(*table(measured[-1:]), sep="\n", flush=True) if rows < max(options.rows) else None
     print(*table(measured), sep="\n")
