@@ -24,7 +24,7 @@ from ..core import json_text
 from ..core.transcript import Transcript
 from ..errors import NotJsonError, UnknownFormatError, UnreadableError
 from ..formats.engine.base import Evidence
-from ..formats.engine.container import BOM, is_json, open_document
+from ..formats.engine.container import BOM, OPENING, is_json, open_document
 from ..formats.table import TABLE, keys_of
 from ..storage.files import LARGEST_STREAM, STDIO, ZSTD, input_errors, is_compressed, reading
 from ..storage.session_databases import is_in_database
@@ -465,7 +465,8 @@ def kind_of(lines: list[bytes]) -> RowKind | None:
     """Return the kind of rows that begin with these lines; None if they are no rows.
 
     A file of one line is one conversation. A line that can only be a record of a known format is no row. At least
-    half of the JSON lines must be rows: logs have other lines in between, and a set may begin with a broken row.
+    half of the JSON lines must be rows: logs have other lines in between, and a set may begin with a broken row. Where
+    a line only opens a value, the file holds values of several lines.
     """
     lines = [line for line in lines if line.strip()]
     if len(lines) < 2:
@@ -476,6 +477,8 @@ def kind_of(lines: list[bytes]) -> RowKind | None:
         try:
             value = json_text.parse(line.removeprefix(BOM))
         except (ValueError, RecursionError):
+            if line.strip() in OPENING:
+                return None
             continue
         if value is None:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import DATA, condense, condense_process, condensed, unharmed
@@ -96,6 +97,17 @@ def test_values_over_many_lines_are_not_said_to_be_cut_off(options: list[str], t
     assert f"input.json:{second}:1: a second JSON value begins here" in done.message
     assert "jq -c ." in done.message
     assert "not whole" not in done.message
+
+
+# The first line alone would be a row of a data set, and each line behind it a bad one.
+@pytest.mark.parametrize("first", [{"messages": [json.loads(line) for line in LINES]}, json.loads(LINES[0])])
+@pytest.mark.parametrize("command", ["run", "validate", "estimate", "inspect"])
+def test_a_value_over_many_lines_behind_a_line_is_no_row(command: str, first: Any, tmp_path: Path) -> None:
+    second = {"messages": [json.loads(line) for line in LINES]}
+    (tmp_path / "input.json").write_text(f"{json.dumps(first)}\n{json.dumps(second, indent=2)}\n")
+    done = condense(command, "input.json", cwd=tmp_path)
+    assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
+    assert "input.json:2:1: a second JSON value begins here" in done.message
 
 
 def test_an_old_rollout_is_told_from_what_is_unknown(tmp_path: Path) -> None:

@@ -57,17 +57,23 @@ def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
     opener = data[start : start + 1]
     first_line_end = data.find(b"\n", start)
     is_one_line = first_line_end < 0 or not _NOT_BLANK.search(data, first_line_end)
-    if opener == b"[" or (opener == b"{" and (is_one_line or not is_json(data[start:first_line_end]))):
+    second = _second_line(data, first_line_end)
+    begins_lines = opener == b"{" and not is_one_line and is_json(data[start:first_line_end])
+    if opener in (b"[", b"{") and (not begins_lines or second in OPENING):
         try:
             document = _open_value(data, start, name)
         except (ValueError, RecursionError) as error:
             # Either the document is broken, or one line of JSON lines is. Its second line tells which.
-            is_document = is_one_line or not is_json(_second_line(data, first_line_end))
-            if is_document and (not lenient or _is_followed(data, start, error)):
+            is_document = is_one_line or not is_json(second)
+            if is_document and (not (lenient or begins_lines) or _is_followed(data, start, error)):
                 raise _not_json(name, data, start, error) from None
         else:
             return document
     return _open_lines(data, start, name, lenient)
+
+
+OPENING: Final = (b"{", b"[", b"[{")
+"""Lines that begin a value of several lines."""
 
 
 def is_json(raw: bytes) -> bool:
