@@ -466,18 +466,18 @@ def kind_of(lines: list[bytes]) -> RowKind | None:
 
     A file of one line is one conversation. A line that can only be a record of a known format is no row. At least
     half of the JSON lines must be rows: logs have other lines in between, and a set may begin with a broken row. Where
-    a line only opens a value, the file holds values of several lines.
+    a line only opens a value, and the next one is none, the file holds values of several lines.
     """
     lines = [line for line in lines if line.strip()]
     if len(lines) < 2:
         return None
     kind = RowKind()
     fitting = others = 0
-    for line in lines:
+    for number, line in enumerate(lines):
         try:
             value = json_text.parse(line.removeprefix(BOM))
         except (ValueError, RecursionError):
-            if line.strip() in OPENING:
+            if line.strip() in OPENING and not all(map(is_json, lines[number + 1 : number + 2])):
                 return None
             continue
         if value is None:
