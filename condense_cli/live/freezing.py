@@ -45,10 +45,11 @@ from .requests import (
     decoded,
     digest_of,
     end_of,
-    is_given_by,
     last_marked,
     live_part,
+    part_for,
     sent_for,
+    size_of,
     with_blocks,
     without_marks,
     without_thinking,
@@ -224,19 +225,18 @@ def freeze(
     *,
     format_name: str | None,
     model: str | None,
-    most: int | None = None,
     end: int | None = None,
     target: int | None = None,
 ) -> Frozen | str:
     """Condense messages[frozen:end] of a conversation, or return the reason why not.
 
-    By default `end` is before the newest turns, where every call is answered, and at most `most`. `target` is in
-    tokens of the whole conversation. Raises CondenseError for messages that cannot be read.
+    By default `end` is before the newest turns, where every call is answered. `target` is in tokens of the whole
+    conversation. Raises CondenseError for messages that cannot be read.
     """
     transcript = replace(api.loads(messages, format=format_name), model=model)
     if transcript.format not in MESSAGE_FORMATS:
         return f"messages in the format {transcript.format} are not condensed here"
-    cut = _cut(transcript, means.keep_recent, len(messages) if most is None else most, end)
+    cut = _cut(transcript, means.keep_recent, end)
     if cut is None or _record(transcript.messages[cut]) <= frozen:
         return "there is nothing to condense before the newest turns"
     end = _record(transcript.messages[cut])
@@ -268,7 +268,7 @@ def freeze(
     return Frozen(end, kept, transcript.format, *_sizes(result, begin, cut, count, factor))
 
 
-def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -> int | None:
+def _cut(transcript: Transcript, keep_recent: int, end: int | None) -> int | None:
     """Return the position of the first message that stays: that of record `end`, or the one before the newest
     turns."""
     messages = transcript.messages
@@ -276,9 +276,7 @@ def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -
         return next((position for position, message in enumerate(messages) if _record(message) == end), None)
     position = cut_before(messages, len(messages) - max(1, keep_recent))
     # What Google's API has in one content, results and words of the user, is several messages.
-    while position > 0 and (
-        _record(messages[position]) > most or _record(messages[position]) == _record(messages[position - 1])
-    ):
+    while position > 0 and _record(messages[position]) == _record(messages[position - 1]):
         position = cut_before(messages, position - 1)
     return position or None
 
@@ -371,10 +369,18 @@ def next_segment(
 ) -> NewSegments | str:
     """Condense what came since the last segment, or return the reason why not. Without segments, begin anew.
 
-    Thinking that refers to messages no longer sent is left out.
+    Thinking that refers to messages no longer sent is left out. What follows the client's last cache mark is not
+    read, as it may be gone in the next request.
     """
-    rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
-    return _step(request, segments, rest, means, format_name, model, target)
+    start, taken = end_of(segments), len(request)
+    marked = last_marked(request.given[start:])
+    if marked is not None:
+        request = request.first(start + marked + 1)
+    rest = without_thinking(request, start) if binds_thinking(model) else live_part(request, segments)
+    step = _step(request, segments, rest, means, format_name, model, target)
+    if isinstance(step, str) or taken == len(request):
+        return step
+    return replace(step, segments=(*segments, replace(step.segments[-1], taken=taken)))
 
 
 def recompute(request: Request, segments: Segments, means: FreezeSettings) -> tuple[Segments, str]:
@@ -390,9 +396,8 @@ def recompute(request: Request, segments: Segments, means: FreezeSettings) -> tu
         if segment.output is not None:
             done = (*done, segment)
             continue
-        if not is_given_by(request, segment):
-            break
-        found = _computed(request, done, segment, means)
+        part = part_for(request, segment)
+        found = None if part is None else _computed(part, done, segment, means)
         if found is None:
             break
         done = (*done, found)
@@ -401,8 +406,7 @@ def recompute(request: Request, segments: Segments, means: FreezeSettings) -> tu
     return done, ""
 
 
-def _computed(request: Request, before: Segments, segment: Segment, means: FreezeSettings) -> Segment | None:
-    part = Request([request.plain(position) for position in range(segment.known)])
+def _computed(part: Request, before: Segments, segment: Segment, means: FreezeSettings) -> Segment | None:
     if segment.drops_thinking:
         rest = without_thinking(part, segment.start)
     else:
@@ -417,14 +421,12 @@ def _step(
 ) -> NewSegments | str:  # fmt: skip
     frozen = sent_for(segments)
     working = frozen + [without_marks(decoded(as_bytes(message))) for message in rest.messages]
-    marked = last_marked(rest.messages)
     found = freeze(
         working,
         len(frozen),
         means,
         format_name=format_name,
         model=model,
-        most=None if marked is None or end is not None else len(frozen) + marked + 1,
         end=None if end is None else len(frozen) + rest.positions.index(end),
         target=target,
     )
@@ -439,7 +441,7 @@ def _step(
         before=request.chain(stop), then=request.chain(len(request)),
         digest=digest_of(output), tokens=found.tokens, sent=len(found.output),
         format=found.format, model=model, drops_thinking=binds_thinking(model), target=target, output=output,
-        saved=found.before - found.after,
+        saved=found.before - found.after, newest=size_of(request.plain(len(request) - 1)),
     )  # fmt: skip
     characters = sum(request.known[position].characters for position in rest.positions)
     return NewSegments(

@@ -50,6 +50,13 @@ class KnownMessage(Struct, frozen=True):
     answers: bool
 
 
+class MessageSize(Struct, frozen=True):
+    """Number of a message's blocks, and of the characters of the last one if it is a text."""
+
+    blocks: int = 0
+    characters: int = 0
+
+
 class Request:
     """Messages of a request as they came, with digests and sizes.
 
@@ -78,6 +85,13 @@ class Request:
         """Return a message as new dicts, lists and strings."""
         fresh = position - self._same
         return decoded(self._bytes[fresh] if fresh >= 0 else as_bytes(self.given[position]))
+
+    def first(self, number: int, *, size: MessageSize | None = None) -> Request:
+        """Return a request of the first messages; of the last one only what it held at that `size`, if given."""
+        given, known = self.given[:number], self.known[:number]
+        if size is not None and number:
+            return Request([*given[:-1], _begun(self.plain(number - 1), size)], known[:-1], number - 1)
+        return Request(given, known, number)
 
     def chain(self, end: int) -> str:
         """Return the digest of the messages before `end`."""
@@ -251,11 +265,11 @@ class Segment(Struct, frozen=True):
     """Replacement of messages[start:end] of a conversation, decided when it had `known` messages.
 
     `before` is the digest of messages[:end], `then` that of messages[:known]: later messages decide what a line is
-    worth. `output` is the JSON of the messages sent instead, None if it has to be recomputed, and `digest` its
-    digest. With `drops_thinking`, thinking in messages[end:known] is left out: it was bound to what changed.
-    `target` is the number of tokens it was brought to, if any. The output has `tokens` (the model's) in `sent`
-    messages, `saved` fewer than what it replaces; `model` is the one it was made for. `taken` is the number of
-    messages when it was first sent, if that was later than the decision.
+    worth; `newest` is the size of the last of those. `output` is the JSON of the messages sent instead, None if it has
+    to be recomputed, and `digest` its digest. With `drops_thinking`, thinking in messages[end:known] is left out: it
+    was bound to what changed. `target` is the number of tokens it was brought to, if any. The output has `tokens` (the
+    model's) in `sent` messages, `saved` fewer than what it replaces; `model` is the one it was made for. `taken` is
+    the number of messages when it was first sent, if that was later than the decision.
     """
 
     start: int
@@ -273,6 +287,7 @@ class Segment(Struct, frozen=True):
     output: bytes | None = None
     taken: int | None = None
     saved: int = 0
+    newest: MessageSize | None = None
 
     @property
     def sent_from(self) -> int:
@@ -356,7 +371,7 @@ def matching(request: Request, lists: Iterable[Segments]) -> Segments:
                 chains[segment.end] = request.chain(segment.end)
             if chains[segment.end] != segment.before:
                 break
-            if sent == found and (segment.output is not None or is_given_by(request, segment)):
+            if sent == found and (segment.output is not None or part_for(request, segment) is not None):
                 sent += 1
             found += 1
         ends = end_of(segments[:sent]), end_of(segments[:found])
@@ -365,9 +380,17 @@ def matching(request: Request, lists: Iterable[Segments]) -> Segments:
     return best
 
 
-def is_given_by(request: Request, segment: Segment) -> bool:
-    """Check if the request contains all that the segment was decided on, so that it can be recomputed."""
-    return segment.known <= len(request) and request.chain(segment.known) == segment.then
+def part_for(request: Request, segment: Segment) -> Request | None:
+    """Return the part of a request that the segment was decided on, so that it can be recomputed; None if it is gone.
+
+    A client that is interrupted adds to its newest message: a block that says so, or the next prompt.
+    """
+    if segment.known > len(request):
+        return None
+    if request.chain(segment.known) == segment.then:
+        return request.first(segment.known)
+    part = request.first(segment.known, size=segment.newest)
+    return part if part.chain(segment.known) == segment.then else None
 
 
 def are_neighbours(segments: Sequence[Segment]) -> bool:
@@ -467,6 +490,31 @@ def with_blocks(message: Any) -> Any:
     if isinstance(message, dict) and message.get("content") and isinstance(message["content"], str):
         return {**message, "content": [{"type": "text", "text": message["content"]}]}
     return message
+
+
+def size_of(message: Any) -> MessageSize:
+    content = _content(message)
+    return MessageSize(len(content), len(_text(content[-1]))) if content else MessageSize()
+
+
+def _begun(message: Any, size: MessageSize) -> Any:
+    """Return what a message held at an earlier size."""
+    content = _content(message)[: size.blocks]
+    if not content:
+        return message
+    if _text(content[-1]):
+        content[-1] = {**content[-1], "text": content[-1]["text"][: size.characters]}
+    return {**message, "content": content}
+
+
+def _content(message: Any) -> list[Any]:
+    content = with_blocks(message).get("content") if isinstance(message, dict) else None
+    return content if isinstance(content, list) else []
+
+
+def _text(part: Any) -> str:
+    text = part.get("text") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def _marked(message: Any, mark: dict[str, Any], *, is_point: bool) -> Any:

@@ -200,6 +200,30 @@ def test_a_restart_keeps_the_bytes_and_no_content(tmp_path: Path) -> None:
     assert live_of(state=path, keep_recent=3).fit(messages, decide=False).covered == 0
 
 
+# The request that was decided about is the one that is interrupted: the client adds to its newest message.
+@pytest.mark.parametrize("is_result", [True, False])
+def test_a_restart_after_an_interrupt_keeps_the_bytes(tmp_path: Path, is_result: bool) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    newest = result("toolu_n", lines("newest")) if is_result else text("Look at file2.")
+    messages += [assistant([call("toolu_n", "Read", file_path="n.py")] if is_result else "Done."), user([newest])]
+    first = live_of(state=path).fit(messages)
+    messages[-1] = user([newest, text("[Request interrupted by user]"), text("Once more.")])
+    again = live_of(state=path).fit(messages, decide=False)
+    assert (again.frozen, again.covered) == (first.frozen, first.covered)
+    assert as_sent(again.messages[: again.frozen]) == as_sent(first.messages[: first.frozen])
+    assert again.messages[-1] == messages[-1]
+
+
+# Nor does a note behind the client's last mark matter, which is gone with the next request.
+def test_a_restart_without_a_note_keeps_the_bytes(tmp_path: Path) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    messages[-1] = user([{**text("Thanks, go on."), "cache_control": {"type": "ephemeral"}}])
+    first = live_of(state=path).fit([*messages, {"role": "system", "content": "A note about file2."}])
+    again = live_of(state=path).fit([*messages, assistant("Yes."), user("Go on.")], decide=False)
+    assert (again.frozen, again.covered) == (first.frozen, first.covered)
+    assert as_sent(again.messages[: again.frozen]) == as_sent(first.messages[: first.frozen])
+
+
 # What was frozen over messages that were taken back cannot be computed again.
 def test_what_is_decided_after_a_restart_and_a_rewind_is_sent_again(tmp_path: Path) -> None:
     path, messages = tmp_path / "live.db", long_conversation()

@@ -15,11 +15,12 @@ from condense_cli.live.requests import (
     Segments,
     are_neighbours,
     end_of,
-    is_given_by,
     live_part,
     matching,
+    part_for,
     raws_for,
     sent_for,
+    size_of,
     without_thinking,
 )
 
@@ -103,12 +104,42 @@ def test_a_list_counts_as_far_as_it_can_be_sent() -> None:
 
 
 def test_a_segment_is_given_by_a_request_that_holds_all_it_was_decided_over() -> None:
-    assert is_given_by(REQUEST, segment(0, 2, known=7))
-    assert is_given_by(REQUEST, segment(0, 2, known=6))
-    assert not is_given_by(Request(TALK[:6]), segment(0, 2, known=7))
-    assert not is_given_by(REQUEST, replace(segment(0, 2), then=REQUEST.chain(5)))
+    for known in (6, 7):
+        part = part_for(REQUEST, segment(0, 2, known=known))
+        assert part is not None
+        assert part.given == TALK[:known]
+    assert part_for(Request(TALK[:6]), segment(0, 2, known=7)) is None
+    assert part_for(REQUEST, replace(segment(0, 2), then=REQUEST.chain(5))) is None
     # More than the request holds has the same chain as all of it.
-    assert not is_given_by(REQUEST, replace(segment(0, 2, known=7), known=8))
+    assert part_for(REQUEST, replace(segment(0, 2, known=7), known=8)) is None
+
+
+INTERRUPTED = text("[Request interrupted by user]")
+RESULTS = [result("a", "one"), result("b", "two")]
+
+
+# A client that is interrupted adds to its newest message: a block, or more of the same text.
+@pytest.mark.parametrize(
+    ("before", "after", "is_given"),
+    [
+        ("g", [text("g"), INTERRUPTED, text("Once more.")], True),
+        ("g", "g\n[Request interrupted by user]\nOnce more.", True),
+        (RESULTS, [*RESULTS, INTERRUPTED], True),
+        ([*RESULTS, text("And?")], [*RESULTS, text("And?\nOnce more.")], True),
+        ([text("g"), text("h")], [text("g"), text("h"), INTERRUPTED], True),
+        ("g", "Once more.", False),
+        (RESULTS, [RESULTS[0], INTERRUPTED], False),
+        (RESULTS, [*RESULTS[::-1], INTERRUPTED], False),
+        ([], [INTERRUPTED], False),
+    ],
+)
+def test_a_segment_is_given_by_a_newest_message_that_grew(before: Any, after: Any, is_given: bool) -> None:
+    request = Request([*TALK[:6], user(before)])
+    decided = replace(segment(0, 2), known=7, then=request.chain(7), newest=size_of(request.plain(6)))
+    part = part_for(Request([*TALK[:6], user(after), assistant("h")]), decided)
+    assert (part is not None) is is_given
+    if part is not None:
+        assert part.chain(7) == request.chain(7)
 
 
 @pytest.mark.parametrize(
