@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -27,9 +28,27 @@ RESUMABLE = frozenset({Client.CLAUDE_CODE, Client.CODEX})
 """Clients that would resume a session written beside the others."""
 
 
+CLAUDE_FOLDER = "CLAUDE_CONFIG_DIR"
+"""Variable that names Claude Code's folder."""
+
+
 class Order(StrEnum):
     NEWEST = "newest"
     LARGEST = "largest"
+
+
+def own_folder(client: Client, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return the folder in which a client keeps the user's settings."""
+    match client:
+        case Client.CLAUDE_CODE:
+            return Path(environment.get(CLAUDE_FOLDER) or home / ".claude")
+        case Client.CODEX:
+            return Path(environment.get("CODEX_HOME") or home / ".codex")
+        case Client.PI:
+            return Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+        case Client.OPENCODE:
+            return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+    raise KeyError(client)
 
 
 def cache_folder() -> Path:

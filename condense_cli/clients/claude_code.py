@@ -16,10 +16,11 @@ from typing import Any, Final
 from ..core.transcript import JsonPath
 from ..errors import UsageError
 from ..storage.backups import WritingProcess, is_alive
-from .choices import Client
+from .choices import CLAUDE_FOLDER, Client, own_folder
 from .client import NO_CHANCE, KnownClient, Layout, Machine, Peek, Session, SessionFiles, SessionPlace, Setup
 from .peeking import first_request, records, records_with, texts_in, title_of
 from .settings import (
+    SERVER,
     InstallPlan,
     Settings,
     SettingsEdit,
@@ -91,9 +92,6 @@ def has_messages(data: bytes) -> bool:
     return _MESSAGE.search(data) is not None
 
 
-SERVER: Final = "condense"
-
-
 def install_plan(target: Target) -> InstallPlan:
     """Plan the settings that make the client use condense. Raises UnreadableError."""
     path = _settings(target)
@@ -146,11 +144,11 @@ def _settings(target: Target) -> Path:
 
 
 def _folder(target: Target) -> Path:
-    return Path(target.environment.get("CLAUDE_CONFIG_DIR") or target.home / ".claude")
+    return own_folder(Client.CLAUDE_CODE, target.home, target.environment)
 
 
 def _state(target: Target) -> Path:
-    if target.environment.get("CLAUDE_CONFIG_DIR"):
+    if target.environment.get(CLAUDE_FOLDER):
         return _folder(target) / ".claude.json"
     return target.home / ".claude.json"
 
@@ -207,8 +205,8 @@ def running(session: Path) -> WritingProcess | None:
 
 
 def _places(machine: Machine) -> Iterator[SessionPlace]:
-    own = machine.environment.get("CLAUDE_CONFIG_DIR")
-    for folder in [Path(own)] if own else [machine.home / ".claude", machine.config / "claude"]:
+    own = own_folder(Client.CLAUDE_CODE, machine.home, machine.environment)
+    for folder in [own] if machine.environment.get(CLAUDE_FOLDER) else [own, machine.config / "claude"]:
         yield SessionPlace(Client.CLAUDE_CODE, Layout.PROJECTS, folder / "projects")
 
 

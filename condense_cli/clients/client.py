@@ -158,12 +158,13 @@ class SessionFiles(Struct, frozen=True):
 class Setup(Struct, frozen=True):
     """Functions that make a client run condense. `problems` are sentences about faults of an installation.
 
-    All raise UnreadableError for settings that cannot be read.
+    `has_server`: it is given the MCP server, too. All raise UnreadableError for settings that cannot be read.
     """
 
     install_plan: Callable[[Target], InstallPlan]
     removal_plan: Callable[[Target], InstallPlan]
     problems: Callable[[Target], Iterator[str]]
+    has_server: bool = True
 
 
 def stem(path: Path) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from ..core.transcript import JsonPath
 from ..errors import UsageError
-from .choices import Client
+from .choices import Client, own_folder
 from .client import (
     NO_CHANCE,
     NOTHING_KNOWN,
@@ -39,6 +39,7 @@ from .client import (
 )
 from .peeking import first_request, records, records_with, texts_in, title_of
 from .settings import (
+    SERVER,
     InstallPlan,
     SettingsEdit,
     Target,
@@ -95,7 +96,6 @@ def has_messages(data: bytes) -> bool:
     return b'"response_item"' in data
 
 
-SERVER: Final = "condense"
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ROLLOUT: Final = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-.+\.jsonl")
 _TABLE: Final = f"mcp_servers.{SERVER}"
@@ -264,11 +264,11 @@ def _listed_hooks(process: subprocess.Popen[bytes], folder: str) -> list[dict[st
 
 
 def _home(target: Target) -> Path:
-    return Path(target.environment.get("CODEX_HOME") or target.home / ".codex")
+    return own_folder(Client.CODEX, target.home, target.environment)
 
 
 def _places(machine: Machine) -> Iterator[SessionPlace]:
-    folder = machine.folder("CODEX_HOME", ".codex")
+    folder = own_folder(Client.CODEX, machine.home, machine.environment)
     yield SessionPlace(Client.CODEX, Layout.ROLLOUTS, folder / "sessions")
     yield SessionPlace(Client.CODEX, Layout.ARCHIVE, folder / "archived_sessions")
 

@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple
 
 from ..core.user_folders import cache_folder
 
-_MOST: Final = 10_000_000
-"""Bytes of an event. Clients send a few hundred."""
+_MOST: Final = 500_000_000
+"""Bytes of an event. Clients send a few hundred; plugins send the whole conversation."""
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -527,11 +527,18 @@ def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:g}M" if tokens % 100_000 == 0 and tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
+def compact(client: str, given: dict[str, Any]) -> str:
+    from .compacting import compact as text_for
+
+    return text_for(client, given)
+
+
 EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {
     "session-start": give_recap,
     "pre-compact": keep_session,
     "stop": warn_when_full,
     "status-line": status_line,
     "measure": measure,
+    "compact": compact,
 }
 """Functions by event. Each takes the client's name and the event's values, and returns the answer."""

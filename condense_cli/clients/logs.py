@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..core import json_text
 from ..errors import UnreadableError
 from ..storage import session_databases
-from .choices import Client
+from .choices import Client, own_folder
 from .client import (
     NOTHING_KNOWN,
     Index,
@@ -28,6 +28,7 @@ from .client import (
     text_or_none,
 )
 from .peeking import first_request, records, records_with, title_of
+from .plugin_files import setup
 
 _USER: Final = re.compile(rb'"role"\s*:\s*"user"|"type"\s*:\s*"user(?:\.message)?"')
 _FOLDER: Final = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)+")')
@@ -82,7 +83,7 @@ _PEEK: Final = Peek(title, project, has_messages)
 
 
 def _pi_places(machine: Machine) -> Iterator[SessionPlace]:
-    folder = machine.folder("PI_CODING_AGENT_DIR", ".pi", "agent")
+    folder = own_folder(Client.PI, machine.home, machine.environment)
     yield SessionPlace(Client.PI, Layout.LOGS, folder / "sessions", ("*", "*.jsonl"))
 
 
@@ -119,7 +120,12 @@ def _copilot_places(machine: Machine) -> Iterator[SessionPlace]:
     yield SessionPlace(Client.COPILOT, Layout.LOGS, folder, ("*", "events.jsonl"))
 
 
-PI: Final = KnownClient(_pi_places, _PEEK, lambda path: path.stem.rpartition("_")[2])
+PI: Final = KnownClient(
+    _pi_places,
+    _PEEK,
+    lambda path: path.stem.rpartition("_")[2],
+    setup=setup(Client.PI, "extensions", ".pi/extensions"),
+)
 GEMINI: Final = KnownClient(
     _gemini_places,
     # A client that resumes a session may leave a log in which nobody said anything.
@@ -167,6 +173,7 @@ OPENCODE: Final = KnownClient(
         _exported_title, lambda data: str(json_text.parse(data)["info"]["directory"]), has_messages, lambda data: None
     ),
     known=lambda file, indexes: indexes.get(Path(file.path).parent, _stored).get(file.id, NOTHING_KNOWN),
+    setup=setup(Client.OPENCODE, "plugin", ".opencode/plugin"),
 )
 
 

@@ -202,6 +202,9 @@ def runs(command: str) -> bool:
     return bool(words) and Path(words[0]).is_file()
 
 
+SERVER: Final = "condense"
+"""Name of the MCP server in settings of clients."""
+
 _HOOK_SECONDS: Final = 60
 
 

@@ -63,6 +63,7 @@ from .collect import collect, merge_all
 from .entries import CommandEntry, Ledger
 from .recap import (
     DATA_HEADING,
+    LEAST,
     RECORD,
     UNSOLVED_HEADING,
     WORDS,
@@ -80,8 +81,11 @@ from .wishes import Phrase, Wishes, matching, without_dropped
 TOKENS: Final = 20_000
 """Most tokens of a compaction where nobody names a size, in the model's own."""
 
-WINDOW_SHARE: Final = 0.1
+_WINDOW_SHARE: Final = 0.1
 """And the share of the context window that it may take."""
+_WINDOW: Final = 200_000
+_MOST: Final = 2
+"""A compaction is at most half as large as the messages."""
 
 _WORDS: Final = 0.75
 _ANSWERED: Final = 0.05
@@ -163,6 +167,13 @@ class Compaction(Struct, frozen=True):
     messages: int
     text: str
     tokens: int
+
+
+def compaction_budget(total: int, factor: float, tokens: int | None, window: int | None) -> int:
+    """Return the budget, in the counter's tokens, of a compaction of `total`: `tokens` of the model's, or the usual
+    share of its `window`. One of the counter's tokens is `factor` of the model's."""
+    size = tokens or min(TOKENS, int(_WINDOW_SHARE * (window or _WINDOW)))
+    return max(LEAST, min(int(size / factor), total // _MOST))
 
 
 def compaction(messages: Sequence[Message], budget: int, count: Counter, instructions: str = "") -> Compaction:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from ..clients.choices import Client, own_folder
 from ..errors import UsageError
 from .bodies import ANTHROPIC, GOOGLE, OPENAI
 
@@ -83,9 +84,9 @@ def started(
     named = [(vendor, environment.get(variable)) for vendor, variable in variables]
     notes: tuple[str, ...] = ()
     if name == "pi":
-        notes = _past_pi(command[1:], proxy, Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent"))
+        notes = _past_pi(command[1:], proxy, own_folder(Client.PI, home, environment))
     elif name == "opencode":
-        own = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode" / "opencode.json"
+        own = own_folder(Client.OPENCODE, home, environment) / "opencode.json"
         notes = _past_opencode(command[1:], proxy, Path(environment.get("OPENCODE_CONFIG") or own))
     elif name == "gemini":
         notes = (_GEMINI,)
@@ -97,7 +98,7 @@ def _claude(
     *, first_party: bool, word: str,
 ) -> Started:  # fmt: skip
     settings, is_file, rest = _without_settings(command[1:])
-    own = _json(Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json")
+    own = _json(own_folder(Client.CLAUDE_CODE, home, env) / "settings.json")
     word = word if _add_hook(settings, own, word) else ""
     set_to = _text(settings, "env", _ANTHROPIC_URL) or _text(own, "env", _ANTHROPIC_URL)
     set_to = set_to or env.get(_ANTHROPIC_URL) or ANTHROPIC
@@ -130,7 +131,7 @@ def _add_hook(settings: dict[str, Any], own: object, word: str) -> bool:
 
 def _codex(command: Sequence[str], proxy: str, env: dict[str, str], home: Path) -> Started:
     named, rest = _without_address(command[1:])
-    folder = Path(env.get("CODEX_HOME") or home / ".codex")
+    folder = own_folder(Client.CODEX, home, env)
     set_to = named or _text(_toml(folder / "config.toml"), _CODEX_URL) or env.get(_OPENAI_URL)
     # TOML and JSON spell a plain string alike.
     new = [command[0], "-c", f"{_CODEX_URL}={json.dumps(proxy + _VERSION)}", *rest]

@@ -26,8 +26,7 @@ from ..core.factor import typical_of
 from ..core.lazy_pattern import lazy_pattern
 from ..core.tokens import Counter
 from ..errors import UnreadableError
-from ..ledger.compaction import FIRST_WORDS, TOKENS, WINDOW_SHARE, compaction, read_back
-from ..ledger.recap import LEAST
+from ..ledger.compaction import FIRST_WORDS, compaction, compaction_budget, read_back
 from ..live.deciding import window_of
 from ..live.requests import CACHE_MARK, decoded
 from .bodies import Api, Body, body_of, members_of, unpacked
@@ -54,9 +53,6 @@ _ANALYSIS: Final = lazy_pattern(
 _LINE: Final = (
     "Written by condense, without a model: what the user said, the state of the work, and lines as they were."
 )
-_WINDOW: Final = 200_000
-_SHARE: Final = 2
-"""An answer is at most half as large as the messages."""
 _PIECE: Final = 2_000
 """Characters of one event of a stream."""
 
@@ -183,8 +179,7 @@ def compact(asked: CompactionRequest, model: str | None, tokens: int | None, win
     count = Counter.of(transcript)
     factor = typical_of(model)
     total = sum(map(count.message, transcript.messages))
-    size = tokens or min(TOKENS, int(WINDOW_SHARE * (window or window_of(model) or _WINDOW)))
-    budget = max(LEAST, min(int(size / factor), total // _SHARE))
+    budget = compaction_budget(total, factor, tokens, window or window_of(model))
     found = compaction(transcript.messages, budget, count, asked.instructions)
     text = found.text
     if asked.form == "summary":

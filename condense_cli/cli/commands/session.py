@@ -120,14 +120,17 @@ class RecapOptions(Command, work="recap.recap"):
 class HookedClient(StrEnum):
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+    OPENCODE = "opencode"
+    PI = "pi"
 
 
 class InstallOptions(Command, work="install.install"):
-    """Let Claude Code or Codex use condense as you work.
+    """Let Claude Code, Codex, opencode or pi use condense as you work.
 
-    Adds hooks that back up the session before a compaction, give the model a recap of what was lost after it, and tell
-    you when it is time to condense; a status line (Claude Code); and, with the extra mcp, tools to look up what markers
-    replaced. You see what will be written first. Other settings are left alone.
+    Claude Code, Codex: adds hooks that back up the session before a compaction, give the model a recap of what was lost
+    after it, and tell you when it is time to condense; a status line (Claude Code); and, with the extra mcp, tools to
+    look up what markers replaced. opencode, pi: adds a plugin that answers compactions at once, without a model. You
+    see what will be written first. Other settings are left alone.
 
     Examples:
 
@@ -139,7 +142,7 @@ class InstallOptions(Command, work="install.install"):
     condense install claude-code --remove
     """
 
-    client: Annotated[HookedClient, Flag("The client to work in.", metavar="claude-code|codex", is_argument=True)]
+    client: Annotated[HookedClient, Flag("The client to work in.", metavar="CLIENT", is_argument=True)]
     project: Annotated[bool, Flag("For the current project only; you must trust it in the client.")] = False
     dry_run: Annotated[bool, Flag("Show what would be written and stop.", short="-n")] = False
     status: Annotated[bool, Flag("Check whether it is installed and works; exit status 1 if not.")] = False

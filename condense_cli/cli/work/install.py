@@ -50,7 +50,7 @@ def install(options: InstallOptions) -> None:
             typer.echo("Removed." if options.remove else "Written. Restart the client to use it.")
     for remark in plan.remarks:
         typer.echo(remark)
-    if not (options.remove or target.has_mcp):
+    if setup.has_server and not (options.remove or target.has_mcp):
         typer.echo("The MCP server was left out; it needs a package: pip install 'condense-cli[mcp]'")
 
 

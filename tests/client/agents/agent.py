@@ -73,10 +73,10 @@ class Agent(ABC):
         for number, words in enumerate(self.requests):
             self.project.mkdir(parents=True, exist_ok=True)
             Path(self.store).write_text("".join(f"item_{n} = make_item({n}, {n * n})\n" for n in range(LINES)))
-            ran = self.run(words, self._turns(), self.session()[0] if number else None)
-            assert (ran.status, len(ran.requests)) == (0, len(self._turns())), ran.output + ran.error
+            ran = self.run(words, self.turns(), self.session()[0] if number else None)
+            assert (ran.status, len(ran.requests)) == (0, len(self.turns())), ran.output + ran.error
 
-    def _turns(self) -> Turns:
+    def turns(self) -> Turns:
         """The same file read again and again, an edit between, a failure."""
         tools = self.tools()
         return [
