@@ -60,7 +60,7 @@ _TABLE: Final = {
         {
             "proxy": "Condense conversations on their way to an API.",
             "recap": "Print what is needed to continue a conversation.",
-            "install": "Let Claude Code or Codex use condense as you work.",
+            "install": "Let Claude Code, Codex, opencode or pi use condense as you work.",
             "mcp": "Let a model look up what markers replaced (MCP server).",
             "ui": "Explore a session in the terminal and choose what is cut.",
         },
