@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from ..core import json_text
 from ..core.transcript import JsonPath
 from ..errors import UsageError
 from ..storage.backups import WritingProcess, is_alive
@@ -31,6 +32,7 @@ from .settings import (
     part,
     problems_of,
     program,
+    read_text,
     runs,
     runs_ours,
     settings_in,
@@ -40,6 +42,7 @@ from .settings import (
 
 _TITLES: Final = (("custom-title", "customTitle"), ("ai-title", "aiTitle"))
 """The user's own title wins over the client's."""
+_CONDENSED: Final = "(condensed)"
 _NOT_ASKED: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
 _LONGEST_FOLDER: Final = 200
 _MESSAGE: Final = re.compile(rb'"type"\s*:\s*"(?:user|assistant)"')
@@ -52,6 +55,16 @@ def title(data: bytes) -> str | None:
         if named and isinstance(named[-1], str) and title_of(named[-1]):
             return title_of(named[-1])
     return _summary(data) or first_request(_asked(data)) or first_request(_asked(data, everywhere=True))
+
+
+def _titled(data: bytes, session_id: str) -> bytes:
+    """Add a title as the client writes one that its user gave."""
+    named = title(data)
+    if named is None or named.endswith(_CONDENSED):
+        return data
+    record = {"type": _TITLES[0][0], _TITLES[0][1]: f"{named} {_CONDENSED}", "sessionId": session_id}
+    end = b"" if data.endswith(b"\n") else b"\n"
+    return data + end + json_text.encode(json_text.dump_compact(record)) + b"\n"
 
 
 def _summary(data: bytes) -> str | None:
@@ -106,6 +119,12 @@ def install_plan(target: Target) -> InstallPlan:
     if before.get("disableAllHooks") is True:
         remarks.append(f"disableAllHooks is set in {path}; no hook runs until you remove it.")
     edits = [edit_of(path, text, before, after)]
+    command = _command(target)
+    found = read_text(command)
+    if found is None or _OURS in found:
+        edits.append(SettingsEdit(command, found, _COMMAND))
+    else:
+        remarks.append(f"You have another command /condense ({command}); it was left alone.")
     if target.has_mcp:
         edits.append(_server(target, {"type": "stdio", "command": program()[0], "args": [*program()[1:], "mcp"]}))
     return InstallPlan(tuple(edits), tuple(remarks))
@@ -118,14 +137,18 @@ def removal_plan(target: Target) -> InstallPlan:
     after = without_hooks(before)
     if runs_ours(after.get("statusLine")):
         del after["statusLine"]
-    return InstallPlan((edit_of(path, text, before, after), _server(target, None)))
+    command = _command(target)
+    found = read_text(command)
+    left = None if found is None or _OURS in found else found
+    edits = (edit_of(path, text, before, after), SettingsEdit(command, found, left), _server(target, None))
+    return InstallPlan(edits)
 
 
 def problems(target: Target) -> Iterator[str]:
     """Yield sentences about what keeps the installation from working."""
     path = _settings(target)
     _, settings = settings_in(path)
-    yield from problems_of(settings)
+    yield from problems_of(settings, Client.CLAUDE_CODE)
     line = settings.get("statusLine")
     if line is None:
         yield "The status line is not installed."
@@ -133,8 +156,27 @@ def problems(target: Target) -> Iterator[str]:
         yield f"The status line runs a program that is not there: {line['command']}"
     if settings.get("disableAllHooks") is True:
         yield f"disableAllHooks is set in {path}; no hook runs."
+    if read_text(_command(target)) is None:
+        yield "The command /condense is not installed."
     if target.has_mcp and _servers(settings_in(_state(target))[1], target).get(SERVER) is None:
         yield "The MCP server is not installed."
+
+
+_OURS: Final = "Added by condense install"
+_COMMAND: Final = f"""---
+description: Write a smaller copy of this session, without a model
+argument-hint: "[preset]"
+disable-model-invocation: true
+---
+<!-- {_OURS}; condense install --remove takes it out. A hook answers the command, and the model never sees this. -->
+Answer with this sentence alone: "No hook answered /condense: condense install claude-code --status says why; in a
+shell, condense run --session latest --new-session --resume does the same."
+"""
+
+
+def _command(target: Target) -> Path:
+    own = _folder(target) if target.project is None else target.project / ".claude"
+    return own / "commands" / "condense.md"
 
 
 def _settings(target: Target) -> Path:
@@ -262,6 +304,7 @@ CLAUDE_CODE: Final = KnownClient(
         lambda folders: list(folders[1:2]) == ["projects"],
         ("claude", "--resume"),
         takes_path=True,
+        titled=_titled,
     ),
 )
 """Resuming was tried with version 2.1.197."""

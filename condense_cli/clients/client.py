@@ -143,7 +143,8 @@ class SessionFiles(Struct, frozen=True):
     if the client could not resume it. `places` yields the paths of the session's own id in a record. `name` returns the
     name of a sibling, from the file's own name, the session and the new id. `is_home` tells from the folders above a
     file, nearest first, whether the client looks there. `resume` is the command that takes the id or, if it
-    `takes_path`, the path of a file anywhere.
+    `takes_path`, the path of a file anywhere. `titled` adds to the records that the session of this id was condensed,
+    where its client keeps titles in the file.
     """
 
     client: str
@@ -153,6 +154,7 @@ class SessionFiles(Struct, frozen=True):
     is_home: Callable[[Sequence[str]], bool]
     resume: tuple[str, ...]
     takes_path: bool = False
+    titled: Callable[[bytes, str], bytes] = lambda data, session_id: data
 
 
 class Setup(Struct, frozen=True):

@@ -131,7 +131,7 @@ def problems(target: Target) -> Iterator[str]:
     """Yield sentences about what keeps the installation from working."""
     path = _hooks(target)
     _, settings = settings_in(path)
-    yield from problems_of(settings)
+    yield from problems_of(settings, Client.CODEX)
     found = dict(commands_in(settings))
     tables = tables_in(_config(target), read_text(_config(target)))
     features = tables.get("features")

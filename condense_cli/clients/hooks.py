@@ -527,6 +527,52 @@ def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:g}M" if tokens % 100_000 == 0 and tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
+_RUN_SECONDS: Final = 55
+"""Less than the client waits for the hook."""
+
+
+def condense_now(client: str, given: dict[str, Any]) -> str:
+    """Answer a command of the user's: write a smaller copy of the session. Nothing of it reaches the model.
+
+    The words behind the command may name a preset.
+    """
+    path = transcript_of(given)
+    if given.get("command_name") != "condense":
+        return ""
+    said = _condensed(path, str(given.get("command_args") or "").split()) if path else "There is no session file yet."
+    hidden = {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
+    return json.dumps({"decision": "block", "reason": said, "hookSpecificOutput": hidden})
+
+
+def _condensed(path: str, words: Sequence[str]) -> str:
+    import subprocess
+
+    preset = [word for word in words if not word.startswith("-")][:1]
+    command = [sys.executable, "-P", "-m", "condense_cli", "run", path, "--new-session", "--json"]
+    try:
+        ran = subprocess.run(
+            [*command, *(["--preset", *preset] if preset else [])],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=_RUN_SECONDS, cwd=os.path.dirname(path),
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"This session is large; in a shell: condense run --session {_name(path)} --new-session --resume"
+    report = json.loads(ran.stdout) if ran.stdout else {}
+    new = report.get("new_session")
+    if not new:
+        why = ran.stderr.decode("utf-8", "replace").strip()
+        return f"condense wrote no new session. {why or 'Nothing in this one would get smaller.'}"
+    tokens = report["tokens"]
+    return (
+        f"condense wrote a smaller copy of this session: {tokens['before']:,} → {tokens['after']:,} tokens. This one "
+        f"stays as it is.\nGo on in the copy: /resume, and choose the title that ends in (condensed); or in a shell: "
+        f"{' '.join(new['command'])}"
+    )
+
+
+def _name(path: str) -> str:
+    return os.path.basename(path)[:8]
+
+
 def compact(client: str, given: dict[str, Any]) -> str:
     from .compacting import compact as text_for
 
@@ -540,5 +586,6 @@ EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {
     "status-line": status_line,
     "measure": measure,
     "compact": compact,
+    "condense": condense_now,
 }
 """Functions by event. Each takes the client's name and the event's values, and returns the answer."""

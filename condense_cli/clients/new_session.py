@@ -146,7 +146,8 @@ def write_new_session(file: Path, format_name: str, data: bytes) -> NewSession:
     if not (files.is_home(_folders(place)) and place.samefile(file)):
         place = Path(os.path.realpath(file))  # A link from elsewhere into the client's folder.
     is_home = files.is_home(_folders(place))
-    session = sibling(data, format_name, place.name, place.parent.name)
+    original = files.identify(open_document(data, place.name, lenient=True).values, place.name, place.parent.name)
+    session = sibling(files.titled(data, original.id), format_name, place.name, place.parent.name)
     path = place.with_name(session.name)
     is_new = create_bytes(path, session.data, like=place)
     write_origin(path, place)

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from ..core.user_folders import cache_folder
 from ..errors import OutputError, UnreadableError
 from ..storage.files import check_replaceable, output_errors, write_bytes
+from .choices import Client
 from .json_edits import JsonLayout, rewritten
 
 
@@ -209,18 +210,24 @@ _HOOK_SECONDS: Final = 60
 
 
 class Hook(Struct, frozen=True):
-    """A client's event, our name for it, and the kind of it that the hook is for."""
+    """A client's event, our name for it, and the kind of it that the hook is for; `client` if only one has it."""
 
     event: str
     name: str
     matcher: str = ""
+    client: str = ""
 
 
 HOOKS: Final = (
     Hook("SessionStart", "session-start", "compact"),
     Hook("PreCompact", "pre-compact"),
     Hook("Stop", "stop"),
+    Hook("UserPromptExpansion", "condense", "condense", Client.CLAUDE_CODE),
 )
+
+
+def hooks_of(client: str) -> list[Hook]:
+    return [hook for hook in HOOKS if hook.client in ("", client)]
 
 
 def with_hooks(settings: Mapping[str, Any], client: str) -> dict[str, Any]:
@@ -229,7 +236,7 @@ def with_hooks(settings: Mapping[str, Any], client: str) -> dict[str, Any]:
     Codex trusts hooks by position, also those of others. Raises UnreadableError.
     """
     after: dict[str, Any] = dict(part(settings, "hooks", dict))
-    for hook in HOOKS:
+    for hook in hooks_of(client):
         wanted = entry(hook, client)
         groups: list[Any] = []
         for group in part(after, hook.event, list):
@@ -271,10 +278,10 @@ def commands_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                     yield event, str(each["command"])
 
 
-def problems_of(settings: Mapping[str, Any]) -> Iterator[str]:
+def problems_of(settings: Mapping[str, Any], client: str) -> Iterator[str]:
     """Yield sentences about hooks that are missing or cannot run."""
     found = dict(commands_in(settings))
-    for hook in HOOKS:
+    for hook in hooks_of(client):
         command = found.get(hook.event)
         if command is None:
             yield f"The hook for {hook.event} is not installed."

@@ -117,6 +117,24 @@ def test_claude_code_asks_the_server_what_a_marker_stands_for(claude: ClaudeCode
     assert not answers[-1].get("is_error")
 
 
+# The model is not asked, and the client goes on in the copy.
+def test_claude_code_writes_a_smaller_copy(claude: ClaudeCode) -> None:
+    condense(claude.home, "install", "claude-code", "--yes")
+    limits = put_limits(claude.project)
+    reads = [messages_api.call("Bash", command=f"cat {limits}; seq 3000", description="look")]
+    started = claude.start(RULE, [*[reads] * 8, [messages_api.text("I saw all limits.")]], ANY_ID)
+    assert len(started.requests) == 9, started.error
+    asked = claude.resume(ANY_ID, "/condense speed")
+    assert (asked.status, asked.requests) == (0, ()), asked.error
+    named = re.search(r"in a shell: claude --resume ([0-9a-f-]{36})", asked.output)
+    assert named, asked.output
+    assert b'(condensed)"' in claude.session(named[1]).read_bytes()
+    ran = claude.resume(named[1], "Go on.", [[messages_api.text("Done.")]])
+    assert ran.status == 0, ran.error
+    assert RULE in texts_of(ran)
+    assert len(texts_of(ran)) < len(json.dumps(started.requests[-1]))
+
+
 def test_nothing_is_left_of_it_in_claude_code(claude: ClaudeCode) -> None:
     condense(claude.home, "install", "claude-code", "--yes")
     condense(claude.home, "install", "claude-code", "--remove", "--yes")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import killing
 import pytest
 from compacted_work import REQUEST, SUMMARY, before_in_claude, claude_summary
 from helpers import as_lines, condense, condense_process
@@ -315,3 +316,21 @@ def test_no_code_of_a_project_runs(tmp_path: Path) -> None:
     given = json.dumps(at(path, source="compact")).encode()
     ran = subprocess.run([*program(), "hook", CLIENT, "session-start"], input=given, cwd=tmp_path, capture_output=True)
     assert b"Recap of 5 messages" in ran.stdout, ran.stderr
+
+
+# The command of the user's is answered by us: the model is never asked.
+@pytest.mark.slow
+def test_a_command_writes_a_smaller_copy(tmp_path: Path) -> None:
+    path = tmp_path / "projects" / "-work" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(killing.session())
+    answer = json.loads(hooks.condense_now(CLIENT, at(path, command_name="condense", command_args="speed")))
+    assert answer["decision"] == "block"
+    (new,) = (each for each in path.parent.glob("*.jsonl") if each != path)
+    assert "condense wrote a smaller copy" in answer["reason"]
+    assert answer["reason"].endswith(f"in a shell: claude --resume {new.stem}")
+    again = json.loads(hooks.condense_now(CLIENT, at(path, command_name="condense", command_args="no-such-preset")))
+    assert "no-such-preset" in again["reason"]
+    assert hooks.condense_now(CLIENT, at(path, command_name="other")) == ""
+    nothing = json.loads(hooks.condense_now(CLIENT, at(tmp_path / "gone.jsonl", command_name="condense")))
+    assert nothing["reason"] == "There is no session file yet."

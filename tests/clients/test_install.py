@@ -40,6 +40,14 @@ def test_what_is_installed_once_is_installed_twice(client: str, own_home: Path) 
     assert "condense is not installed there" in condense("install", client, "--remove", "--yes").text
 
 
+def test_a_command_of_that_name_that_is_not_ours_is_left_alone(own_home: Path) -> None:
+    path = put(own_home / ".claude" / "commands" / "condense.md", "Make it shorter.")
+    for options in (["--yes"], ["--remove", "--yes"]):
+        condense("install", "claude-code", *options)
+        assert path.read_text() == "Make it shorter."
+    assert "another command /condense" in condense("install", "claude-code", "--dry-run").text
+
+
 def test_a_project_has_settings_of_its_own(own_home: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)

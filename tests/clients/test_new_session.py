@@ -16,6 +16,7 @@ import real
 from helpers import Outcome, as_lines, condense, condense_on_terminal, session, snapshot
 
 from condense_cli import api
+from condense_cli.clients import claude_code
 from condense_cli.clients.choices import RESUMABLE
 from condense_cli.clients.new_session import session_files, sibling, write_new_session
 from condense_cli.clients.table import CLIENTS
@@ -61,10 +62,50 @@ def test_a_claude_session_gets_a_sibling(file: Path, tmp_path: Path) -> None:
     new = written(file).stem
     assert UUID(new).version == 5
     condense("run", file, "-p", "speed", "-o", tmp_path / "small.jsonl")
-    assert written(file).read_bytes() == (tmp_path / "small.jsonl").read_bytes().replace(OLD.encode(), new.encode())
+    *records, title = written(file).read_bytes().splitlines(keepends=True)
+    assert b"".join(records) == (tmp_path / "small.jsonl").read_bytes().replace(OLD.encode(), new.encode())
+    assert json.loads(title) == {
+        "type": "custom-title",
+        "customTitle": f"{claude_code.title(file.read_bytes())} (condensed)",
+        "sessionId": new,
+    }
     assert snapshot(file.parent).items() >= before.items()
     assert f"New session: {written(file)}" in done.text
     assert done.text.endswith(f"Resume it: cd /home/dev && claude --resume {new}\n")
+
+
+# A session that is condensed again keeps its title.
+def test_a_title_says_once_that_a_session_is_condensed(file: Path) -> None:
+    new_session(file)
+    data = written(file).read_bytes()
+    assert claude_code.CLAUDE_CODE.files is not None
+    assert claude_code.CLAUDE_CODE.files.titled(data, written(file).stem) == data
+
+
+# The client is started in the folder of the session, and its status is that of the run.
+def test_the_client_goes_on_in_the_new_session(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "work"
+    here.mkdir()
+    file.write_bytes(killing.session().replace(b'"/home/dev"', json.dumps(str(here)).encode()))
+    fake = tmp_path / "bin" / "claude"
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/sh\necho "$PWD" "$@" > {tmp_path}/started\nexit 7\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:/usr/bin:/bin")
+    assert new_session(file, "--resume").status == 7
+    assert (tmp_path / "started").read_text() == f"{here} --resume {written(file).stem}\n"
+    (tmp_path / "started").unlink()
+    # Nothing was written, so nothing is resumed.
+    assert condense("run", written(file), "-p", "lossless", "--new-session", "--resume").status == ExitStatus.DONE
+    assert not (tmp_path / "started").exists()
+    fake.unlink()
+    assert "Cannot start claude" in new_session(file, "--resume").stderr
+
+
+@pytest.mark.parametrize("options", [["--resume"], ["--resume", "--new-session", "--dry-run"], ["--resume", "-o", "x"]])
+def test_only_a_new_session_is_resumed(file: Path, options: list[str]) -> None:
+    ran = condense("run", file, *options)
+    assert (ran.status, "Use it with --new-session alone" in ran.stderr) == (ExitStatus.USAGE, True)
 
 
 # Only the id of the session itself: of another session's records, and inside texts, the old one stays.

@@ -73,6 +73,7 @@ class Writing(Command, group=READING_AND_WRITING):
     new_session: Annotated[
         bool, Flag("Write a smaller copy that the client can resume, next to FILE.", group=COMMON)
     ] = False
+    resume: Annotated[bool, Flag("With --new-session: resume it in its client.")] = False
     in_place: Annotated[bool, Flag("Replace FILE, keeping a backup next to it.", group=COMMON)] = False
     to_format: Annotated[
         str | None,
@@ -106,6 +107,7 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
     condense run session.jsonl                  what would be cut, and why
     condense run session.jsonl --target-tokens 60000 -o small.jsonl
     condense run session.jsonl --new-session    a copy, and how to resume it
+    condense run --session latest --new-session --resume
     condense run session.jsonl --in-place       condense undo reverts it
     condense run session.jsonl --keep last:20 --keep 'tool:mcp__*' --keep /TODO/
     cat session.jsonl | condense run - | next-program

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import secrets
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -23,10 +21,11 @@ from ...errors import ConfigurationError, UsageError
 from ...live.conversation import KEEP_RECENT, Live
 from ...live.state import Memory, State, StateFile
 from ...proxy.bodies import check_other, check_upstream
-from ...proxy.clients import Started, started
+from ...proxy.clients import started
 from ...proxy.record import Record, summary
 from ..commands.session import PORT, ProxyOptions
 from ..console import say
+from ..foreground import run_in_foreground
 
 try:
     from ...proxy import server
@@ -130,7 +129,7 @@ def _with_client(
         if not (found.notes or found.is_led):
             doubt.begin()
         with server.served(proxy, listener):
-            status = _run(found)
+            status = run_in_foreground(found.command, environment=found.environment)
         doubt.end()
     say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
     if not (proxy.record.sums.requests or proxy.record.compactions or found.notes):
@@ -182,22 +181,3 @@ def is_full_screen(terminal: int = 2) -> bool:
         return not termios.tcgetattr(terminal)[3] & termios.ICANON
     except termios.error:  # No terminal.
         return False
-
-
-def _run(client: Started) -> int:
-    """Run a client in the foreground; signals are for it. Raises UsageError if it cannot be started."""
-    try:
-        process = subprocess.Popen(client.command, env=client.environment)
-    except OSError as error:
-        raise UsageError(f"Cannot start {client.command[0]} ({error.strerror}).") from None
-    # The terminal sends Ctrl-C to both; what is sent to this process alone is passed on.
-    before = (
-        signal.signal(signal.SIGINT, signal.SIG_IGN),
-        signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
-    )
-    try:
-        status = process.wait()
-    finally:
-        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
-            signal.signal(number, handler)
-    return status if status >= 0 else 128 - status

@@ -15,7 +15,7 @@ from ...passes.condensation import Condensation
 from ...passes.flags import name_flags
 from ...providers.registry import Registry
 from ...report.as_json import to_json_line
-from ...report.run.facts import Report
+from ...report.run.facts import Report, WrittenSession
 from ...report.run.shortcomings import why_status
 from ...report.text.visible import visible
 from ...rows.reading import rows_in
@@ -71,7 +71,12 @@ def run(options: RunOptions) -> None:
         raise SystemExit(int(run_rows(file, kind, treatment, options, to)))
     if options.split:
         raise no_rows_to_split()
-    raise SystemExit(int(run_one(file, treatment, options, to, registry)))
+    status, session = run_one(file, treatment, options, to, registry)
+    if options.resume and session is not None:
+        from ..foreground import run_in_foreground  # Few runs start a client.
+
+        raise SystemExit(run_in_foreground(session.command, folder=session.cwd))
+    raise SystemExit(int(status))
 
 
 def _check_options(options: RunOptions) -> None:
@@ -87,6 +92,8 @@ def _check_options(options: RunOptions) -> None:
                 "Write it to a file with -o FILE.",
             )
     check_targets(options.target_tokens, options.target_percent)
+    if options.resume and (not options.new_session or options.dry_run):
+        raise UsageError("--resume starts the client with a new session.", "Use it with --new-session alone.")
     if options.split and options.target_tokens is None:
         raise UsageError("--split needs a size.", "Set the largest row with --target-tokens 32k.")
     if options.until is not None and not options.until.strip():
@@ -147,8 +154,10 @@ def _log(result: Condensation, report: Report, work: Work, status: ExitStatus, *
     say(to_json_line(log) if as_json else f"condense: {run_log.as_line(log)}")
 
 
-def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry) -> ExitStatus:
-    """Condense the transcript, write it and report it. Raises CondenseError."""
+def run_one(
+    file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry
+) -> tuple[ExitStatus, WrittenSession | None]:
+    """Condense the transcript, write it and report it; return the new session, if any. Raises CondenseError."""
     work = treatment.work
     # Calls of models have a line of their own.
     is_wanted = not (showing.quiet or showing.log_json or treatment.calls.profile or treatment.calls.allow_calls)
@@ -184,7 +193,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
             tell(written.new_session.id)
         elif to.where is Where.NEW_SESSION and not to.dry_run:
             say("condense: nothing changed, so no new session was written.")
-        return status
+        return status, written.new_session
     if showing.explain or showing.diff or showing.verbose or showing.html is not None:
         from ...passes.explained import explained  # Only for those who read it.
 
@@ -198,7 +207,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         show(ran)
     if showing.log_json or showing.verbose:
         _log(result, ran.report, work, status, as_json=showing.log_json)
-    return status
+    return status, written.new_session
 
 
 def _say_why(status: ExitStatus, result: Condensation, told: SummaryUse) -> None:

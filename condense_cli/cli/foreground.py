@@ -1,0 +1,30 @@
+"""Run a client in the foreground, in place of this command."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from ..errors import UsageError
+
+
+def run_in_foreground(
+    command: Sequence[str], *, environment: Mapping[str, str] | None = None, folder: str | None = None
+) -> int:
+    """Run a client and return its exit status; signals are for it. Raises UsageError if it cannot be started."""
+    try:
+        process = subprocess.Popen(command, env=environment, cwd=folder)
+    except OSError as error:
+        raise UsageError(f"Cannot start {command[0]} ({error.strerror}).") from None
+    # The terminal sends Ctrl-C to both; what is sent to this process alone is passed on.
+    before = (
+        signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
+    )
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
