@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
-from typing import Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast
 
 from ..errors import CondenseError
 
@@ -33,22 +33,32 @@ def usable_processors() -> int:
     return os.cpu_count() or 1
 
 
+TRIES: Final = 3
+"""Times that a task is begun whose process is killed; after these, the task itself is most likely the cause."""
+
+
 def in_order(
-    work: Callable[[_Task], _Result], tasks: Iterable[_Task], jobs: int, *, ahead: int | None = None
+    work: Callable[[_Task], _Result],
+    tasks: Iterable[_Task],
+    jobs: int,
+    *,
+    ahead: int | None = None,
+    died: Callable[[_Task, str], _Result] | None = None,
 ) -> Iterator[_Result]:
     """Apply `work` to each task, in order, in `jobs` processes; 1 uses this process alone.
 
     `work`, tasks and results are pickled, so `work` should be small. `ahead` tasks (by default two per process) are
     taken before the first result, and one more with each result, so only a few are in memory. Raises what `work`
-    raises. If the iterator is left early, running tasks are given up; a process that is told to stop cleans up
-    first.
+    raises. A process that is killed is replaced and its task begun anew; if that happens TRIES times, `died` gives the
+    result, and without it this raises CondenseError. If the iterator is left early, running tasks are given up; a
+    process that is told to stop cleans up first.
     """
     if jobs <= 1:
         for task in tasks:
             yield work(task)
         return
     ahead = ahead or 2 * jobs
-    workers = _Workers(work)
+    workers = _Workers(work, died)
     # A thread per process hands it the next task while this one uses a result.
     threads = ThreadPoolExecutor(jobs)
     waiting: deque[Future[_Result]] = deque()
@@ -76,8 +86,9 @@ class _Workers(Generic[_Task, _Result]):
     of a message to the others. Here each can be stopped at any moment.
     """
 
-    def __init__(self, work: Callable[[_Task], _Result]) -> None:
-        self._work = work
+    def __init__(self, work: Callable[[_Task], _Result], died: Callable[[_Task, str], _Result] | None) -> None:
+        self._work, self._died = work, died
+        self._are_stopped = False
         self._processes: list[SpawnProcess] = []
         self._pipes: list[Connection] = []
         self._idle: SimpleQueue[Connection] = SimpleQueue()
@@ -95,25 +106,37 @@ class _Workers(Generic[_Task, _Result]):
         self._idle.put(ours)
 
     def ask(self, task: _Task) -> _Result:
-        """Return the result of a task. Raises what the work raises, and CondenseError if the process died."""
-        pipe = self._idle.get()
-        try:
-            pipe.send(task)
-            answer = pipe.recv_bytes()
-        except (EOFError, OSError):
-            raise CondenseError(
-                "A process that did part of the work was killed, most likely because memory ran out.",
-                "Run it again with fewer processes: -j 1.",
-            ) from None
-        finally:
+        """Return the result of a task. Raises what the work raises, and CondenseError if its processes died."""
+        for _ in range(TRIES):
+            pipe = self._idle.get()
+            if self._are_stopped:
+                self._idle.put(pipe)
+                break
+            try:
+                pipe.send(task)
+                answer = pipe.recv_bytes()
+            except (EOFError, OSError):
+                pipe.close()
+                self.start()
+                continue
+            except BaseException:  # A task that cannot be pickled.
+                self._idle.put(pipe)
+                raise
             self._idle.put(pipe)
-        result, error = pickle.loads(answer)
-        if error is not None:
-            raise error
-        return cast("_Result", result)
+            result, error = pickle.loads(answer)
+            if error is not None:
+                raise error
+            return cast("_Result", result)
+        if self._died is not None and not self._are_stopped:
+            return self._died(task, f"Its process was killed {TRIES} times.")
+        raise CondenseError(
+            "A process that did part of the work was killed, most likely because memory ran out.",
+            "Run it again with fewer processes: -j 1.",
+        )
 
     def terminate(self) -> None:
         """Stop all processes, whatever they do."""
+        self._are_stopped = True
         for process in self._processes:
             process.terminate()
 

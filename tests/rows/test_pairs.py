@@ -61,6 +61,32 @@ def test_lines(tmp_path: Path) -> None:
     check(read(path))
 
 
+TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object", "required": ["id"]}}}]
+BESIDE: dict[str, Any] = {
+    "tools": TOOLS,
+    "metadata": {"source": "shop", "turns": 9, "steps": [{"role": "judge"}]},
+    "reward": 0.5,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_tools_and_what_else_is_beside_stay(suffix: str, tmp_path: Path) -> None:
+    made = [{**BESIDE, **row, "split": "train"} for row in rows()]
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "parquet":
+        pa.parquet.write_table(pa.Table.from_pylist(made), path)
+    else:
+        write_lines(path, made)
+    assert run(path)["changed"] == 4
+    found = read(path)
+    check(found)
+    beside = {**BESIDE, "split": "train"}
+    assert [list(row) for row in found] == [list(row) for row in made]
+    for row in found:
+        assert {key: row[key] for key in (*BESIDE, "split")} == beside
+
+
 # The prompt may be a conversation of its own, and what was chosen go on from there.
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])

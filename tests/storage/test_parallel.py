@@ -11,7 +11,7 @@ import pytest
 from helpers import LONG
 
 from condense_cli.errors import CondenseError, NotJsonError
-from condense_cli.storage.processes import in_order
+from condense_cli.storage.processes import TRIES, in_order
 
 
 class _TwoWordsError(Exception):
@@ -89,10 +89,40 @@ def test_errors_and_results_that_cannot_travel_are_told() -> None:
         list(in_order(_give_a_function, [1], 2))
 
 
+def _die_once(path: Path) -> str:
+    if not path.exists():
+        path.touch()
+        os._exit(9)
+    return path.name
+
+
+def _die_always(path: Path) -> str:
+    with path.open("a") as file:
+        file.write("x")
+    if path.name == "b":
+        os._exit(9)
+    return path.name
+
+
+@pytest.mark.slow
 def test_a_killed_process_is_an_error_and_no_endless_wait() -> None:
     with pytest.raises(CondenseError, match="was killed") as refused:
         list(in_order(os._exit, [9, 9], 2))
     assert "-j 1" in refused.value.hint
+
+
+@pytest.mark.slow
+def test_a_task_whose_process_was_killed_is_begun_anew(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "abcd"]
+    assert list(in_order(_die_once, paths, 2)) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_its_processes_stops_no_other(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "abcd"]
+    found = list(in_order(_die_always, paths, 2, died=lambda path, why: f"{path.name}: {why}"))
+    assert found == ["a", f"b: Its process was killed {TRIES} times.", "c", "d"]
+    assert [len(path.read_text()) for path in paths] == [1, TRIES, 1, 1]
 
 
 def test_what_runs_is_given_up_when_nobody_wants_it(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def _work_on_all(
     results: list[FileResult] = []
     tally, told = Tally(), SummaryUse()
     processes = 1 if may_call(treatment.calls) else min(writing.jobs or usable_processors(), len(tasks))
-    spread: Spread = in_order
+    spread: Spread = _in_processes
     if writing.engine == "ray":
         spread, processes = on_ray(treatment, writing.jobs), _SEVERAL
     try:
@@ -358,6 +358,10 @@ def on_ray(treatment: Treatment, most: int | None) -> Spread:
             yield _named(finished, folder), told
 
     return spread
+
+
+def _in_processes(work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int) -> Iterator[Any]:
+    return in_order(work, tasks, jobs, died=_died)
 
 
 def _died(job: Job, why: str) -> tuple[Finished, SummaryUse]:
