@@ -92,6 +92,8 @@ def repair(
     if not draft.changes:
         return Repair(data, transcript)
     draft = _mended(blocks.remove_invalidated(draft), joined)
+    if not draft.transcript.messages:
+        raise UnmendableError(f"{name} says nothing: no message would be left.", "Nothing was written.")
     return Repair(draft.transcript.source.data, draft.transcript, draft.changes)
 
 

@@ -409,6 +409,11 @@ def test_a_result_names_its_call_again() -> None:
     assert answer_to(3, 2, "a") == json.loads(found.data.splitlines()[2])
 
 
+def test_a_conversation_that_says_nothing_stays_as_it_is() -> None:
+    with pytest.raises(UnmendableError, match="no message would be left"):
+        repair(json.dumps({"messages": [user("")]}).encode())
+
+
 def test_a_file_of_which_nothing_is_whole_is_told_so() -> None:
     with pytest.raises(UnmendableError, match="not JSON") as error:
         repair(b'{"broken\n')
