@@ -32,14 +32,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ..core import json_text
 from ..core.transcript import Block, JsonPath, Place, Transcript
-from ..core.values import BlockKind, Container, Family, Role
+from ..core.values import BlockKind, Family, Role
 from .anthropic import ROLES as _ROLES
 from .anthropic import BlockReader, merged, read_with
 from .engine import client_text
@@ -59,7 +58,7 @@ from .engine.blocks import (
     unknown_block,
 )
 from .engine.container import Document, as_lazy, with_records_under
-from .engine.writing import join, relink
+from .engine.writing import join, relink, separator_of
 
 _KEYS: Final = frozenset({
     "audio", "cachePoint", "citationsContent", "document", "guardContent", "image", "reasoningContent", "searchResult",
@@ -481,13 +480,11 @@ def _with_ui_summaries(rewrite: Rewrite) -> bytes:
                 found[-1].add(block.owner)
             else:
                 found.append({block.owner})
-    between = {source.data[end:start] for (_, end), (start, _) in pairwise(source.spans)}
-    separator = min(between, key=len, default=b", " if source.container is not Container.LINES else b"\n")
     touched = {record for record, found in pieces.items() if any(isinstance(piece, str) for piece in found)}
     touched |= {record for record, changes in rewrite.edits.items() if changes}
 
     def written(record: int) -> bytes:
-        return separator.join(_ui_pieces(rewrite, record, pieces[record]))
+        return separator_of(source).join(_ui_pieces(rewrite, record, pieces[record]))
 
     return join(source, touched - rewrite.gone, written, rewrite.gone)
 

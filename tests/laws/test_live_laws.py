@@ -24,7 +24,9 @@ CONVERSATIONS: dict[str, st.SearchStrategy[list[dict[str, Any]]]] = {
     "openai-chat": openai_messages(PLAIN),
     "openai-responses": request_items(PLAIN),
     "bedrock-converse": openai_messages(PLAIN).map(lambda messages: further_agents.converse(messages)["messages"]),
-    "gemini-contents": openai_messages(PLAIN).map(lambda messages: [*further_agents.contents(messages)]),
+    "gemini-contents": openai_messages(PLAIN).map(
+        lambda messages: [*further_agents.contents(messages, is_joined=True)]
+    ),
 }
 MODELS = st.sampled_from([None, "claude-opus-5-5"])
 FEW = settings(max_examples=settings().max_examples // 5)

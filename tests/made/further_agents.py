@@ -93,10 +93,19 @@ def ai_sdk(messages: Messages) -> Messages:
     return written
 
 
-def contents(messages: Messages, call: str = "functionCall", response: str = "functionResponse") -> Iterator[Json]:
-    """Contents of Google's API, without the system prompt; results of one answer are in one content."""
+def contents(
+    messages: Messages, call: str = "functionCall", response: str = "functionResponse", *, is_joined: bool = False
+) -> Iterator[Json]:
+    """Contents of Google's API, without the system prompt; results of one answer are in one content.
+
+    If it `is_joined`, what the user says behind results is in their content.
+    """
     results: list[Json] = []
     for message in [*messages, {"role": "end"}]:
+        if is_joined and results and message["role"] == "user" and text_of(message):
+            yield {"role": "user", "parts": [*results, {"text": text_of(message)}]}
+            results = []
+            continue
         if results and message["role"] != "tool":
             yield {"role": "user", "parts": results}
             results = []
@@ -246,7 +255,11 @@ def converse(messages: Messages) -> Json:
 def gemini_contents(messages: Messages) -> Json:
     """A request of the Gemini API."""
     prompt = [{"text": text_of(message)} for message in messages if message["role"] == "system"]
-    return {"model": "models/gemini-2.5-pro", "contents": [*contents(messages)], "systemInstruction": {"parts": prompt}}
+    return {
+        "model": "models/gemini-2.5-pro",
+        "contents": [*contents(messages, is_joined=True)],
+        "systemInstruction": {"parts": prompt},
+    }
 
 
 def goose(messages: Messages) -> Iterator[Json]:

@@ -7,13 +7,14 @@ from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
+from itertools import pairwise
 from typing import Any, Final
 
 from ...core import json_text
 from ...core.transcript import IN_STRING, Block, JsonPath, Message, Place, Source, Transcript
 from ...core.values import Container
 from ...core.wording import plural
-from .base import FileFault, FileRule, Format, RecordEdits, Rewrite, Values, records_of
+from .base import FileFault, FileRule, Format, RecordEdits, Rewrite, Values, derived_uuid, records_of
 
 
 def write(transcript: Transcript, form: Format) -> bytes:
@@ -47,15 +48,28 @@ def write(transcript: Transcript, form: Format) -> bytes:
             edits[record].update(_edits(blocks, source, values, style, form, edits[record]))
         return form.compaction(rewrite)
     records = {record for record, changes in edits.items() if changes} | changed.keys()
-    # Edits of blocks take precedence: of a string of which one part goes and another changes, the rest stays.
-    return join(
-        source,
-        records - gone,
-        lambda record: rewrite.data(
-            record, _edits(changed.get(record, ()), source, values, style, form, edits[record])
-        ),
-        gone,
-    )
+    staying = {block.place.record for _, block in transcript.blocks() if not block.is_inserted}
+
+    def rewritten(record: int) -> bytes:
+        # Edits of blocks take precedence: of a string of which one part goes and another changes, the rest stays.
+        blocks = changed.get(record, ())
+        new = [(message, block) for message, block in blocks if block.is_inserted and record in staying]
+        kept = [(message, block) for message, block in blocks if not (new and block.is_inserted)]
+        pieces = [rewrite.data(record, _edits(kept, source, values, style, form, edits[record]))]
+        for message, block in new:  # It replaces what a record holds behind what stays.
+            members = form.new_message(message.role, style.literal(block.text), json_text.decode(source.raw(record)))
+            if "id" in members:
+                members["id"] = json.dumps(derived_uuid(members["id"], block.text))
+            pieces.append(json_text.encode(new_record(source, block.place, members)))
+        return separator_of(source).join(pieces)
+
+    return join(source, records - gone, rewritten, gone)
+
+
+def separator_of(source: Source) -> bytes:
+    """Return what is between the records of a file, or what may be if it has only one."""
+    between = (source.data[end:start] for (_, end), (start, _) in pairwise(source.spans[: source.listed]))
+    return next(between, b"\n" if source.container is Container.LINES else b", ")
 
 
 def _drop_empty_lists(edits: RecordEdits, values: Values) -> None:

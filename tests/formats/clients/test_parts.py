@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from agent_work import SUPPRESS, cut
-from build import LONG
+from build import LONG, configuration
 from helpers import as_lines
 from msgspec.structs import replace
 from pictures import picture
 
+from condense_cli import api
 from condense_cli.core.transcript import Block, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
@@ -94,6 +95,37 @@ def test_responses_of_gemini_are_results_whoever_brings_them(role: str) -> None:
     )
     assert [message.role.value for message in transcript.messages] == ["user", "assistant", "tool"]
     assert blocks(transcript)[1].call_id == blocks(transcript)[2].answers
+
+
+def working(number: int) -> list[Json]:
+    """Contents in which results and the user's next words are one."""
+    parts: list[Json] = [{"text": "Read the files."}]
+    made: list[Json] = []
+    for each in range(number):
+        call = {"functionCall": {"name": "read", "args": {"path": f"{each}.py"}}}
+        made += [{"role": "user", "parts": parts}, {"role": "model", "parts": [call]}]
+        told = {"functionResponse": {"name": "read", "response": {"output": f"{each} {LONG}"}}}
+        parts = [told, {"text": f"Now file {each + 1}."}]
+    return [*made, {"role": "user", "parts": parts}, {"role": "model", "parts": [{"text": "Done."}]}]
+
+
+# The summary begins with the user's words, and the results in front of them stay.
+@pytest.mark.parametrize("kept", [3, 6])
+def test_a_summary_divides_a_content(kept: int) -> None:
+    summarized = {
+        "id": "all",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 4},
+        "mode": "batch",
+        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": kept, "keep_last": 0}},
+    }
+    before = read(working(5))
+    result = api.condense(before, configuration(summarized))
+    assert result.error is None
+    after = parse(api.dump(result))
+    assert [message.role for message in after.messages[:kept]] == [message.role for message in before.messages[:kept]]
+    assert after.messages[kept].is_summary
+    contents = json.loads(api.dump(result))
+    assert [list(part) for part in contents[2 * (kept // 3)]["parts"]] == [["functionResponse"]]
 
 
 def goose(*results: Json) -> list[Json]:
