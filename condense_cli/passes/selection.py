@@ -438,7 +438,7 @@ def protect(
     if configuration.keep:
         pins += (meaning(configuration.keep, messages),)
     goes = configuration.thinking == "drop" or (configuration.thinking == "auto" and binds_thinking(model))
-    must = holders(configuration.must_keep, messages)
+    must = holders(configuration.must_keep, messages) if configuration.must_keep else {}
     return Protection(protected, pins, holds_thinking=not goes, must=must)
 
 

@@ -63,7 +63,8 @@ def condensed(
         configuration = without_passes(configuration)
     result = Manager(registry).condense(transcript, configuration, context, sizing)
     strings = (*configuration.must_keep, *context.overrides.must_keep)
-    must_keep.check(strings, transcript.messages, result.transcript.messages, "Nothing was written.")
+    if strings:
+        must_keep.check(strings, transcript.messages, result.transcript.messages, "Nothing was written.")
     if slim and result.is_needed:
         shown = decode(transcript.messages).messages
         result = result.with_transcript(formats.slim(result.transcript, shown))
