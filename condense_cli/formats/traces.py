@@ -286,15 +286,22 @@ def _read_invocations(document: Document, values: Iterator[Any]) -> Transcript:
     calls: list[_Call] = []
     for record, value in enumerate(values):
         if _invocation_evidence(value) is Evidence.NO:
+            if isinstance(value, dict) and has_text(value):
+                calls.append(_Call(True, "", record, [], None, "record that is no known invocation"))
             continue
         said: list[_Said] = []
-        unknown = ""
+        unknown = "" if isinstance(value.get("timestamp"), str) else "invocation without a timestamp"
         for key in ("input", "output"):
             holder = value[key] if isinstance(value.get(key), dict) else {}
             body, path = holder.get(f"{key}BodyJson"), (key, f"{key}BodyJson")
             if isinstance(body, list) and any(isinstance(one, dict) and "delta" in one for one in body):
                 body = _streamed(body)
-            said += _messages(body, path)
+            found = [*_messages(body, path)]
+            said += found
+            is_partly = len(found) < sum(map(_may_be_message, _flat(body)))
+            has_failed = key not in value and "errorCode" in value
+            if is_partly or (not (found or has_failed) and has_text(value.get(key, value))):
+                unknown = f"invocation whose {key} cannot be read"
             if body is None and f"{key}BodyS3Path" in holder:
                 unknown = f"call with its {key} in another file"
         model = str(value.get("modelId")).rpartition("/")[2]

@@ -181,6 +181,7 @@ PARTIAL = {
     "copilot": {"type"},
     "claude-stream-json": {"parent_tool_use_id"},
     "langsmith": {"start_time"},
+    "bedrock-log": {"timestamp"},
 }
 """Keys of a stretch whose other value means something else, or under which is little: see `BESIDE`."""
 
