@@ -96,6 +96,7 @@ def test_answers_are_told_apart(message: Any, answers: bool) -> None:
         (thinking(), True),
         ({"type": "redacted_thinking", "data": "x"}, True),
         (text("thinking"), False),
+        ({"reasoningContent": {"reasoningText": {"text": "Hm."}}}, True),
         ("thinking", False),
         ({}, False),
     ],
@@ -181,6 +182,16 @@ def test_the_client_s_newest_marks_stay() -> None:
 def test_marks_are_counted() -> None:
     marked = {**text("a"), **MARK}
     assert [marks_in(each) for each in ([marked, text("b"), marked, "x"], "text", None, [], marked)] == [2, 0, 0, 0, 1]
+
+
+# In Bedrock's Converse API a mark is a part of its own.
+def test_points_are_marks_too() -> None:
+    point = {"cachePoint": {"type": "default"}}
+    said, asked = user([{"text": "a"}]), user([{"text": "b"}, point])
+    assert with_breakpoints([said, asked], [1], 2, is_point=True) == [user([{"text": "a"}, point]), asked]
+    assert with_breakpoints([said, user([{"text": "b"}])], [1], 2, is_point=True)[0] == user([{"text": "a"}, point])
+    assert said == user([{"text": "a"}])
+    assert (marks_in([{"text": "a"}, point]), marks_in({"tools": [point, {"toolSpec": {}}]})) == (1, 1)
 
 
 @pytest.mark.parametrize(
