@@ -31,6 +31,9 @@ _READS: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
+_AT_HAND: Final = {"anthropic/alwaysLoad": True}
+"""Claude Code searches for tools before it loads them; a model that meets a marker needs this one."""
+
 _ESCAPE: Final = lazy_pattern(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
 """A JSON escape; the group holds half a surrogate pair without its other half."""
 
@@ -88,7 +91,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
 
         return await asyncio.to_thread(work)
 
-    @made.tool(annotations=_READS, structured_output=False)
+    @made.tool(annotations=_READS, structured_output=False, meta=_AT_HAND)
     async def show(
         what: Annotated[
             str, Field(description="Number of a marker (406167), or a position: message or message.block.")

@@ -7,16 +7,18 @@ import os
 import sys
 from pathlib import Path
 
+import killing
 import pytest
 from compacted_work import claude_summary
 from helpers import CUT, as_lines, condense, session, snapshot
 
+from condense_cli import Live, api
 from condense_cli.clients import mcp_tools
 from condense_cli.clients.claude_code import claude_folder
 from condense_cli.clients.mcp_tools import MOST, Library, page
 from condense_cli.clients.table import places
 from condense_cli.config.files import UserConfiguration
-from condense_cli.core.markers import short_hash
+from condense_cli.core.markers import gaps_in, parse_summary, short_hash
 from condense_cli.errors import CondenseError, UsageError
 
 ID = "0b7e63aa-0000-4000-8000-000000000001"
@@ -164,3 +166,23 @@ def test_what_is_remembered_goes_when_the_file_changes(tmp_path: Path) -> None:
     assert library.session() is first
     file.write_bytes(as_lines(session()[:5]))
     assert len(library.session().transcript.messages) == 5
+
+
+# The client keeps what the proxy leaves out of its requests.
+@pytest.mark.parametrize("preset", ["balanced", "speed"])
+def test_what_was_left_out_on_the_way_to_the_api_is_found(tmp_path: Path, preset: str) -> None:
+    file = tmp_path / f"{ID}.jsonl"
+    file.write_bytes(killing.session())
+    messages = json.loads(api.convert(api.load(file), "anthropic").data)["messages"]
+    live = Live(preset=preset, policy="tokens:100", keep_recent=1, format="anthropic")
+    sent = api.loads(live.fit(messages).messages, format="anthropic")
+    library = Library((), tmp_path, str(file))
+    texts = [block.text for _, block in sent.blocks()]
+    gaps = {gap.hash for text in texts for gap in gaps_in(text)}
+    originals = {short_hash(block.text): block.text for _, block in api.load(file).blocks()}
+    summaries = {mark.hash for mark in map(parse_summary, texts) if mark}
+    assert gaps | summaries
+    for wanted in gaps:
+        assert mcp_tools.show(library, wanted).startswith(originals.get(wanted, "")[:1_000])
+    for wanted in summaries:
+        assert mcp_tools.show(library, wanted).startswith("--- ")

@@ -79,6 +79,30 @@ def test_the_status_says_what_does_not_work(own_home: Path) -> None:
     assert condense("install", "claude-code", "--status").status == 0
 
 
+def test_the_status_of_all_clients_of_a_machine(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CONFIG_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    ran = condense("install", "--status")
+    assert (ran.status, ran.text) == (0, "There is no client here that condense can be installed in.\n")
+    (own_home / ".codex").mkdir()
+    condense("install", "claude-code", "--yes")
+    condense("install", "pi", "--yes")
+    ran = condense("install", "--status")
+    assert (ran.status, ran.text.splitlines()) == (
+        0,
+        [
+            "claude-code, for all projects: installed.",
+            "codex: not installed; condense install codex shows what it adds.",
+            "pi, for all projects: installed.",
+        ],
+    )
+    (own_home / ".claude" / "commands" / "condense.md").unlink()
+    ran = condense("install", "--status")
+    assert (ran.status, "The command /condense is not installed." in ran.text) == (1, True)
+    ran = condense("install", "--yes")
+    assert (ran.status, "Name one of claude-code, codex, opencode, pi" in ran.stderr) == (2, True)
+
+
 # Of an installation that was moved: each hook once, and in its place, by which Codex knows it.
 def test_an_older_installation_is_replaced_in_its_place() -> None:
     old = {

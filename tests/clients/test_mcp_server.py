@@ -30,6 +30,8 @@ async def talk(folder: Path, file: Path) -> None:
         assert sorted(tools) == ["check", "inspect", "recap", "search", "show"]
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
 
+        assert [name for name, tool in tools.items() if (tool.meta or {}).get("anthropic/alwaysLoad")] == ["show"]
+
         async def ask(name: str, **arguments: object) -> str:
             answer = await client.call_tool(name, arguments)
             assert not answer.is_error

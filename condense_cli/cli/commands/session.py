@@ -139,10 +139,11 @@ class InstallOptions(Command, work="install.install"):
     condense install codex --dry-run
     condense install claude-code --project     for this project only
     condense install claude-code --status      whether it works
+    condense install --status                  the same for all clients on this machine
     condense install claude-code --remove
     """
 
-    client: Annotated[HookedClient, Flag("The client to work in.", metavar="CLIENT", is_argument=True)]
+    client: Annotated[HookedClient | None, Flag("The client to work in.", metavar="[CLIENT]", is_argument=True)] = None
     project: Annotated[bool, Flag("For the current project only; you must trust it in the client.")] = False
     dry_run: Annotated[bool, Flag("Show what would be written and stop.", short="-n")] = False
     status: Annotated[bool, Flag("Check whether it is installed and works; exit status 1 if not.")] = False

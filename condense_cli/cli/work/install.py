@@ -10,14 +10,15 @@ from pathlib import Path
 
 import typer
 
-from ...clients.choices import Client
+from ...clients.choices import Client, own_folder
+from ...clients.client import Setup
 from ...clients.hooks import faults_of
 from ...clients.listing import project_root
 from ...clients.settings import Target, forget, given_back, note_edits
 from ...clients.table import CLIENTS
 from ...errors import UsageError
 from ...report.text.visible import visible
-from ..commands.session import InstallOptions
+from ..commands.session import HookedClient, InstallOptions
 from ..console import say
 
 
@@ -26,9 +27,12 @@ def install(options: InstallOptions) -> None:
     if options.status and (options.dry_run or options.yes or options.remove):
         raise UsageError("--status changes nothing.", "Use it alone or with --project.")
     target = _target(options.project)
+    if options.client is None:
+        if not options.status:
+            raise UsageError("install needs a client.", f"Name one of {', '.join(HookedClient)}.")
+        raise SystemExit(_say_all(target))
     client = options.client.value
-    setup = CLIENTS[Client(client)].setup
-    assert setup is not None
+    setup = _setup_of(client)
     if options.status:
         raise SystemExit(_say_status(client, target, list(setup.problems(target))))
     removal = setup.removal_plan(target)
@@ -66,6 +70,31 @@ def _is_wanted(yes: bool) -> bool:
         say("condense: nothing was written; --yes writes it.")
         return False
     return typer.confirm("Write this?", default=False)
+
+
+def _setup_of(client: str) -> Setup:
+    setup = CLIENTS[Client(client)].setup
+    assert setup is not None
+    return setup
+
+
+def _say_all(target: Target) -> int:
+    """Say what is on in each client of this machine; return 1 if something of it does not work."""
+    status = 0
+    is_any = False
+    for client in HookedClient:
+        setup = _setup_of(client)
+        is_installed = bool(setup.removal_plan(target).changes)
+        if is_installed:
+            status |= _say_status(client, target, [*setup.problems(target)])
+        elif own_folder(Client(client), target.home, target.environment).exists():
+            typer.echo(f"{client}: not installed; condense install {client} shows what it adds.")
+        else:
+            continue
+        is_any = True
+    if not is_any:
+        typer.echo("There is no client here that condense can be installed in.")
+    return status
 
 
 def _say_status(client: str, target: Target, problems: list[str]) -> int:
