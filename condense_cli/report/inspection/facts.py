@@ -25,6 +25,7 @@ from ..costs.usage import RECORDED, UNKNOWN, InUse, in_use, overhead_of, remarks
 from ..run.facts import Counting, Slim, estimated_tokens, slim_of
 from ..run.shortcomings import of_another
 from ..text.labels import BlockShare, MessageShare, TokenShare, ToolShare, block_label, percent, tool_shares
+from .compactions import CompactionFacts, compactions_of
 from .savings import ByReferences, References, find_savings
 
 CONTENT: Final = "content of the messages"
@@ -228,6 +229,7 @@ class Inspection(msgspec.Struct, frozen=True):
     bytes: dict[str, int]
     unknown_kinds: dict[str, int]
     slim: Slim
+    compactions: list[CompactionFacts]
     warnings: list[str]
 
 
@@ -300,6 +302,7 @@ def inspect(
         },
         unknown_kinds=dict(transcript.unknown),
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
+        compactions=compactions_of(transcript, count, factor),
         warnings=[
             *transcript.warnings,
             *remarks_on_usage(transcript, count, factor, overhead_tokens),

@@ -12,6 +12,7 @@ from ..run.slim import kinds_text
 from ..sections import BLANK, Part, Sentence, Table, as_warnings
 from ..text.labels import BlockShare, percent, percent_text
 from ..text.tokens import carried, counted, source_text
+from .compactions import compactions_table
 from .facts import DIFFERENCE, MARKUP, Inspection, Parts, Repeats
 
 _FIRST = 5
@@ -33,6 +34,7 @@ def answer(found: Inspection) -> Iterator[Part]:
     if found.messages:
         yield BLANK
     yield from _fillers(found)
+    yield from _compactions(found)
     repeats = found.repeats
     if repeats.tokens:
         yield BLANK
@@ -62,7 +64,14 @@ def sections(found: Inspection) -> Iterator[Part]:
     if found.messages:
         yield BLANK
         yield from _repeats(found)
+    yield from _compactions(found)
     yield from _notes(found)
+
+
+def _compactions(found: Inspection) -> Iterator[Part]:
+    if found.compactions:
+        yield BLANK
+        yield compactions_table(found.compactions)
 
 
 def _fillers(found: Inspection) -> Iterator[Part]:
