@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import PurePath
 from typing import Any
 
 from msgspec import Struct
@@ -72,7 +71,7 @@ def _facts(stretch: CompactedStretch, source: Source, count: Counter, factor: Fa
 def _lost(before: tuple[Message, ...], after: str) -> Iterator[str]:
     ledger = collect(before)
     for entry in (*ledger.changed, *ledger.read):
-        if PurePath(entry.path).name not in after:
+        if entry.path.replace("\\", "/").rpartition("/")[2] not in after:
             yield entry.path
 
 
