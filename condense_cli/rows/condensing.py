@@ -122,15 +122,20 @@ def _given(do: Callable[[Transcript, int], New], number: int, transcript: Transc
     return do(transcript, number)
 
 
-def tally_result(result: Condensation, tally: Tally, line: int) -> bytes | None:
-    """Count a condensed row, and return its new bytes, or None if it stays. Raises CondenseError."""
-    data = api.dump(result) if result.transcript.is_changed else None
+def tally_result(result: Condensation, tally: Tally, line: int, *, is_written: bool = True) -> bytes | None:
+    """Count a condensed row, and return its new bytes, or None if it stays. Raises CondenseError.
+
+    What is not written may be of a format that is only read.
+    """
+    is_changed = result.transcript.is_changed
+    is_reported = not is_written and not formats.format_named(result.transcript.format).is_writable
+    data = api.dump(result) if is_changed and not is_reported else None
     if result.error is not None:
         tally.refuse(line, str(result.error))
         if data is None:
             return None
     add_conversation(result, tally)
-    tally.changed += data is not None
+    tally.changed += is_changed
     tally.note(line, result.shown_before, result.shown_after)
     return data
 

@@ -41,3 +41,12 @@ def test_a_run_reports_and_says_what_it_cannot_write(format: str, tmp_path: Path
     done = condense("run", path, "--preset", "speed", "--keep-recent", "1", "-o", tmp_path / "out.json")
     assert f"condense reads {format} files but cannot write them" in done.text
     assert (tmp_path / "out.json").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("format", EXPORTS)
+def test_what_would_be_saved_is_reported(format: str, tmp_path: Path) -> None:
+    path = exported(tmp_path / "conversations.json", format, 2)
+    done = condense("run", path, "--preset", "speed", "--keep-recent", "1", "--dry-run", "--json")
+    told = json.loads(done.stdout)
+    assert (done.status, told["rows"]["changed"], told["rows"]["bad"]) == (ExitStatus.DONE, 2, 0)
+    assert told["tokens"]["saved_percent"] > 10

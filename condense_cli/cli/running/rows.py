@@ -142,7 +142,7 @@ def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summarie
         missed.intersection_update(missed_keeps([*missed], transcript.messages))
         count = counters(transcript)
         if most is None:
-            return tally_result(condensed(transcript, count), tally, line)
+            return tally_result(condensed(transcript, count), tally, line, is_written=task.is_written)
         factor = factor_as(work.count, transcript, count)
         parts = split(transcript, most, lambda beginning: condensed(beginning, count, factor), count, factor)
         bare = sum(map(count.message, transcript.messages))
