@@ -32,6 +32,10 @@ CLAUDE_FOLDER = "CLAUDE_CONFIG_DIR"
 """Variable that names Claude Code's folder."""
 
 
+CONDENSED = "(condensed)"
+"""Ends the title of a session that was written by condense."""
+
+
 class Order(StrEnum):
     NEWEST = "newest"
     LARGEST = "largest"

@@ -17,7 +17,7 @@ from ..core import json_text
 from ..core.transcript import JsonPath
 from ..errors import UsageError
 from ..storage.backups import WritingProcess, is_alive
-from .choices import CLAUDE_FOLDER, Client, own_folder
+from .choices import CLAUDE_FOLDER, CONDENSED, Client, own_folder
 from .client import NO_CHANCE, KnownClient, Layout, Machine, Peek, Session, SessionFiles, SessionPlace, Setup
 from .peeking import first_request, records, records_with, texts_in, title_of
 from .settings import (
@@ -42,7 +42,6 @@ from .settings import (
 
 _TITLES: Final = (("custom-title", "customTitle"), ("ai-title", "aiTitle"))
 """The user's own title wins over the client's."""
-_CONDENSED: Final = "(condensed)"
 _NOT_ASKED: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
 _LONGEST_FOLDER: Final = 200
 _MESSAGE: Final = re.compile(rb'"type"\s*:\s*"(?:user|assistant)"')
@@ -60,9 +59,9 @@ def title(data: bytes) -> str | None:
 def _titled(data: bytes, session_id: str) -> bytes:
     """Add a title as the client writes one that its user gave."""
     named = title(data)
-    if named is None or named.endswith(_CONDENSED):
+    if named is None or named.endswith(CONDENSED):
         return data
-    record = {"type": _TITLES[0][0], _TITLES[0][1]: f"{named} {_CONDENSED}", "sessionId": session_id}
+    record = {"type": _TITLES[0][0], _TITLES[0][1]: f"{named} {CONDENSED}", "sessionId": session_id}
     end = b"" if data.endswith(b"\n") else b"\n"
     return data + end + json_text.encode(json_text.dump_compact(record)) + b"\n"
 

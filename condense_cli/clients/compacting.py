@@ -1,19 +1,22 @@
-"""Answer the plugins of clients that ask for a compaction: they send the messages, and get the text."""
+"""Answer the plugins of clients: they send the messages, and get the text of a compaction, or a smaller session."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from hashlib import sha256
+from typing import Any, Final
 
 from .. import api
+from ..config.preset_folders import DEFAULT_PRESET
 from ..core.factor import typical_of
 from ..core.tokens import Counter
 from ..core.wording import count_in
+from ..errors import CondenseError
 from ..ledger.compaction import compaction, compaction_budget
 from ..money.prices import context_window
-from .choices import Client
+from .choices import CONDENSED, Client
 
 
 def compact(client: str, given: Mapping[str, Any]) -> str:
@@ -35,3 +38,48 @@ def compact(client: str, given: Mapping[str, Any]) -> str:
     window = window if isinstance(window, int) and window > 0 else context_window(model)
     budget = compaction_budget(total, factor, tokens, window)
     return compaction(transcript.messages, budget, count, str(given.get("instructions") or "")).text
+
+
+_NEW: Final = 8
+"""Last characters of an id that are made anew. Those before them have the time, by which opencode sorts."""
+
+
+def copy(client: str, given: Mapping[str, Any]) -> str:
+    """Return a smaller copy of a session of opencode, with ids of its own, and how much smaller it is; or `why` none.
+
+    `given` holds `info` and `messages`, and the name of a `preset`, if any.
+    """
+    data = json.dumps({"info": given["info"], "messages": given["messages"]}).encode()
+    try:
+        result = api.condense(
+            api.loads(data, format=client, lenient=True), preset=given.get("preset") or DEFAULT_PRESET
+        )
+    except CondenseError as error:
+        return json.dumps({"why": f"{error.message} {error.hint}".strip()})
+    if not result.changes:
+        return json.dumps({"why": "Nothing in this session would get smaller, so no copy was written."})
+    small = api.dump(result)
+    said = f"{result.shown_before:,} → {result.shown_after:,} tokens. This session stays as it is."
+    return json.dumps({"session": _renewed(json.loads(small)), "said": f"condense wrote a smaller copy: {said}"})
+
+
+def _renewed(session: dict[str, Any]) -> dict[str, Any]:
+    """Return the session under other ids, derived from its own and its content, and with a title that says so."""
+    key = sha256(json.dumps(session).encode()).digest()
+    ids = {session["info"]["id"]}
+    for message in session["messages"]:
+        ids |= {message["info"]["id"], *(part["id"] for part in message["parts"] if "id" in part)}
+    new = {old: old[:-_NEW] + sha256(key + old.encode()).hexdigest()[:_NEW] for old in ids}
+
+    def renewed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: renewed(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [*map(renewed, value)]
+        return new.get(value, value) if isinstance(value, str) else value
+
+    found: dict[str, Any] = renewed(session)
+    info = {name: value for name, value in found["info"].items() if name not in ("share", "revert")}
+    title = str(info.get("title") or "Session")
+    info["title"] = title if title.endswith(CONDENSED) else f"{title} {CONDENSED}"
+    return {**found, "info": info}

@@ -579,6 +579,12 @@ def compact(client: str, given: dict[str, Any]) -> str:
     return text_for(client, given)
 
 
+def copy(client: str, given: dict[str, Any]) -> str:
+    from .compacting import copy as smaller
+
+    return smaller(client, given)
+
+
 EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {
     "session-start": give_recap,
     "pre-compact": keep_session,
@@ -586,6 +592,7 @@ EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {
     "status-line": status_line,
     "measure": measure,
     "compact": compact,
+    "copy": copy,
     "condense": condense_now,
 }
 """Functions by event. Each takes the client's name and the event's values, and returns the answer."""

@@ -1,4 +1,7 @@
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 
 const SECONDS = 60
 const MOST = 40_000
@@ -45,6 +48,18 @@ const streamed = (text) => {
   })
 }
 
+// A session that opencode reads from a file, as `opencode import` does.
+const imported = (session) => {
+  const folder = mkdtempSync(join(tmpdir(), "condense-"))
+  try {
+    const file = join(folder, "session.json")
+    writeFileSync(file, JSON.stringify(session), { mode: 0o600 })
+    return spawnSync(process.execPath, ["import", file], { stdio: "ignore", timeout: SECONDS * 1000 }).status === 0
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 export const Condense = async ({ client }) => {
   const compacting = new Set() // Sessions whose messages come next.
   const ends = new Map() // The last message that a compaction of a session replaces.
@@ -64,8 +79,21 @@ export const Condense = async ({ client }) => {
     }
   }
 
+  const copied = async (id, preset) => {
+    const info = (await client.session.get({ path: { id } })).data
+    const messages = (await client.session.messages({ path: { id } })).data
+    const found = JSON.parse((await ask("copy", { info, messages, preset })) || "{}")
+    if (!found.session) return found.why || "condense failed: condense install opencode --status says why."
+    if (!imported(found.session)) return "opencode could not import the smaller copy."
+    return `${found.said}\nGo on in it: opencode -s ${found.session.info.id}`
+  }
+
   return {
     config: async (config) => {
+      config.command = {
+        condense: { template: "$ARGUMENTS", description: "Write a smaller copy of this session, without a model" },
+        ...config.command,
+      }
       if (config.agent?.compaction?.model) return // The user chose another model for it.
       const limit = { context: 10_000_000, output: 100_000 }
       config.provider = {
@@ -81,6 +109,14 @@ export const Condense = async ({ client }) => {
         ...config.agent,
         compaction: { ...config.agent?.compaction, model: `${PROVIDER}/compaction` },
       }
+    },
+    "command.execute.before": async (input) => {
+      if (input.command !== "condense") return
+      const text = await copied(input.sessionID, input.arguments.trim())
+      // Shown to the user and not to the model. The error keeps opencode from asking one.
+      const parts = [{ type: "text", text, ignored: true }]
+      await client.session.prompt({ path: { id: input.sessionID }, body: { noReply: true, parts } })
+      throw new Error("condense has answered.")
     },
     "chat.params": async (input) => {
       if (input.model?.providerID !== PROVIDER) windows.set(input.sessionID, input.model?.limit?.context)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
@@ -228,6 +229,29 @@ def test_opencode_compacts_by_itself(clients: Clients, tmp_path: Path) -> None:
     (found,) = (each for each in messages if each["info"].get("summary") is True)
     text = next(part["text"] for part in found["parts"] if part["type"] == "text")
     check(text, *client.requests, "Go on.")
+
+
+# The model is not asked, and the client goes on in the copy.
+def test_opencode_writes_a_smaller_copy(clients: Clients, tmp_path: Path) -> None:
+    client = WithPlugins(clients, tmp_path / "opencode")
+    recorded(client)
+    session, _ = client.session()
+    with serving(client) as (url, service):
+        with pytest.raises(HTTPError):
+            ask(f"{url}/session/{session}/command", {"command": "condense", "arguments": ""})
+        assert service.requests == []
+        newest = ask(f"{url}/session/{session}/message")[-1]
+        (part,) = newest["parts"]
+        assert part["ignored"] is True
+        copy = re.search(r"opencode -s (ses_\w+)", part["text"])
+        assert copy, part["text"]
+        assert ask(f"{url}/session/{copy[1]}")["title"] == "Items (condensed)"
+        for each in (session, copy[1]):
+            ask(f"{url}/session/{each}/message", {"parts": [{"type": "text", "text": "Go on."}]})
+        whole, small = (request.body for request in service.requests)
+        assert part["text"] not in texts_in(whole)
+        assert len(json.dumps(small)) < len(json.dumps(whole)) - 10_000
+        assert any(client.requests[0] in text for text in texts_in(small))
 
 
 # A session without an answer would be stuck.

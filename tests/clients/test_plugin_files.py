@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from client_settings import put
 from compacted_work import opencode, pi
 from helpers import condense, condense_process, snapshot
+from opencode_exports import message, text, tool
 
+from condense_cli.clients import compacting
 from condense_cli.clients.hooks import faults_of
 from condense_cli.clients.settings import program
 from condense_cli.ledger.compaction import Earlier, read_back
@@ -112,3 +115,30 @@ def test_the_text_is_as_large_as_a_variable_says(monkeypatch: pytest.MonkeyPatch
 def test_what_cannot_be_read_gets_no_answer(client: str) -> None:
     assert condense_process("hook", client, "compact", stdin=b'{"entries": [1], "info": 1}').stdout == b""
     assert [fault["event"] for fault in faults_of(client)] == ["compact"]
+
+
+def ids_in(session: dict[str, Any]) -> list[str]:
+    return re.findall(r"\b(?:ses|msg|prt)_\w+", json.dumps(session))
+
+
+# Ids keep the time that they begin with, by which opencode sorts.
+def test_a_smaller_copy_is_a_session_of_its_own() -> None:
+    read = [
+        message(2 * n + 2, "assistant", tool(f"call{n}", "\n".join(f"line {k} of file {n}" for k in range(300))))
+        for n in range(6)
+    ]
+    made = json.dumps([message(1, "user", text("Look.")), *read, message(20, "user", text("Go on."))])
+    asked = json.loads(re.sub(r"\b(ses|msg|prt)_(?=\d)", r"\1_0123456789abcdefghij", made))
+    info = {"id": "ses_0123456789abcdefghij1", "title": "Items", "directory": "/work", "share": {"url": "x"}}
+    found = json.loads(compacting.copy("opencode", {"info": info, "messages": asked, "preset": "speed"}))
+    session = found["session"]
+    assert re.fullmatch(
+        r"condense wrote a smaller copy: [\d,]+ → [\d,]+ tokens. This session stays as it is.", found["said"]
+    )
+    assert session["info"] == {"id": session["info"]["id"], "title": "Items (condensed)", "directory": "/work"}
+    assert session["info"]["id"].startswith("ses_0123456789abc")
+    assert set(ids_in(session)).isdisjoint(ids_in({"info": info, "messages": asked}))
+    again = json.loads(compacting.copy("opencode", {**session, "preset": "speed"}))
+    assert again["why"] == "Nothing in this session would get smaller, so no copy was written."
+    unknown = json.loads(compacting.copy("opencode", {"info": info, "messages": asked, "preset": "no-such-preset"}))
+    assert "no-such-preset" in unknown["why"]

@@ -129,8 +129,9 @@ class InstallOptions(Command, work="install.install"):
 
     Claude Code, Codex: adds hooks that back up the session before a compaction, give the model a recap of what was lost
     after it, and tell you when it is time to condense; a status line (Claude Code); and, with the extra mcp, tools to
-    look up what markers replaced. opencode, pi: adds a plugin that answers compactions at once, without a model. You
-    see what will be written first. Other settings are left alone.
+    look up what markers replaced. opencode, pi: adds a plugin that answers compactions at once, without a model. Claude
+    Code and opencode get the command /condense, which writes a smaller copy of the session. You see what will be
+    written first. Other settings are left alone.
 
     Examples:
 
