@@ -45,6 +45,11 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
 
     They are texts that the user typed, and summaries that quote such texts.
     """
+    return [*lost_units(before, after)]
+
+
+def lost_units(before: Sequence[Message], after: Sequence[Message]) -> dict[Address, list[str]]:
+    """The words of the user that are gone, by message index and block number."""
     now = {block.key: block for message in after for block in message.blocks}
     changed = [
         (position, number)
@@ -53,13 +58,13 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
         if not ((same := now.get(block.key)) and same.reads_as(block)) and _has_words(message, block)
     ]
     if not changed:
-        return []
+        return {}
     own = own_units(before)
     # By unit: to look for each text in each quotation would take the square of their number.
     quoted = {
         unit for message in after for block in message.blocks for words in _quoted(block) for unit in _units(words)
     }
-    found = []
+    found: dict[Address, list[str]] = {}
     for position, number in changed:
         block = before[position].blocks[number]
         same = now.get(block.key)
@@ -67,8 +72,9 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
         kept = frozenset(_units(left))
         said = chain(*map(_units, _quoted(block))) if block.summarizes else _own(block, own[position, number])
         # In a line that was cut a unit may stand beside an ellipsis.
-        if not all(unit in quoted or unit in kept or unit in left for unit in said):
-            found.append((before[position].index, number))
+        gone = [unit for unit in said if not (unit in quoted or unit in kept or unit in left)]
+        if gone:
+            found[before[position].index, number] = gone
     return found
 
 

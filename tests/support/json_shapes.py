@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+LOST: dict[str, Any] = {
+    "counts": {"words": int, "decision": int, "fact": int},
+    "things": [{"kind": str, "text": str, "message": int}],
+}
+
 COUNTING: dict[str, Any] = {
     "factor": float,
     "source": str,
@@ -76,6 +81,7 @@ SHAPE: dict[str, Any] = {
         "facts": (float, type(None)),
         "edits": (float, type(None)),
     },
+    "lost": LOST,
     "slim": type(None),
 }
 
@@ -125,6 +131,7 @@ DIFF_SHAPE: dict[str, Any] = {
             "stayed": [LINES],
         }
     ],
+    "lost": LOST,
 }
 
 

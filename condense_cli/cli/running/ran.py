@@ -187,6 +187,16 @@ class Ran(Struct, frozen=True, dict=True):
         return expected_by_name([("", self.result, self.told.used)], self.count).get("")
 
     @cached_property
+    def lost(self) -> facts.LostReport | None:
+        """What nothing says any more, or None if nothing was cut or nobody sees it."""
+        if (self.is_brief and not self._is_read) or not self.result.changes:
+            return None
+        from ...quality.losses import losses
+
+        before, after = self.result.before.messages, self.result.transcript.messages
+        return facts.LostReport.of(losses(before, after, self.count))
+
+    @cached_property
     def report(self) -> facts.Report:
         written = self.written
         size = None if self.output.data is None else len(self.output.data)
@@ -199,6 +209,7 @@ class Ran(Struct, frozen=True, dict=True):
             explain=self.showing.explain,
             cost=self.cost,
             expected=self.expected,
+            lost=self.lost,
             slim=self.treatment.work.slim,
             overhead_tokens=self.treatment.work.overhead_tokens,
             summaries=self.told.used,

@@ -9,12 +9,15 @@ from ...core.tokens import Counter
 from ...errors import UsageError
 from ...passes import must_keep
 from ...passes.explained import explained
+from ...quality.losses import losses
 from ...report.as_json import to_json
 from ...report.difference.diff import between, of_run
 from ...report.difference.facts import build
 from ...report.run import terminal
+from ...report.run.facts import LostReport
+from ...report.run.sections import lost_things
 from ..commands.look import DiffOptions
-from ..console import console, write_text
+from ..console import console, print_parts, write_text
 from .counting import count_asked, factor_for
 from .providing import checked, provider_with, registry_of_user, say_error
 from .reading import input_file, read_transcript
@@ -44,13 +47,16 @@ def diff(options: DiffOptions) -> None:
         configuration = replace(configuration, must_keep=(*configuration.must_keep, *options.must_keep))
         result = api.condense(old, configuration, counter=count, registry=registry, factor=factor, proves=False)
         say_error(result)
+        new = result.transcript
         difference = of_run(result if options.stat else explained(result, count), count)
+    lost = LostReport.of(losses(old.messages, new.messages, count))
     if options.json:
-        write_text(to_json(build(difference, with_lines=not options.stat)))
+        write_text(to_json(build(difference, lost, with_lines=not options.stat)))
         return
     screen = console()
     screen.print(terminal.render_diff_line(difference), soft_wrap=not screen.is_terminal)
     if not options.stat and difference.blocks:
+        print_parts(lost_things(lost))
         screen.print()
         lines = None if options.all_lines else options.lines
         for part in terminal.render_blocks(list(difference.blocks), lines, screen.width):

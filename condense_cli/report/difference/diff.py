@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter as Tally
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -13,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.factor import Factor
-from ...core.markers import content_hash, gaps_in, parse_gap
+from ...core.markers import content_hash, gaps_in, parse_gap, short
 from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
 from ...core.transcript import Block, Message, Transcript, calls_by_id
 from ...core.values import BlockKind, Role
@@ -235,16 +236,15 @@ def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
         yield from zip(old, new, strict=True)
         return
 
-    yield from _aligned_by(old, new, (_content, _words, _shape))
+    yield from _aligned_by(old, new, (_content, _texts, _words, _shape))
 
 
 def _aligned_by(
     old: Sequence[Message], new: Sequence[Message], keys: Sequence[Callable[[Message], Hashable]]
 ) -> _Aligned:
-    """Align messages that are equal by the first key, those between them by the next, and so on."""
+    """Align messages that are equal by the first key, those between them by the next, and so on; the rest by lines."""
     if not keys:
-        yield from ((message, None) for message in old)
-        yield from ((None, message) for message in new)
+        yield from _aligned_by_lines(old, new)
         return
     matched = difflib.SequenceMatcher(None, [*map(keys[0], old)], [*map(keys[0], new)], autojunk=False)
     for tag, i1, i2, j1, j2 in matched.get_opcodes():
@@ -252,6 +252,41 @@ def _aligned_by(
             yield from zip(old[i1:i2], new[j1:j2], strict=True)
         else:
             yield from _aligned_by(old[i1:i2], new[j1:j2], keys[1:])
+
+
+def _aligned_by_lines(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
+    """Align messages of which the newer one has mostly lines of the older, in order: it was cut and lost its calls."""
+    having: dict[tuple[Role, str], list[int]] = {}
+    for position, message in enumerate(old):
+        for line in _telling_lines(message):
+            having.setdefault((message.role, line), []).append(position)
+    start = 0
+    for message in new:
+        lines = _telling_lines(message) if having else set()
+        shared = Tally(
+            position for line in lines for position in having.get((message.role, line), ()) if position >= start
+        )
+        best = max(shared, key=lambda position: (shared[position], -position), default=None)
+        if best is None or 2 * shared[best] < len(lines):
+            yield None, message
+            continue
+        yield from ((gone, None) for gone in old[start:best])
+        yield old[best], message
+        start = best + 1
+    yield from ((gone, None) for gone in old[start:])
+
+
+def _telling_lines(message: Message) -> set[str]:
+    """Return the lines of a message that are long enough to tell it from others; a summary is like no other.
+
+    A text and the marker that took its place have the same hash.
+    """
+    if message.is_summary:
+        return set()
+    texts = [block.text for block in message.blocks]
+    hashes = {short(gap.hash if (gap := parse_gap(text)) else content_hash(text)) for text in texts if text}
+    lines = {line.strip() for text in texts for line in text.split("\n")}
+    return {line for line in lines if len(line) >= SHORTEST and not parse_gap(line)} | hashes
 
 
 def _words(message: Message) -> tuple[str, str | int]:
@@ -270,6 +305,11 @@ def _content(message: Message) -> tuple[str, str]:
     return message.role.value, content_hash("\0".join(f"{block.call_id} {block.text}" for block in message.blocks))
 
 
+def _texts(message: Message) -> tuple[str, str]:
+    """Return the role and all texts of a message without ids: some formats number their calls anew."""
+    return message.role.value, content_hash("\0".join(block.text for block in message.blocks))
+
+
 def _compare_messages(
     old: Message | None,
     new: Message | None,
@@ -284,7 +324,7 @@ def _compare_messages(
     assert message is not None
     for before, after in _aligned_blocks(old.blocks if old else (), new.blocks if new else ()):
         block = before or after
-        if before is after or block is None:
+        if before is after or block is None or not (block.content or (after and after.content)):
             continue
         tokens_before, tokens_after = size(before) if before else 0, size(after) if after else 0
         if before and after:
@@ -310,22 +350,27 @@ def _compare_messages(
 
 
 def _aligned_blocks(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
-    old_keys, new_keys = _keys(old), _keys(new)
+    old_ids, new_ids = ({block.call_id for block in blocks if block.call_id} for blocks in (old, new))
+    by_id = not (old_ids and new_ids and old_ids.isdisjoint(new_ids))
+    old_keys, new_keys = _keys(old, by_id=by_id), _keys(new, by_id=by_id)
     new_by_key = dict(zip(new_keys, new, strict=True))
     for key, block in zip(old_keys, old, strict=True):
         yield block, new_by_key.pop(key, None)
     yield from ((None, block) for block in new_by_key.values())
 
 
-def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
-    """Kind, call id, and the how-manieth of these in the message. An image that was left out counts as one."""
+def _keys(blocks: Sequence[Block], *, by_id: bool) -> list[tuple[str, str | None, int]]:
+    """Kind, call id, and the how-manieth of these in the message. An image that was left out counts as one.
+
+    Calls that a format numbered anew are told apart by their order alone.
+    """
     seen: dict[tuple[str, str | None], int] = {}
     keys = []
     for block in blocks:
         # The marker of an image is short, and all of its text.
         gap = parse_gap(block.content) if isinstance(block.content, str) else None
         kind = BlockKind.IMAGE if gap and gap.is_image else block.kind
-        key = (kind.value, block.call_id)
+        key = (kind.value, block.call_id if by_id else None)
         seen[key] = seen.get(key, -1) + 1
         keys.append((*key, seen[key]))
     return keys

@@ -7,7 +7,7 @@ import msgspec
 from ...core.tokens import BUILT_IN, CounterName
 from ...extractive.reason import tally
 from ..as_json import SHAPE
-from ..run.facts import Counting, ExplainedLines, Pair, lines_of
+from ..run.facts import Counting, ExplainedLines, LostReport, Pair, lines_of
 from .diff import BlockDiff, Diff, What
 
 
@@ -48,9 +48,10 @@ class DiffReport(msgspec.Struct, frozen=True):
     tokens: CountedDifference
     counts: dict[str, int]
     blocks: list[ChangedBlock]
+    lost: LostReport
 
 
-def build(diff: Diff, *, with_lines: bool) -> DiffReport:
+def build(diff: Diff, lost: LostReport, *, with_lines: bool) -> DiffReport:
     return DiffReport(
         SHAPE,
         Pair(diff.messages_before, diff.messages_after),
@@ -78,6 +79,7 @@ def build(diff: Diff, *, with_lines: bool) -> DiffReport:
             )
             for block in diff.blocks
         ],
+        lost,
     )
 
 

@@ -75,6 +75,7 @@ def _tables(report: Report) -> Iterator[Table]:
     yield sections.sizes_table(report, "bytes in the file")
     yield sections.savings_table(report.savings)
     yield Table(("", ""), list(_money(report.cost)), title="Money")
+    yield from (part for part in sections.lost_things(report.lost) if isinstance(part, Table))
     yield sections.passes_table(report).of_columns((0, 1, 2))  # The same run writes the same page.
 
 

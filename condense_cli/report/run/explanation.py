@@ -96,7 +96,7 @@ def _row(receipts: Sequence[Receipt], *, has_several: bool, each_pass: bool) -> 
     )
 
 
-SHOWN: Final = 5
+SHOWN: Final = 3
 _LEAST_SHOWN: Final = 24
 """Characters of the line that went; the reason gets what it needs of the rest."""
 _RULE: Final = re.compile(r"([=_*#~-])\1{3,}")

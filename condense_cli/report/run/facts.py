@@ -25,6 +25,7 @@ from .shortcomings import warnings_of
 
 if TYPE_CHECKING:
     from ...quality.evaluation import KeptShare
+    from ...quality.losses import LostRanking
 
 
 class Saving(Struct, frozen=True):
@@ -314,6 +315,30 @@ class WrittenSession(msgspec.Struct, frozen=True):
     is_new: bool
 
 
+class LostThing(msgspec.Struct, frozen=True):
+    """One thing that is gone, and the last message that had it."""
+
+    kind: str
+    text: str
+    message: int
+
+
+class LostReport(msgspec.Struct, frozen=True):
+    """What nothing says any more: the number of each kind, and the most valuable things, in that order."""
+
+    counts: dict[str, int]
+    things: list[LostThing]
+
+    @classmethod
+    def of(cls, losses: LostRanking) -> LostReport:
+        things = [LostThing(loss.kind.value, loss.text, loss.message) for loss in losses.shown]
+        return cls({kind.value: number for kind, number in losses.counts.items()}, things)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
 class Report(msgspec.Struct, frozen=True):
     version: int
     condense: str
@@ -334,6 +359,7 @@ class Report(msgspec.Struct, frozen=True):
     summaries: list[Summarized]
     warnings: list[str]
     expected: KeptShare | None = None
+    lost: LostReport | None = None
     slim: Slim | None = None
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
@@ -359,11 +385,12 @@ def build(
     slim: bool = False,
     cost: Cost | None = None,
     expected: KeptShare | None = None,
+    lost: LostReport | None = None,
     overhead_tokens: int | None = None,
     summaries: Sequence[Summarized] = (),
     warnings: Sequence[str] = (),
 ) -> Report:
-    """Return the report of a run. `cost` and `expected` are None if nobody asked: they take longer than a small run.
+    """Return the report of a run. `cost`, `expected` and `lost` are None if nobody asked: they take a while.
 
     `overhead_tokens` are those that the user names, `warnings` those of the writing. `slim` tells that display-only
     data was to be left out.
@@ -429,6 +456,7 @@ def build(
         summaries=list(summaries),
         warnings=[*warnings_of(condensation, encoding), *warnings],
         expected=expected,
+        lost=lost,
         slim=slim_of(after) if slim else None,
         changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
     )

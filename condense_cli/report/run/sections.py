@@ -13,7 +13,7 @@ from ..costs.money import cost_figures, unknown_price
 from ..sections import BLANK, Part, Sentence, Table
 from ..text.labels import operation_label
 from ..text.tokens import briefly_counted, how_counted
-from .facts import Report, Saving
+from .facts import LostReport, Report, Saving
 from .shortcomings import NOTHING_MORE
 from .summaries import sentences
 
@@ -45,6 +45,24 @@ def kinds_of_saving(report: Report) -> Iterator[Sentence]:
 
 
 _CONTENTS: Final = {"message text": "text", "tool parameters": "parameters"}
+
+
+BRIEFLY: Final = 5
+"""So many lost things are listed where nobody asks for more."""
+
+
+_THINGS: Final = {"words": "your words"}
+
+
+def lost_things(lost: LostReport | None, most: int | None = None, more: str = "") -> Iterator[Part]:
+    """List what nothing says any more, the most valuable first; `more` says where there is more of it."""
+    if lost is None or not lost.things:
+        return
+    things = lost.things[:most]
+    of_all = f", {len(things):,} of {lost.total:,}" if len(things) < lost.total else ""
+    yield Sentence(f"No longer said{of_all}{more if len(things) < len(lost.things) else ''}:")
+    rows = [[_THINGS.get(thing.kind, thing.kind), thing.text, f"message {thing.message}"] for thing in things]
+    yield Table(("", "", ""), rows, (2,), flexible=1, title="No longer said", styles=["dim"] * len(rows))
 
 
 def details(report: Report, unit: str) -> Iterator[Part]:

@@ -63,6 +63,8 @@ def render_run(
     if difference.blocks and not (is_whole or explain):
         shown = largest(difference, result, count)
         yield from render_largest(shown, result, width)
+    most = None if explain or verbose else sections.BRIEFLY
+    yield from sections.lost_things(report.lost, most, " (--explain lists more)")
     yield BLANK
     yield from sections.costs(report, is_cost_asked)
     if report.expected:

@@ -1,0 +1,102 @@
+"""What a condensed conversation no longer says: named, with the message that had it, the most valuable first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from helpers import condense
+from real import PROJECT, SESSION
+
+from condense_cli import api
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message
+from condense_cli.quality.losses import MOST, LossKind, LostItem, losses
+
+DECIDED = "The root cause is the rounding in apply_discount, so we must use ROUND_HALF_UP."
+
+
+def _said(*texts: str) -> Sequence[Message]:
+    roles = ("user", "assistant")
+    said: list[dict[str, Any]] = [{"role": roles[number % 2], "content": text} for number, text in enumerate(texts)]
+    return api.loads(said, format="anthropic").messages
+
+
+def _lost(before: Sequence[Message], after: Sequence[Message]) -> list[LostItem]:
+    return [*losses(before, after, Counter("o200k_base")).shown]
+
+
+def test_a_name_is_lost_where_nothing_names_it_any_more() -> None:
+    before = _said("Begin.", "See src/alpha_one.py and BETA_TWO.", "And BETA_TWO again.", "Done.")
+    after = _said("Begin.", "See […].", "And BETA_TWO again.", "Done.")
+    assert _lost(before, after) == [LostItem(LossKind.FACT, "src/alpha_one.py", 1)]
+    assert _lost(before, before) == []
+
+
+def test_the_end_of_a_path_that_is_still_named_is_not_lost() -> None:
+    before = _said("Begin.", "In src/deep/alpha_one.py.", "Yes.", "alpha_one.py it is.")
+    after = _said("Begin.", "In src/deep/alpha_one.py.", "Yes.", "It is.")
+    assert _lost(before, after) == []
+
+
+def test_the_users_words_go_before_decisions_and_names() -> None:
+    before = _said("Begin.", f"{DECIDED}\nFine.", "Never touch the tests.", "It takes gamma_three.")
+    after = _said("Begin.", "Fine.", "[… 1 line]", "It takes it.")
+    words, decision, fact = _lost(before, after)
+    assert words == LostItem(LossKind.WORDS, "Never touch the tests.", 2)
+    assert decision == LostItem(LossKind.DECISION, DECIDED, 1)
+    assert fact == LostItem(LossKind.FACT, "gamma_three", 3)
+
+
+def test_plain_words_and_short_names_are_not_listed() -> None:
+    before = _said("Begin.", "We call print(x) with A1 and Method, then TODAY.", "Yes.", "Ok.")
+    assert _lost(before, _said("Begin.", "We do.", "Yes.", "Ok.")) == []
+
+
+@pytest.mark.parametrize("preset", ["balanced", "speed", "max", "lossless"])
+def test_what_is_listed_is_in_no_text_of_the_result(preset: str) -> None:
+    transcript = api.load(SESSION)
+    result = api.condense(transcript, preset=preset)
+    found = losses(transcript.messages, result.transcript.messages, Counter.of(transcript))
+    left = "\n".join(block.text for message in result.transcript.messages for block in message.blocks)
+    by_index = {message.index: message for message in transcript.messages}
+    assert len(found.shown) <= MOST
+    assert (preset == "lossless") is (not found.shown)
+    for item in found.shown:
+        assert item.text not in left.split()
+        assert any(item.text in block.text for block in by_index[item.message].blocks)
+
+
+def test_reports_list_five_and_more_where_somebody_asks() -> None:
+    run = ("run", SESSION, "-p", "speed", "--dry-run")
+    usual, more = (condense(*run, *flag).text for flag in ((), ("--explain",)))
+    assert "No longer said, 5 of " in usual
+    assert "(--explain lists more):\n" in usual
+    listed = usual.partition("No longer said")[2].splitlines()[1:6]
+    assert all(line.rpartition("  message ")[2].isdigit() for line in listed)
+    assert "No longer said, 20 of " in more
+    assert "No longer said, 20 of " in condense("diff", SESSION, "-p", "speed").text
+    assert len(condense(*run, "--json").json["lost"]["things"]) == MOST
+    assert "No longer said" not in condense("diff", SESSION, "-p", "lossless").text
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("preset", ["balanced", "max", "cost", "speed", "quality"])
+@pytest.mark.parametrize("name", ["session.jsonl", "inspect.json", "sharegpt.json", "responses.json"])
+def test_no_block_is_shown_twice(name: str, preset: str) -> None:
+    """Once as gone and once as new: texts that a run left, or moved into a summary, find their older version."""
+    path = PROJECT / "sample_transcripts" / f"bugfix-{name}"
+    transcript = api.load(path)
+    count = Counter.of(transcript)
+    for target in (None, 30):
+        configuration = {"preset": preset} | ({"target_reduction_percent": 100 - target} if target else {})
+        result = api.condense(transcript, configuration, counter=count)
+        if not result.changes:
+            continue
+        after = api.loads(api.dump(result), format=transcript.format)
+        blocks = api.diff(transcript, after, count, result.factor).blocks
+        gone = {block.before for block in blocks if block.new is None and block.before}
+        assert [block.after for block in blocks if block.old is None and block.after in gone] == []
+        fates = {id(block.old) for block in blocks if block.old}
+        assert len(fates) == sum(block.old is not None for block in blocks)
