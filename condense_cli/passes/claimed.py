@@ -66,6 +66,6 @@ class Claimed:
                 receipt.operation if receipt and receipt.is_change else "truncate",
                 receipt.tokens_before if receipt else sheet.count.block(block),
                 sheet.count.block(shorter),
-                step.why(_WHY),
+                step.why(block, _WHY),
             )
         return [*(new.pop((receipt.message, receipt.block), receipt) for receipt in receipts), *new.values()]

@@ -65,6 +65,9 @@ NOTE: Final = "note"
 """Calls and results become a note, which has the lines of them that stay."""
 LINES: Final = "lines of calls and results"
 """The reason in the receipt of a note."""
+IN_NOTE: Final = "a note has its lines that later work needs"
+IN_SUMMARY: Final = "the summary has what later work needs of it"
+"""Why a block could go for which a note, or a summary, was written."""
 REPLACING: Final = frozenset({SUMMARIZE, NOTE})
 """Operations that put a new message in place of blocks."""
 PICKING: Final = REPLACING | {EXTRACT}

@@ -326,7 +326,8 @@ class Selected(Struct, frozen=True):
     preserved_turns: int | None
     test: Predicate
     takes_in: Predicate
-    reason: str
+    age: str
+    """What a block is that the selection means: old, or just selected."""
 
 
 def select(
@@ -340,20 +341,18 @@ def select(
         test = _both(test, selectors(selection.selector)(tuple(messages), count))
     match selection.type:
         case "custom":
-            return Selected(len(messages), None, test, takes_in, "selected by the pass")
+            return Selected(len(messages), None, test, takes_in, "selected")
         case "preserve_recent":
             wanted = selection.keep_recent_count or 0
-            reason = f"older than the last {plural(wanted, 'turn')}"
         case "preserve_percent":
             percentage = selection.keep_percentage or 0
             wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)
-            reason = f"older than the newest {percentage:g}%"
         case other:
             assert_never(other)
     # Counting from the front: a slice such as [-0:] would preserve everything when nothing is meant.
     first_kept = max(0, len(turns) - wanted)
     end = turns[first_kept] if first_kept < len(turns) else len(messages)
-    return Selected(cut_before(messages, end), wanted, test, takes_in, reason)
+    return Selected(cut_before(messages, end), wanted, test, takes_in, "old")
 
 
 def _has_predicates(given: Predicates) -> bool:

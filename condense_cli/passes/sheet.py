@@ -307,10 +307,14 @@ class Step(Struct, frozen=True):
     strictness: float = 1.0
     settles: bool = True
 
-    def why(self, more: str = "") -> str:
-        """Why the step changes a block, with what `more` there is to say of that one."""
-        aim = "to reach the target" if self.target is not None else ""
-        return ", ".join(filter(None, (self.selected.reason, more, aim)))
+    def why(self, block: Block, stays: str) -> str:
+        """Say what a block was, and why it could go: what of it `stays`, or where it is told."""
+        name = _NAMES.get(block.kind, block.kind.value.replace("_", " "))
+        aim = ", to reach the target" if self.target is not None else ""
+        return f"{self.selected.age} {name}: {stays}{aim}"
+
+
+_NAMES: Final = {BlockKind.TOOL_CALL: "call", BlockKind.OPAQUE: "data"}
 
 
 def _without_empty(

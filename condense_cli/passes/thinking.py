@@ -18,11 +18,11 @@ from ..core.values import BlockKind, Role
 from ..formats import format_named
 from ..formats.engine.base import Habit
 from ..rules.validity import thinking_behind_changes
-from .prelude import NEWEST
 
 Mode = Literal["auto", "drop", "keep"]
 
-OLD = f"older than the newest {NEWEST} turns"
+OLD = "old thinking: its results are in the messages, and every request pays for it"
+OLD_IMAGE = "old image of a result: the newest three stay"
 BOUND = "invalid because something before it changed"
 WANTED = "thinking: drop"
 LONE = "the client sends no reply of thinking alone"

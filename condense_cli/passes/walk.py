@@ -281,7 +281,7 @@ class _Walk:
             marker = leave_out_image(block, BlockKind.TOOL_RESULT, _IMAGES, self.count, 1)
             if isinstance(marker, Block):
                 tokens = self.count.block(block), self.count.block(marker)
-                receipt = changed(IMAGES, message, number, _IMAGES.operation, *tokens, thinking.OLD)
+                receipt = changed(IMAGES, message, number, _IMAGES.operation, *tokens, thinking.OLD_IMAGE)
                 self.log.append(at_place(receipt, self._places.get(block.key)))
                 sheet.put(position, number, marker)
         if len(self.log) > begun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -11,17 +12,26 @@ SHAPE: Final = 2
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
 
 
+_encode: Final = msgspec.json.Encoder(decimal_format="number").encode
+"""Money is a number, as exact as it is known."""
+
+
 def to_json_line(value: Any) -> str:
     """JSON text in one line, without a line break."""
     try:
-        return msgspec.json.encode(value).decode()
+        return _encode(value).decode()
     except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value))
+        return _escaped(value)
+
+
+def _escaped(value: Any, indent: int | None = None) -> str:
+    """JSON text of a name or a text with a lone surrogate: JSON can spell it."""
+    return json.dumps(msgspec.to_builtins(value, builtin_types=(Decimal,)), indent=indent, default=float)
 
 
 def to_json(value: Any) -> str:
     """Indented JSON text with a final line break."""
     try:
-        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-    except UnicodeEncodeError:  # A name or a text with a lone surrogate: JSON can spell it.
-        return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"
+        return msgspec.json.format(_encode(value), indent=2).decode() + "\n"
+    except UnicodeEncodeError:
+        return _escaped(value, indent=2) + "\n"

@@ -216,8 +216,8 @@ class ReadingCost(Struct, frozen=True):
     model: str | None
     tokens_before: int
     tokens_after: int
-    before: str | None
-    after: str | None
+    before: Decimal | None
+    after: Decimal | None
 
 
 class SetReport(Struct, frozen=True, kw_only=True):
@@ -236,7 +236,7 @@ class SetReport(Struct, frozen=True, kw_only=True):
     tokens: RowTokens
     bytes: Bytes
     currency: str
-    spent: str
+    spent: Decimal
     reading: list[ReadingCost]
     prices: str | None
     summaries: list[Summarized]
@@ -383,13 +383,13 @@ def details(report: SetReport, tally: Tally, seconds: float) -> list[str]:
     return found + [f"line {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
 
 
-def paid(report: SetReport) -> tuple[str | None, str | None]:
+def paid(report: SetReport) -> tuple[Decimal | None, Decimal | None]:
     """Return the cost of reading all rows once, before and after, as far as prices are known."""
-    known = [(Decimal(entry.before), Decimal(entry.after or 0)) for entry in report.reading if entry.before is not None]
+    known = [(entry.before, entry.after or Decimal(0)) for entry in report.reading if entry.before is not None]
     if not known:
         return None, None
     before, after = (sum(amounts, Decimal(0)) for amounts in zip(*known, strict=True))
-    return str(before), str(after)
+    return before, after
 
 
 def sizes(report: SetReport) -> str:

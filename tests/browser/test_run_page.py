@@ -102,7 +102,7 @@ def test_a_cut_opens_with_what_was_there_and_why_it_went(window: Window, cut_pag
     window.page.keyboard.press("Enter")
     assert "1: line 30 of the listing" in block.locator("del").inner_text()
     assert "lines #" in block.locator("ins").inner_text()
-    assert "older than the last 5 turns" in block.locator(".why").inner_text()
+    assert "old tool result: " in block.locator(".why").inner_text()
 
 
 def test_a_reference_leads_to_its_lines_and_back_leads_back(window: Window, linked_page: Path) -> None:

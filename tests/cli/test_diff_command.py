@@ -40,7 +40,7 @@ def test_diff_shows_what_was_cut(file: Path, small: Path) -> None:
 
 def test_diff_with_a_preset_is_diff_with_its_result(file: Path, small: Path) -> None:
     """`diff A --preset P` and `diff A B` say the same where B is what P makes of A; only the run knows its reasons."""
-    reason = "older than the last 5 turns, over 3 lines or 1,500 characters"
+    reason = "old tool result: 3 lines or 1,500 characters of it stay"
     shown = condense("diff", file, "--preset", "speed").text
     assert shown.replace(f"    ({reason})\n", "") == condense("diff", file, small).text != shown
     report = condense("diff", file, "--preset", "speed", "--json").json

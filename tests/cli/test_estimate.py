@@ -83,7 +83,7 @@ def test_overhead_that_is_given_counts_in_every_turn(file: Path) -> None:
     found = estimate(file, "speed", *OPUS, "--overhead-tokens", "1000000")
     assert (found["before"]["overhead"], found["before"]["overhead_source"]) == (1_000_000, "option")
     expected = (found["before"]["tokens"] + 1_000_000) * Decimal("0.0000005")
-    assert Decimal(found["presets"][0]["cost"]["next_turn_before"]) == expected
+    assert Decimal(str(found["presets"][0]["cost"]["next_turn_before"])) == expected
     assert found["presets"][0]["kept_prefix"] > 1_000_000
 
 

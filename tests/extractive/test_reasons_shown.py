@@ -24,7 +24,7 @@ from condense_cli.extractive.reason import LineReason, Reason
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
-from condense_cli.passes.receipts import Receipt
+from condense_cli.passes.receipts import IN_NOTE, Receipt
 from condense_cli.report.difference.diff import What, of_run
 from condense_cli.report.text.labels import lines_text, receipt_text
 from condense_cli.toolcalls.tools import arguments_of, string_values
@@ -117,7 +117,7 @@ def test_the_diff_of_a_run_gives_reasons_without_more_being_asked() -> None:
     done = condense("run", real.SESSION, "-n", "--diff").text
     assert re.search(r"\n  - … .*also named in message \d+", done)
     assert "what and why" not in done
-    assert "(older than the last 5 turns, over 3 lines or 1,500 characters" in " ".join(
+    assert "(old tool result: 3 lines or 1,500 characters of it stay" in " ".join(
         condense("run", real.SESSION, "-n", "--diff", "-p", "speed").text.split()
     )
 
@@ -164,7 +164,7 @@ def test_a_limit_a_target_and_a_summary_are_named() -> None:
     messages = build.anthropic(*build.conversation())
     cut = build.one_pass(individual_config=build.cut_to(4))
     (reason,) = {change.reason for change in build.condense(messages, cut).changes}
-    assert reason == "older than the last 1 turn, over 4 lines or 2,000 characters"
+    assert reason == "old tool result: 4 lines or 2,000 characters of it stay"
     aimed = build.condense(messages, {**cut, "stop_at_target": True}, target_tokens=1_500)
     assert {change.reason for change in aimed.changes} == {f"{reason}, to reach the target"}
 
@@ -172,7 +172,8 @@ def test_a_limit_a_target_and_a_summary_are_named() -> None:
 def test_a_note_for_a_target_is_told_so(ran: Condensation) -> None:
     gone = [change for change in ran.changes if change.operation == "note" and change.block >= 0]
     assert bool(gone) is (ran.target is not None)
-    assert {change.reason for change in gone} <= {"older than the last 6 turns, to reach the target"}
+    told = f"old (call|tool result|text): {IN_NOTE}, to reach the target"
+    assert all(re.fullmatch(told, change.reason) for change in gone)
     diff = of_run(ran, COUNT)
     summarized = {block.reason for block in diff.blocks if block.what is What.SUMMARIZED and block.old}
     assert summarized == {change.reason for change in gone}
@@ -205,7 +206,9 @@ def test_lines_that_one_summary_has_are_told_from_those_that_went(summarized: Co
         assert sum(why.lines for why in receipt.went) == sum(not line.stays for line in lines)
         assert sum(why.lines for why in receipt.stayed) == sum(line.stays for line in lines)
         if receipt.stayed:
-            assert re.match(r"older than the last 5 turns.*\. (Cut: .*\. )?In the summary: .*\d", receipt_text(receipt))
+            assert re.match(
+                r"old [a-z ]+: the summary has.*\. (Cut: .*\. )?In the summary: .*\d", receipt_text(receipt)
+            )
 
 
 def test_the_diff_says_of_one_summary_why_lines_went(summarized: Condensation) -> None:
@@ -214,7 +217,7 @@ def test_the_diff_says_of_one_summary_why_lines_went(summarized: Condensation) -
     assert blocks
     assert any(block.moved_lines for block in blocks)
     for block in blocks:
-        assert block.reason.startswith("older than the last 5 turns")
+        assert block.reason.startswith("old ")
         assert block.said.endswith(" in the summary") is bool(block.moved_lines)
     assert any(block.why(hunk) for block in blocks for hunk in block.hunks())
 

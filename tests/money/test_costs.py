@@ -75,9 +75,9 @@ def test_costs_are_those_of_the_formulas() -> None:
     condensed = run_passes(anthropic(*conversation()), one_pass(individual_config=cut_to(3)))
     rewrite = rewrite_of(condensed, COUNT, 50)
     cost = cost_of(condensed, COUNT, 50, fixed(costing()))
-    assert Decimal(cost.next_turn_before or 0) == rewrite.before * Decimal("0.1")
-    assert Decimal(cost.next_turn_after or 0) == rewrite.after * Decimal("0.1")
-    assert Decimal(cost.one_off or 0) == rewrite.new_suffix * Decimal("1.15")
+    assert cost.next_turn_before == rewrite.before * Decimal("0.1")
+    assert cost.next_turn_after == rewrite.after * Decimal("0.1")
+    assert cost.one_off == rewrite.new_suffix * Decimal("1.15")
     turns = rewrite.new_suffix * 1.15 / ((rewrite.old_suffix - rewrite.new_suffix) * 0.1)
     assert cost.breakeven_turns == round(turns, 2)
     assert (cost.pays, cost.prices) == (True, "a table")
@@ -99,13 +99,13 @@ def test_an_unknown_price_of_writing_is_said_and_not_guessed() -> None:
 
 def test_without_a_known_cache_it_pays_at_once_and_says_why() -> None:
     cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(read=None, write=None)))
-    assert (cost.one_off, cost.breakeven_turns, cost.pays) == ("0", 0, True)
+    assert (cost.one_off, cost.breakeven_turns, cost.pays) == (Decimal(0), 0, True)
     assert cost.assumed == ["No price for cached input is known, so each turn is charged at the full input price."]
 
 
 def test_what_changes_nothing_never_pays() -> None:
     cost = cost_of(run_passes(anthropic(user("Hi."), assistant("Hello."))), COUNT, 0, fixed(costing()))
-    assert (cost.one_off, cost.breakeven_turns, cost.pays) == ("0", None, False)
+    assert (cost.one_off, cost.breakeven_turns, cost.pays) == (Decimal(0), None, False)
     assert cost.next_turn_before == cost.next_turn_after
 
 
@@ -114,8 +114,8 @@ def test_each_request_has_the_price_of_its_size() -> None:
     source = PriceSource(lambda tokens: costing(read="2" if tokens > condensed.tokens_after else "1", write="9"), "t")
     cost = cost_of(condensed, COUNT, 0, source)
     assert (cost.next_turn_before, cost.next_turn_after) == (
-        str(2 * condensed.tokens_before),
-        str(condensed.tokens_after),
+        Decimal(2 * condensed.tokens_before),
+        Decimal(condensed.tokens_after),
     )
 
 
@@ -124,7 +124,7 @@ def test_each_request_has_the_price_of_its_size() -> None:
     [(None, "unknown"), ("0", "$0"), ("0.00002", "<$0.0001"), ("0.0128151", "$0.0128"), ("1234.567", "$1,234.57")],
 )
 def test_money_is_shown_with_the_digits_that_matter(amount: str | None, shown: str) -> None:
-    assert dollars(amount) == shown
+    assert dollars(None if amount is None else Decimal(amount)) == shown
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_file_that_was_cut_is_current_no_longer() -> None:
     texts = [condensed.transcript.messages[message].blocks[0].text for message in (4, 6)]
     assert texts == [EDITED.format("a.py"), SAME]
     reasons = {change.message: change.reason for change in condensed.changes}
-    assert reasons[4] == "older than the last 6 turns, lines went of the file that it calls current"
+    assert reasons[4] == "old tool result: lines went of the file that it calls current"
 
 
 # What another client says, and what a copy of the first does.

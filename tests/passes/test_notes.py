@@ -34,6 +34,7 @@ from condense_cli.passes.prelude import ReferenceWriter
 from condense_cli.passes.receipts import NOTE, Kept
 from condense_cli.passes.selection import protect
 from condense_cli.passes.sheet import Sheet
+from condense_cli.passes.thinking import OLD
 
 NOISE = "\n".join(f"step {n} is done" for n in range(60))
 
@@ -249,7 +250,7 @@ def test_thinking_older_than_six_turns_goes_unless_it_is_kept() -> None:
     assert kept_thinking(transcript, thinking="keep") == 11
     assert kept_thinking(transcript, thinking="drop") == 0
     found = condense(transcript, extract())
-    assert [receipt.reason for receipt in found.passes if receipt.id == "thinking"] == ["older than the newest 6 turns"]
+    assert [receipt.reason for receipt in found.passes if receipt.id == "thinking"] == [OLD]
     assert not condense(found.transcript, extract()).changes
 
 

@@ -37,24 +37,24 @@ def selected(messages: tuple[Message, ...], **selection: Any) -> Selected:
 
 
 @pytest.mark.parametrize(
-    ("selection", "end", "preserved", "reason"),
+    ("selection", "end", "preserved", "age"),
     [
-        ({"type": "custom"}, 14, None, "selected by the pass"),
-        ({"type": "preserve_recent", "keep_recent_count": 1}, 13, 1, "older than the last 1 turn"),
-        ({"type": "preserve_recent", "keep_recent_count": 5}, 9, 5, "older than the last 5 turns"),
-        ({"type": "preserve_recent", "keep_recent_count": 14}, 0, 14, "older than the last 14 turns"),
-        ({"type": "preserve_recent"}, 9, 5, "older than the last 5 turns"),
-        ({"type": "preserve_recent", "keep_recent_count": 0}, 14, 0, "older than the last 0 turns"),
-        ({"type": "preserve_percent", "keep_percentage": 50}, 7, 7, "older than the newest 50%"),
-        ({"type": "preserve_percent", "keep_percentage": 0.5}, 13, 1, "older than the newest 0.5%"),
-        ({"type": "preserve_percent", "keep_percentage": 100}, 0, 14, "older than the newest 100%"),
-        ({"type": "preserve_percent"}, 7, 7, "older than the newest 50%"),
-        ({"type": "preserve_percent", "keep_percentage": 0}, 14, 0, "older than the newest 0%"),
+        ({"type": "custom"}, 14, None, "selected"),
+        ({"type": "preserve_recent", "keep_recent_count": 1}, 13, 1, "old"),
+        ({"type": "preserve_recent", "keep_recent_count": 5}, 9, 5, "old"),
+        ({"type": "preserve_recent", "keep_recent_count": 14}, 0, 14, "old"),
+        ({"type": "preserve_recent"}, 9, 5, "old"),
+        ({"type": "preserve_recent", "keep_recent_count": 0}, 14, 0, "old"),
+        ({"type": "preserve_percent", "keep_percentage": 50}, 7, 7, "old"),
+        ({"type": "preserve_percent", "keep_percentage": 0.5}, 13, 1, "old"),
+        ({"type": "preserve_percent", "keep_percentage": 100}, 0, 14, "old"),
+        ({"type": "preserve_percent"}, 7, 7, "old"),
+        ({"type": "preserve_percent", "keep_percentage": 0}, 14, 0, "old"),
     ],
 )
-def test_where_a_selection_ends(selection: dict[str, Any], end: int, preserved: int | None, reason: str) -> None:
+def test_where_a_selection_ends(selection: dict[str, Any], end: int, preserved: int | None, age: str) -> None:
     found = selected(read(*conversation()), **selection)
-    assert (found.end, found.preserved_turns, found.reason) == (end, preserved, reason)
+    assert (found.end, found.preserved_turns, found.age) == (end, preserved, age)
 
 
 # It goes when its thinking goes; were it counted, the window would move then.

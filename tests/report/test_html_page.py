@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+from decimal import Decimal
 from typing import Any, Final
 
 import pytest
@@ -177,7 +178,12 @@ def test_the_script_never_makes_markup_of_text() -> None:
 
 def test_money_is_told_where_it_is_known() -> None:
     cost = facts.Cost(
-        next_turn_before="0.5", next_turn_after="0.25", one_off="1", breakeven_turns=4.0, pays=True, prices="a table"
+        next_turn_before=Decimal("0.5"),
+        next_turn_after=Decimal("0.25"),
+        one_off=Decimal(1),
+        breakeven_turns=4.0,
+        pays=True,
+        prices="a table",
     )
     tables = {table["title"]: table["rows"] for table in data_of(page_of(run(DATA), cost=cost))["tables"]}
     assert ["Pays for itself", "after 4.0 turns"] in tables["Money"]

@@ -52,7 +52,7 @@ def run(folder: Path, server: ModelServer, *arguments: str) -> Outcome:
 
 
 def spent(told: Any) -> Decimal:
-    return Decimal(told["spent"])
+    return Decimal(str(told["spent"]))
 
 
 def test_a_model_summarizes_each_row(folder: Path) -> None:

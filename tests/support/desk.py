@@ -109,9 +109,9 @@ class Desk:
 def cost_of(report: Any) -> Decimal:
     (used,) = report["summaries"]
     assert used["cost"] == (
-        report["cost"]["spent"] if Decimal(report["cost"]["spent"]) or not used["at_least"] else None
+        report["cost"]["spent"] if Decimal(str(report["cost"]["spent"])) or not used["at_least"] else None
     )
-    return Decimal(report["cost"]["spent"])
+    return Decimal(str(report["cost"]["spent"]))
 
 
 def reasons(report: Any) -> set[str]:

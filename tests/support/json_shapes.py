@@ -46,10 +46,10 @@ SHAPE: dict[str, Any] = {
     "bytes": {"before": int, "after": int},
     "cost": {
         "currency": str,
-        "spent": str,
-        "one_time": (str, type(None)),
-        "next_turn_before": (str, type(None)),
-        "next_turn_after": (str, type(None)),
+        "spent": (int, float),
+        "one_time": (int, float, type(None)),
+        "next_turn_before": (int, float, type(None)),
+        "next_turn_after": (int, float, type(None)),
         "pays_after_turns": (float, type(None)),
         "pays": (bool, type(None)),
         "prices": (str, type(None)),
@@ -66,7 +66,7 @@ SHAPE: dict[str, Any] = {
             "changes": int,
             "seconds": float,
             "calls": int,
-            "cost": str,
+            "cost": (int, float),
         }
     ],
     "savings": [{"content": str, "operation": str, "blocks": int, "tokens": int}],

@@ -62,7 +62,7 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
     def show(progress: Progress) -> None:
         nonlocal is_shown
         spent = progress.spent
-        cost = f"{'at least ' if spent.unknown else ''}{dollars(str(spent.cost))}"
+        cost = f"{'at least ' if spent.unknown else ''}{dollars(spent.cost)}"
         status.update(f"Summaries: {progress.done} of {progress.total}, {spent.tokens:,} tokens, {cost}")
         if not is_shown and progress.done < progress.total:
             is_shown = True

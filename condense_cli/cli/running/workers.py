@@ -91,7 +91,7 @@ def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
 
 
 def _added(one: Summarized, other: Summarized) -> Summarized:
-    costs = [Decimal(cost) for cost in (one.cost, other.cost) if cost is not None]
+    costs = [cost for cost in (one.cost, other.cost) if cost is not None]
     return replace(
         one,
         written=one.written + other.written,

@@ -62,8 +62,8 @@ def _row(facts: ProfileFacts) -> list[str]:
         facts.model,
         facts.host or "",
         _key(facts),
-        (price.input if price else None) or "?",
-        (price.output if price else None) or "?",
+        f"{price.input}" if price and price.input else "?",
+        f"{price.output}" if price and price.output else "?",
         f"{facts.context_window:,}" if facts.context_window else "?",
     ]
 

@@ -156,17 +156,17 @@ def _limits(operation: ContentOperation, strictness: float) -> cutting.CutLimits
     return cutting.CutLimits(lines, characters, params.keep, params.add_ellipsis)
 
 
-def limits_text(operation: ContentOperation | ImageOperation, strictness: float) -> str:
-    """The limits in words that a text was over which was truncated; empty for other operations."""
+def stays_text(operation: ContentOperation | ImageOperation, strictness: float) -> str:
+    """What stays of a block, in words."""
     if not isinstance(operation, ContentOperation) or operation.operation != "truncate":
-        return ""
+        return "a short summary of it stays" if operation.operation == "summarize" else "only its marker stays"
     limits = _limits(operation, strictness)
     amounts = [
         plural(limit, noun)
         for limit, noun in ((limits.max_lines, "line"), (limits.max_chars, "character"))
         if limit is not None
     ]
-    return f"over {' or '.join(amounts)}" if amounts else ""
+    return f"{' or '.join(amounts)} of it stay" if amounts else "all of it stays"
 
 
 def _scaled(limit: int | None, strictness: float) -> int | None:

@@ -23,7 +23,7 @@ from ...formats import format_named
 from ...formats.engine.client_text import request_before
 from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits
 from ..limits import is_offline
-from ..receipts import SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
+from ..receipts import IN_SUMMARY, SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
 from ..sheet import Sheet, Step
 from ..summaries import BatchTask, Refused, Written, written_by
 from .approach import fitted
@@ -132,9 +132,9 @@ def put_summaries(sheet: Sheet, step: Step, summaries: Sequence[RunSummary]) -> 
         gone += stretch.positions
         placed |= zip(stretch.positions, new, strict=False)
         own = [
-            changed(pass_id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.why())
+            changed(pass_id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.why(block, IN_SUMMARY))
             for message in stretch.messages
-            for number in range(len(message.blocks))
+            for number, block in enumerate(message.blocks)
         ]
         own += [
             Receipt(

@@ -95,7 +95,7 @@ def _receipt(sheet: Sheet, step: Step, candidate: Candidate, outcome: Block | Ke
         return replace(kept(pass_id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason)
     if isinstance(outcome, Kept):
         return kept(pass_id, message, number, before, outcome)
-    reason = step.why(operations.limits_text(candidate.operation, step.strictness))
+    reason = step.why(candidate.block, operations.stays_text(candidate.operation, step.strictness))
     state = sheet.state_of(candidate.block)
     if state and state.is_left_out_of(outcome) and not state.is_left_out_of(candidate.block):
         reason = REPLACED

@@ -20,7 +20,7 @@ from ...core.values import BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.base import Habit
 from ...formats.engine.client_text import request_before
-from ..receipts import LINES, NOTE, Kept, Receipt, changed
+from ..receipts import IN_NOTE, LINES, NOTE, Kept, Receipt, changed
 from ..sheet import Address, Sheet, Step
 from ..thinking import OLD
 
@@ -218,7 +218,7 @@ def put_notes(
                 NOTE,
                 _tokens(messages, (position, number), count),
                 0,
-                step.why(),
+                step.why(messages[position].blocks[number], IN_NOTE),
             )
             for position, number in run.blocks
         ]

@@ -36,7 +36,7 @@ class Shortening:
         from ...extractive.answers import own_units
         from ...extractive.survey import known_to
 
-        self._sheet, self._id, self._why, self._selected = sheet, step.config.id, step.why(), step.selected
+        self._sheet, self._id, self._step, self._selected = sheet, step.config.id, step, step.selected
         self._untouched = sheet.saved()
         self._put: dict[Address, Block] = {}
         self._over: dict[Address, Block] = {}
@@ -148,7 +148,7 @@ class Shortening:
                 receipts.append(kept(self._id, message, number, tokens, why))
             else:
                 after = self._sheet.count.block(new)
-                reason = REPLACED if over else self._why
+                reason = REPLACED if over else self._step.why(new, _LINES)
                 receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
         return receipts
 
@@ -162,6 +162,8 @@ def _own_tokens(block: Block, words: tuple[int, ...] | None, count: Counter) -> 
     texts = split(block.text).texts if words else ()
     return count("\n".join(texts[unit] for unit in words))
 
+
+_LINES: Final = "its lines stay that later work needs"
 
 _HELD: Final = (Kept.WORDS, Kept.NEWEST_STATE, Kept.CONFIGURED)
 _NOT_FOR_IT: Final = (Kept.NO_CONTENT_TYPE, Kept.CONFIGURED, Kept.SMALL, Kept.NOT_AN_OBJECT)

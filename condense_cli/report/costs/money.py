@@ -25,21 +25,20 @@ _LONG: Final = 1_000
 """Turns beyond which a digit after the point says nothing."""
 
 
-def digits(amount: Decimal) -> str:
-    """Return an amount of money for programs: plain digits, without loss."""
-    return format(amount.normalize(), "f")
+def digits(amount: Decimal) -> Decimal:
+    """Return an amount of money for programs: without trailing zeros or an exponent, and without loss."""
+    return Decimal(format(amount.normalize(), "f"))
 
 
-def dollars(amount: str | None) -> str:
+def dollars(amount: Decimal | None) -> str:
     """Return an amount of dollars for people: with cents from a dollar on, with four digits below."""
     if amount is None:
         return "unknown"
-    value = Decimal(amount)
-    if not value:
+    if not amount:
         return "$0"
-    if value < _SMALLEST:
+    if amount < _SMALLEST:
         return f"<${_SMALLEST}"
-    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
 def pays_after(cost: Cost) -> str:
@@ -133,7 +132,7 @@ def cost_of(
 
 def in_report(economics: Economics | None, source: PriceSource, summaries: Decimal = _NOTHING) -> Cost:
     """Return the cost and saving of a rewrite for the report; `summaries` are the dollars of its calls."""
-    spent = as_money(summaries) or "0"
+    spent = digits(summaries)
     if economics is None:
         return Cost(spent=spent, prices=source.table)
     warm = economics.warm
@@ -149,8 +148,8 @@ def in_report(economics: Economics | None, source: PriceSource, summaries: Decim
     )
 
 
-def as_money(amount: Decimal | None) -> str | None:
-    """Return dollars as plain digits, without loss."""
+def as_money(amount: Decimal | None) -> Decimal | None:
+    """Return dollars as `digits` has them; None if they are unknown."""
     return None if amount is None else digits(amount)
 
 

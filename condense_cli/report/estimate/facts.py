@@ -6,6 +6,7 @@ Documented in docs/json-report.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -136,10 +137,10 @@ class Prices(msgspec.Struct, frozen=True):
     table: str
     model: str
     provider: str
-    input: str
-    output: str | None
-    cache_read: str | None
-    cache_write: str | None
+    input: Decimal
+    output: Decimal | None
+    cache_read: Decimal | None
+    cache_write: Decimal | None
     window: int | None
 
 

@@ -52,7 +52,7 @@ class LeftOver(msgspec.Struct, frozen=True):
     recall: Recall | None
     error: str
     cost: Cost
-    saved: str | None
+    saved: Decimal | None
 
     def share(self, measure: str) -> float | None:
         """Recall from 0 to 1; of `named` the share of the facts that are only named."""

@@ -209,7 +209,7 @@ def _cost(each: Sequence[Summarized]) -> str:
     known = known_cost(each)
     if not known and any(one.cost is None for one in each):
         return dollars(None)
-    return f"{'at least ' if any(one.at_least for one in each) else ''}{dollars(str(known))}"
+    return f"{'at least ' if any(one.at_least for one in each) else ''}{dollars(known)}"
 
 
 def _differences(pair: Sequence[Compared]) -> Table:

@@ -147,7 +147,7 @@ _KIND_NAMES: Final = {
     BlockKind.TOOL_CALL: "tool parameters",
     BlockKind.TOOL_RESULT: "tool results",
     BlockKind.IMAGE: "images",
-    BlockKind.OPAQUE: "opaque",
+    BlockKind.OPAQUE: "other data",
 }
 CONTENT_TYPES: Final = (
     "user text",
@@ -158,9 +158,10 @@ CONTENT_TYPES: Final = (
     "tool results",
     "thinking",
     "images",
-    "opaque",
+    "documents",
+    "other data",
 )
-"""`client text` is text of the client in user messages; `opaque` is anything unknown."""
+"""`client text` is text of the client in user messages; `other data` is of kinds that only the API reads."""
 
 
 class Repeats(msgspec.Struct, frozen=True):
@@ -236,7 +237,7 @@ class Inspection(msgspec.Struct, frozen=True):
 def content_type(message: Message, block: Block) -> str:
     """Return the content type of a block, one of CONTENT_TYPES."""
     if block.kind is not BlockKind.TEXT and not block.is_readable:
-        return _KIND_NAMES[block.kind]
+        return "documents" if block.is_document else _KIND_NAMES[block.kind]
     match message.role:
         case Role.SYSTEM | Role.DEVELOPER:
             return "system text"

@@ -20,12 +20,12 @@ _MILLION = 1_000_000
 
 
 class PriceFacts(Struct, frozen=True):
-    """US dollars per million tokens, as digits; null if unknown."""
+    """US dollars per million tokens; null if unknown."""
 
-    input: str | None
-    output: str | None
-    cache_read: str | None
-    cache_write: str | None
+    input: Decimal | None
+    output: Decimal | None
+    cache_read: Decimal | None
+    cache_write: Decimal | None
 
 
 class ProfileFacts(Struct, frozen=True):
@@ -64,7 +64,7 @@ class CallFacts(Struct, frozen=True):
     hint: str | None
     seconds: float
     tokens: int
-    cost: str | None
+    cost: Decimal | None
 
 
 def profile_facts(name: str, user: UserConfiguration, environment: Mapping[str, str], when: datetime) -> ProfileFacts:
@@ -136,5 +136,5 @@ def _price(price: Price | None) -> PriceFacts | None:
     )
 
 
-def _per_million(value: Decimal | None) -> str | None:
+def _per_million(value: Decimal | None) -> Decimal | None:
     return None if value is None else digits(value * _MILLION)

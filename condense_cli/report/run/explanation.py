@@ -167,8 +167,10 @@ def _line(block: BlockDiff, width: int) -> Text:
         return Text(f"  all {plural(block.moved_lines, 'line')} of it in the summary"[:width], style="dim")
     text = Text("  - ", style="red")
     text.append(visible(first))
-    why = main_reason(why for hunk in gone for why in block.why(hunk)) or block.reason.partition(",")[0]
-    why = why or _INSIDE  # Reasons are of whole lines; of this one a part stayed.
+    why = main_reason(why for hunk in gone for why in block.why(hunk))
+    if not why and not block.has_moved:
+        # Reasons are of whole lines; of this one a part stayed.
+        why = block.reason.partition(", to reach")[0].rpartition(": ")[2] or _INSIDE
     more = f"{len(lines) - 1:,} more" if len(lines) > 1 else ""
     in_summary = f"{plural(block.moved_lines, 'line')} in the summary" if block.moved_lines else ""
     said = visible("; ".join(filter(None, (": ".join(filter(None, (more, why))), in_summary))))

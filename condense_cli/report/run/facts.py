@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -256,17 +257,17 @@ class RunTokens(msgspec.Struct, frozen=True, rename=IN_JSON):
 
 
 class Cost(msgspec.Struct, frozen=True, rename=IN_JSON):
-    """Money in `currency`, as digits; null if a price is unknown or was not asked for.
+    """Money in `currency`; null if a price is unknown or was not asked for.
 
     `spent` is the known cost of the calls for summaries (or would be, in a dry run). A turn is one request to the
     model. `one_off` comes on top of the first, with `spent` in it; `pays` is false for never.
     """
 
     currency: str = "USD"
-    spent: str = "0"
-    one_off: str | None = None
-    next_turn_before: str | None = None
-    next_turn_after: str | None = None
+    spent: Decimal = Decimal(0)
+    one_off: Decimal | None = None
+    next_turn_before: Decimal | None = None
+    next_turn_after: Decimal | None = None
     breakeven_turns: float | None = None
     pays: bool | None = None
     prices: str | None = None
@@ -287,7 +288,7 @@ class Summarized(msgspec.Struct, frozen=True):
     refused: int
     calls: int
     tokens: int
-    cost: str | None
+    cost: Decimal | None
     at_least: bool
     planned: bool
 
@@ -302,7 +303,7 @@ class Pass(msgspec.Struct, frozen=True):
     changes: int
     seconds: float
     calls: int
-    cost: str
+    cost: Decimal
 
 
 class WrittenSession(msgspec.Struct, frozen=True):
@@ -447,7 +448,7 @@ def build(
                 receipt.changes,
                 round(receipt.seconds, 4),
                 receipt.calls,
-                f"{receipt.cost.normalize():f}",
+                receipt.cost,
             )
             for receipt in condensation.passes
         ],

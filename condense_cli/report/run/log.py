@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -42,7 +43,7 @@ class RunLog(msgspec.Struct, frozen=True):
     messages_after: int
     calls: int
     call_tokens: int
-    cost: str
+    cost: Decimal
     cost_at_least: bool
     custom_prompt: bool
     dedicated_profile: bool

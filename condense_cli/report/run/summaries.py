@@ -39,7 +39,7 @@ def one_summarized(used: ProfileUse, *, is_planned: bool = False) -> Summarized:
 
 def known_cost(used: Sequence[Summarized]) -> Decimal:
     """Add up the known dollars of the calls."""
-    return sum((Decimal(each.cost) for each in used if each.cost is not None), Decimal(0))
+    return sum((each.cost for each in used if each.cost is not None), Decimal(0))
 
 
 def sentences(used: Sequence[Summarized]) -> Iterator[str]:

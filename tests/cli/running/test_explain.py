@@ -28,7 +28,7 @@ def test_explain_prints_the_reasons_for_people(file: Path) -> None:
     text = condense("run", file, "-p", "speed", "--dry-run", "--explain", env={"COLUMNS": "120"}).text
     assert [int(number) for number in re.findall(r"^(\d+)\.0[ –]", text, re.MULTILINE)] == list(range(14))
     assert re.search(
-        r"^2\.0 +tool result +\d+ → \d+  truncated: older than the last 5 turns, over 3 lines or 1,500 characters$",
+        r"^2\.0 +tool result +\d+ → \d+  truncated: old tool result: 3 lines or 1,500 characters of it stay$",
         text,
         re.MULTILINE,
     )
@@ -47,7 +47,7 @@ passes:
 """
 
 
-OVER = "older than the last 5 turns, over 9 lines or 4,500 characters"
+OVER = "old tool result: 9 lines or 4,500 characters of it stay"
 
 
 def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
     text = condense("run", file, "-c", config, "-n", "--explain", env={"COLUMNS": "200"}).text
     rows = dict(re.findall(r"^(\d+\.\d\S*)  (.*)$", text, re.MULTILINE))
     assert len(rows) == len(re.findall(r"^\d+\.\d\S* ", text, re.MULTILINE)) == 14
-    older, newer = "older than the last 13 turns (cut-older-results)", f"{OVER} (cut-results)"
+    older, newer = "old tool result: only its marker stays (cut-older-results)", f"{OVER} (cut-results)"
     assert "truncated + removed" in rows["2.0"]
     assert rows["2.0"].endswith(f"{newer}; {older}")
     assert rows["8.0"].endswith(newer)
@@ -85,7 +85,9 @@ def test_explain_and_verbose_take_a_line_for_each_pass(file: Path, tmp_path: Pat
 def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
     """Neighbours only; messages come last, and --json has each block."""
     said = condense("run", file, "--preset", "max", "--explain", "-n").text
-    assert re.search(r"(?m)^1\.0 +tool call +\d+ → 0  summarized: older than the last 5 turns", said), "its own reason"
+    assert re.search(
+        r"(?m)^1\.0 +tool call +\d+ → 0  summarized: old call: the summary has what later work needs of it", said
+    ), "its own reason"
     assert re.search(r"(?m)^13\.0–17\.0 +5 blocks", said)
     assert re.search(r"(?m)^3–12 +10 messages +30 → 0  removed: the message became empty", said)
     assert said.index("among the preserved turns") < said.index("the message became empty")
