@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
-from typing import assert_never
+from typing import Final, assert_never
 
 from msgspec import Struct
 
@@ -69,6 +69,9 @@ class Delivery(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+TO_A_PIPE: Final = "The output went to the pipe; --dry-run prints the report alone."
+
+
 class Destination(Struct, frozen=True):
     """Place for the output. `seen` is the input's stamp from before reading, `done` the work. A `dry_run` writes
     nothing.
@@ -85,6 +88,11 @@ class Destination(Struct, frozen=True):
     @property
     def writes_stdout(self) -> bool:
         return self.where is Where.STDOUT
+
+    @property
+    def goes_to_a_pipe(self) -> bool:
+        """Return whether output goes to a pipe that nobody named."""
+        return self.writes_stdout and self.output is None and not self.dry_run
 
     @property
     def writes_anything(self) -> bool:

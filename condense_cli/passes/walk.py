@@ -201,7 +201,7 @@ class _Walk:
         sheet, target = self.sheet, self._target_of(config)
         selected = select(config.selection, sheet.messages, self.count, self.context.selectors)
         if config.execution.type == "target":  # Where lines of newer turns may go, their thinking goes first.
-            self._drop(sheet.old_thinking(newest=selected.end), f"{selected.reason}, to reach the target")
+            self._drop(sheet.old_thinking(newest=selected.end), f"{thinking.OLD}, to reach the target")
             selected = select(config.selection, sheet.messages, self.count, self.context.selectors)
         for strictness in strictnesses(config, self.target):
             step = Step(sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles)

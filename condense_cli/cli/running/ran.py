@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ...clients.choices import RESUMABLE
 from ...core.tokens import Counter, Encoding, encoding_for
-from ...delivering import Delivery, Destination, Where, check_place
+from ...delivering import TO_A_PIPE, Delivery, Destination, Where, check_place
 from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...passes.receipts import EXTRACT, NO_TARGET
@@ -237,6 +237,8 @@ def show(ran: Ran) -> None:
                 say(f"condense: {line}")
         else:
             _show_all(ran)
+        if to.goes_to_a_pipe:
+            say(f"condense: {TO_A_PIPE}")
     for line in ran.written.said:
         tell(line)
     if showing.html is not None:

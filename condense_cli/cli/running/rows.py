@@ -20,7 +20,7 @@ from ...calling import OnDemand
 from ...core.factor import factor_as
 from ...core.transcript import Transcript
 from ...core.wording import plural
-from ...delivering import Destination, Where
+from ...delivering import TO_A_PIPE, Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.flags import missed_keeps
 from ...report.run.summaries import sentences
@@ -250,7 +250,8 @@ def lines_of(report: facts.SetReport, tally: Tally, seconds: float, showing: Sho
 
 def _show(report: facts.SetReport, lines: Sequence[str], bad: Sequence[str], to: Destination, replaced: str) -> None:
     if to.writes_stdout:
-        for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
+        pipe = [TO_A_PIPE] if to.goes_to_a_pipe else []
+        for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings), *pipe]:
             say(f"condense: {line}")
         return
     print_set(report, lines, bad)
