@@ -126,7 +126,7 @@ def _parsed(data: bytes, name: str, format: str | None, *, lenient: bool) -> Tra
     on_pass=kinds.CALLABLE,
 )
 def condense(
-    transcript: Transcript,
+    transcript: Transcript | Sequence[Any],
     configuration: Configuration | Mapping[str, Any] | None = None,
     *,
     preset: str | None = None,
@@ -154,8 +154,9 @@ def condense(
     selectors: Mapping[str, Predicate] | None = None,
     on_pass: Callable[[str], None] = lambda name: None,
 ) -> Condensation:
-    """Condense a transcript with a configuration, or with a preset (name or path).
+    """Condense a transcript, or a list of messages, with a configuration, or with a preset (name or path).
 
+    Messages are dicts or objects of an SDK, as `loads` takes them; `dump_messages` returns the list to continue with.
     `configuration` may also be a dict with the keys of a configuration file. With `target_tokens` the passes stop once
     the target is reached. Like all numbers of a configuration it is in the model's tokens. `factor` sets model tokens
     per token of ours, in place of an estimate from transcript and model (`condense_cli.core.factor`). `counter`
@@ -178,7 +179,7 @@ def condense(
     Raises ConfigurationError, UsageError (also if the window is needed and unknown) and BrokenOutputError. An error
     inside a provider is the result's `error`.
     """
-    transcript = a_transcript(transcript)
+    transcript = _read(transcript)
     installed = Installed()
     registry = registry or Registry(installed=installed)
     configuration = configuration_from(configuration, preset, registry)
@@ -213,6 +214,11 @@ def condense(
     with summaries_for(configuration, counter, calls) as summaries:
         summaries.begin(transcript, counter)
         return with_calls(run(replace(context, summarizer=summaries)), summaries)
+
+
+def _read(given: Any) -> Transcript:
+    """Return a transcript, or that of a list of messages. Raises UsageError for anything else."""
+    return loads(given) if isinstance(given, list | tuple) else a_transcript(given)
 
 
 def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
@@ -285,9 +291,10 @@ class Restoration(Struct, frozen=True):
 
 
 @with_arguments()
-def restore(transcript: Transcript) -> Restoration:
-    """Undo every reference of a condensed transcript, using the transcript alone."""
-    found = decode(a_transcript(transcript).messages)
+def restore(transcript: Transcript | Sequence[Any]) -> Restoration:
+    """Undo every reference of a condensed transcript, or list of messages, using that alone."""
+    transcript = _read(transcript)
+    found = decode(transcript.messages)
     restored = replace(transcript, messages=found.messages)
     broken = broken_in(transcript.messages, found)
     gaps, elsewhere = count_gaps(found.messages), outside_of(transcript)
@@ -343,13 +350,14 @@ def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
 
 @with_arguments(factor=_FACTOR)
 def diff(
-    before: Transcript,
-    after: Transcript,
+    before: Transcript | Sequence[Any],
+    after: Transcript | Sequence[Any],
     counter: Counter | CounterName = BUILT_IN,
     factor: Factor | None = None,
 ) -> Diff:
-    """Compare two transcripts, message by message and block by block, in the model's tokens."""
+    """Compare two transcripts, or lists of messages, block by block, in the model's tokens."""
     from ..report.difference.diff import compare
 
-    count = _counter(counter, a_transcript(before))
-    return compare(before, a_transcript(after), count, factor or factor_of(before, count))
+    before, after = _read(before), _read(after)
+    count = _counter(counter, before)
+    return compare(before, after, count, factor or factor_of(before, count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import wraps
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
@@ -97,16 +98,23 @@ SUMMARIZERS: Final = ArgumentKind(
 
 
 def a_transcript(given: Any) -> Transcript:
-    """Return `given` if it is a Transcript. Raises UsageError with a hint for paths, messages and results."""
+    """Return `given` if it is a Transcript. Raises UsageError that names the function which makes one of it."""
     from .transcript import Transcript  # Importing this module alone must not load the structs.
 
     if isinstance(given, Transcript):
         return given
-    has_one = isinstance(getattr(given, "transcript", None), Transcript)
-    raise UsageError(
-        f"A transcript is needed, not a {type(given).__name__}.",
-        "Give its .transcript." if has_one else "load(path) reads a file, loads(messages) a list of messages.",
-    )
+    match given:
+        case str() | PurePath():
+            hint = f"condense_cli.load({str(given)[:60]!r}) reads a file, condense_cli.loads(text) its content."
+        case bytes() | bytearray():
+            hint = "condense_cli.loads(data) reads the bytes of a file."
+        case Mapping():
+            hint = "condense_cli.loads(messages) reads the list of its messages."
+        case _ if isinstance(getattr(given, "transcript", None), Transcript):
+            hint = "Give its .transcript."
+        case _:
+            hint = "condense_cli.load(path) reads a file, condense_cli.loads(messages) a list of messages."
+    raise UsageError(f"A transcript is needed, not a {type(given).__name__}.", hint)
 
 
 def with_arguments(

@@ -163,16 +163,54 @@ def test_compressed_bytes_are_unpacked() -> None:
     assert condense_cli.loads(gzip.compress(data)) == condense_cli.loads(data)
 
 
+MESSAGES: list[Any] = [{"role": "user", "content": "Hi."}]
+
+
 # What one tries first: a path, the messages themselves, or the result in place of its transcript.
 @pytest.mark.parametrize(
     "name", ["condense", "convert", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded", "restore"]
 )
-@pytest.mark.parametrize("given", ["session.jsonl", [{"role": "user", "content": "Hi."}]])
-def test_what_is_no_transcript_is_refused_with_what_reads_one(name: str, given: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("session.jsonl", "condense_cli.load('session.jsonl') reads a file"),
+        (Path("session.jsonl"), "condense_cli.load('session.jsonl') reads a file"),
+        (b"[]", "condense_cli.loads(data)"),
+        ({"messages": MESSAGES}, "condense_cli.loads(messages)"),
+        (MESSAGES, "condense_cli.loads(messages)"),
+        (3, "condense_cli.loads(messages)"),
+    ],
+)
+def test_what_is_no_transcript_is_refused_with_what_reads_one(name: str, given: Any, hint: str) -> None:
+    if given is MESSAGES and name in ("condense", "restore"):
+        return  # They take it.
     more = ["anthropic"] if name == "convert" else []
     with pytest.raises(UsageError, match=f"A transcript is needed, not a {type(given).__name__}") as refused:
         getattr(condense_cli, name)(given, *more)
-    assert "loads(messages)" in refused.value.hint
+    assert hint in refused.value.hint
+
+
+class SdkMessage:
+    """A message as an SDK returns it."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return self._fields
+
+
+@pytest.mark.parametrize("as_sdk", [False, True])
+def test_messages_are_taken_as_a_loop_holds_them(as_sdk: bool) -> None:
+    messages = condense_cli.dump_messages(condense_cli.load(PROJECT / "sample_transcripts" / "bugfix-messages.json"))
+    given = [SdkMessage(**message) if as_sdk else message for message in messages]
+    result = condense_cli.condense(given, preset="speed")
+    assert result.tokens_after < result.tokens_before
+    assert condense_cli.dump_messages(result) == condense_cli.dump_messages(
+        condense_cli.condense(condense_cli.loads(messages), preset="speed")
+    )
+    assert condense_cli.dump_messages(condense_cli.restore(tuple(given))) == messages
+    assert condense_cli.diff(given, condense_cli.dump_messages(result)).blocks
 
 
 def test_a_result_in_place_of_a_transcript_is_refused_with_where_it_has_one() -> None:
