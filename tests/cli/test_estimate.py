@@ -71,11 +71,11 @@ def test_settings_that_are_none_of_the_presets_are_said(
 def test_the_prices_are_those_of_the_named_model(file: Path) -> None:
     found = estimate(file, "speed", *OPUS)
     assert found["model"] == "claude-opus-4-5"
-    assert found["prices"]["cache_read"] == "0.0000005"
+    assert found["prices"]["cache_read"] == 0.0000005
     (option,) = found["presets"]
     cost = option["cost"]
-    assert Decimal(cost["next_turn_before"]) == found["before"]["tokens"] * Decimal("0.0000005")
-    assert Decimal(cost["one_time"]) == option["rewritten"] * Decimal("0.00000575")
+    assert Decimal(str(cost["next_turn_before"])) == found["before"]["tokens"] * Decimal("0.0000005")
+    assert Decimal(str(cost["one_time"])) == option["rewritten"] * Decimal("0.00000575")
     assert option["kept_prefix"] + option["rewritten"] == option["tokens_after"]
 
 

@@ -227,7 +227,7 @@ def test_one_profile_alone_is_compared_with_none(bench: Bench) -> None:
     report = bench.report(*against("keeper"))
     assert report["ways"] == ["offline", "keeper"]
     offline, keeper = report["models"]
-    assert offline["summaries"][0]["cost"] == "0"
+    assert offline["summaries"][0]["cost"] == 0
     assert keeper["summaries"][0]["calls"] == bench.server.calls == SESSIONS
     assert {one["way"] for one in report["differences"]} == {"keeper"}
 
@@ -265,7 +265,7 @@ def test_a_second_run_calls_nothing_and_finds_the_same(bench: Bench) -> None:
     assert bench.server.calls == calls
     assert again["differences"] == once["differences"]
     (used,) = again["models"][1]["summaries"]
-    assert (used["cached"], used["calls"], used["cost"]) == (SESSIONS, 0, "0")
+    assert (used["cached"], used["calls"], used["cost"]) == (SESSIONS, 0, 0)
     said = bench.run(*against("banana", "keeper")).text
     assert "--no-cache measures without the cache" in " ".join(said.split())
 

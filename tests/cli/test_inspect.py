@@ -142,7 +142,7 @@ def test_texts_are_told_apart_by_who_wrote_them() -> None:
         "tool results": count("content"),
         "thinking": count("hm"),
         "images": found.tokens.estimated,
-        "opaque": count('{"type":"new_kind","value":1}'),
+        "other data": count('{"type":"new_kind","value":1}'),
     }
     assert not found.tokens.exact
     assert tokens_of(inspected(openai({"role": "system", "content": "rules"}, user("a")))).keys() == {

@@ -71,8 +71,8 @@ def test_the_list_as_json(own: Path) -> None:
     found: dict[str, Any] = {entry["name"]: entry for entry in listed["profiles"]}
     assert found["gpt-4o-mini"]["ready"] is True
     assert found["claude-opus-5"]["ready"] is False
-    assert found["gpt-4o-mini"]["price"]["input"] == "0.15"
-    assert found["local"]["price"] == {"input": "1", "output": "10", "cache_read": None, "cache_write": None}
+    assert found["gpt-4o-mini"]["price"]["input"] == 0.15
+    assert found["local"]["price"] == {"input": 1, "output": 10, "cache_read": None, "cache_write": None}
     assert (found["local"]["key"], found["local"]["ready"]) == (None, True)
     assert found["local"]["origin"] == f"{own}:3"
     assert "top-secret" not in done.text
@@ -98,7 +98,7 @@ def test_a_test_that_succeeds(own: Path) -> None:
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
     assert done.text.startswith("local: ready (")
     assert done.text.endswith(" s, 1,020 tokens, cost $0.0012)\n")
-    assert (report["ok"], report["tokens"], report["cost"]) == (True, 1020, "0.0012")
+    assert (report["ok"], report["tokens"], report["cost"]) == (True, 1020, 0.0012)
     assert report["seconds"] > 0
     assert server.calls == 2, "a test is never answered from the cache"
 

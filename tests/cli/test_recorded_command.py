@@ -21,10 +21,10 @@ SCORE = {"needed": int, "kept": int, "named": int}
 NUMBER = (float, int, type(None))
 COST = {
     "currency": str,
-    "spent": str,
-    "one_time": (str, type(None)),
-    "next_turn_before": (str, type(None)),
-    "next_turn_after": (str, type(None)),
+    "spent": (int, float),
+    "one_time": (int, float, type(None)),
+    "next_turn_before": (int, float, type(None)),
+    "next_turn_after": (int, float, type(None)),
     "pays_after_turns": NUMBER,
     "pays": (bool, type(None)),
     "prices": (str, type(None)),
@@ -71,7 +71,7 @@ SHAPE = {
                             "recall": {"facts": SCORE, "edits": SCORE, "files": SCORE},
                             "error": str,
                             "cost": COST,
-                            "saved": (str, type(None)),
+                            "saved": (int, float, type(None)),
                         }
                     ],
                 }
@@ -116,13 +116,13 @@ def test_money_counts_the_call_and_the_cache_written_anew(folder: Path) -> None:
     files = {Path(one["name"]).name: one["compactions"] for one in found["files"]}
     client, balanced = (left["cost"] for left in files["one.jsonl"][0]["left"])
     cleared = files["two.jsonl"][0]["left"][0]["cost"]
-    assert Decimal(client["spent"]) > Decimal(client["next_turn_before"])
-    assert Decimal(client["one_time"]) > Decimal(client["spent"])
-    assert (balanced["spent"], cleared["spent"]) == ("0", "0")
-    assert Decimal(cleared["one_time"]) > 0
+    assert Decimal(str(client["spent"])) > Decimal(str(client["next_turn_before"]))
+    assert Decimal(str(client["one_time"])) > Decimal(str(client["spent"]))
+    assert (balanced["spent"], cleared["spent"]) == (0, 0)
+    assert cleared["one_time"] > 0
     one = files["one.jsonl"][0]
-    each = Decimal(client["next_turn_before"]) - Decimal(client["next_turn_after"])
-    assert Decimal(one["left"][0]["saved"]) == each * one["requests"] - Decimal(client["one_time"])
+    each = Decimal(str(client["next_turn_before"])) - Decimal(str(client["next_turn_after"]))
+    assert Decimal(str(one["left"][0]["saved"])) == each * one["requests"] - Decimal(str(client["one_time"]))
 
 
 def test_means_are_those_of_all_that_ask(folder: Path) -> None:

@@ -11,12 +11,14 @@ from helpers import DATA, MARKER, SMALLER, condense, condense_on_terminal, conde
 from condense_cli.errors import ExitStatus
 
 
-def test_in_a_pipe_the_transcript_goes_to_stdout_and_one_line_to_stderr(file: Path) -> None:
+def test_in_a_pipe_the_transcript_goes_to_stdout_and_two_lines_to_stderr(file: Path) -> None:
     """Data on standard output, messages on standard error; the output is exactly what the preset makes of the input."""
     done = condense_process("run", file, "--preset", "speed")
     assert (done.status, done.stdout) == (ExitStatus.DONE, SMALLER)
     assert re.fullmatch(
-        r"condense: [\d,]+ → [\d,]+ tokens \(\d+\.\d% saved, estimated\), 18 → 18 messages, speed\n", done.stderr
+        r"condense: [\d,]+ → [\d,]+ tokens \(\d+\.\d% saved, estimated\), 18 → 18 messages, speed\n"
+        r"The output went to the pipe; --dry-run prints the report alone\.\n",
+        done.stderr,
     )
 
 

@@ -237,7 +237,7 @@ def test_a_cache_of_an_hour_costs_more_to_write_anew(tmp_path: Path) -> None:
         (option,) = estimate["presets"]
         assert option["cost"]["one_time"] == run["cost"]["one_time"]
         assert f"Assumes a warm cache ({'5 minutes' if life == '5m' else 'an hour'}" in run["cost"]["assumptions"][0]
-        assert Decimal(estimate["prices"]["cache_write"]) == Decimal("6.25e-6" if life == "5m" else "1e-5")
+        assert Decimal(str(estimate["prices"]["cache_write"])) == Decimal("6.25e-6" if life == "5m" else "1e-5")
         one_offs.append(Decimal(str(run["cost"]["one_time"])))
         left.append(command("check", *flags).json["pays"]["left_percent"])
         assert api.load(tmp_path / f"{life}.small.jsonl").lives_hour is (life == "1h")

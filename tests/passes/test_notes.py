@@ -265,7 +265,7 @@ def test_where_lines_of_newer_turns_would_go_their_thinking_goes_first() -> None
     found = api.condense(anthropic(*messages), load_preset("balanced"), target_tokens=whole * 4 // 10)
     assert {receipt.operation for receipt in found.receipts if receipt.reason} == {"drop"}
     reasons = [receipt.reason for receipt in found.passes if receipt.id == "thinking"]
-    assert reasons == ["older than the last 1 turn, to reach the target"]
+    assert reasons == [f"{OLD}, to reach the target"]
     assert [block.text for _, block in found.transcript.blocks() if block.kind is BlockKind.THINKING] == ["at last"]
 
 

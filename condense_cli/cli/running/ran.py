@@ -238,7 +238,7 @@ def show(ran: Ran) -> None:
         else:
             _show_all(ran)
         if to.goes_to_a_pipe:
-            say(f"condense: {TO_A_PIPE}")
+            say(TO_A_PIPE)
     for line in ran.written.said:
         tell(line)
     if showing.html is not None:

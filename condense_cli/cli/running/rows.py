@@ -250,9 +250,10 @@ def lines_of(report: facts.SetReport, tally: Tally, seconds: float, showing: Sho
 
 def _show(report: facts.SetReport, lines: Sequence[str], bad: Sequence[str], to: Destination, replaced: str) -> None:
     if to.writes_stdout:
-        pipe = [TO_A_PIPE] if to.goes_to_a_pipe else []
-        for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings), *pipe]:
+        for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
             say(f"condense: {line}")
+        if to.goes_to_a_pipe:
+            say(TO_A_PIPE)
         return
     print_set(report, lines, bad)
     if report.output is not None:

@@ -158,7 +158,7 @@ def test_the_log_is_one_line_of_json_in_place_of_messages() -> None:
     assert log["tokens_after"] < log["tokens_before"]
     assert (log["provider"], log["configuration"], log["fallback"]) == ("smart", "speed", None)
     assert log["if_needed"] is False
-    assert (log["custom_prompt"], log["dedicated_profile"], log["calls"], log["cost"]) == (False, False, 0, "0")
+    assert (log["custom_prompt"], log["dedicated_profile"], log["calls"], log["cost"]) == (False, False, 0, 0)
     assert datetime.fromisoformat(log["time"]).utcoffset() is not None
     assert done.stdout == condensed(DATA, CUT)
 

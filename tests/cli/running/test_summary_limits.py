@@ -143,7 +143,7 @@ def test_a_dry_run_prices_the_requests(desk: Desk, name: str, way: str) -> None:
     (real,) = report["summaries"]
     assert (done.status, used["planned"]) == (ExitStatus.DONE, True)
     assert (used["written"], used["calls"]) == (real["written"], real["calls"])
-    assert Decimal(used["cost"]) > 0
+    assert used["cost"] > 0
     assert planned["cost"]["spent"] == used["cost"]
 
 
@@ -192,6 +192,6 @@ def test_an_estimate_prices_the_requests(desk: Desk) -> None:
     (used,) = preset["summaries"]
     assert used["planned"]
     assert used["calls"] == used["written"] > 0
-    assert Decimal(used["cost"]) > 0
+    assert used["cost"] > 0
     (offline,) = plain.json["presets"][0]["summaries"]
-    assert (offline["profile"], offline["calls"], offline["cost"]) == ("offline", 0, "0")
+    assert (offline["profile"], offline["calls"], offline["cost"]) == ("offline", 0, 0)
