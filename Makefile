@@ -5,8 +5,8 @@ SAMPLE := sample_transcripts/bugfix-session.jsonl
 .PHONY: demo test test-all clients integrations check fuzz mutants freeze format bench gates docs clean
 
 demo: .venv/.run
-	@echo "Condensing a sample, without writing anything: condense run $(SAMPLE) --preset speed --dry-run"
-	@$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
+	@echo "Condensing a sample, without writing anything: condense run $(SAMPLE) --dry-run"
+	@$(BIN)/condense run $(SAMPLE) --dry-run
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -n 2

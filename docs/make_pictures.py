@@ -11,13 +11,14 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.text import Text
-from terminal_svg import for_any_viewer
+from terminal_svg import for_any_viewer, for_light_and_dark
 
 from condense_cli import api
 from condense_cli.cli.running.ran import proposal
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.quality.losses import losses
 from condense_cli.report.costs.money import PriceSource, cost_of
 from condense_cli.report.costs.usage import overhead_of
 from condense_cli.report.run import facts, terminal
@@ -33,7 +34,7 @@ def picture(parts: list[RenderableType], title: str, path: Path) -> None:
     for part in parts:
         console.print(part)
     svg = console.export_svg(title=title, unique_id="condense")
-    path.write_text(for_any_viewer(svg))
+    path.write_text(for_light_and_dark(for_any_viewer(svg)))
 
 
 def main() -> None:
@@ -52,6 +53,7 @@ def main() -> None:
         explain=False,
         cost=cost_of(result, count, overhead, prices),
         expected=expected_by_name([("", result, ())], count).get(""),
+        lost=facts.LostReport.of(losses(transcript.messages, result.transcript.messages, count)),
     )
     prompt = Text.assemble(("$ ", "green"), (f"condense run {SAMPLE.name}", "bold"))
     next_step = Text(proposal(SAMPLE.name, report.format, is_writable=True, is_more=True), style="dim")

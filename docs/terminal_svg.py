@@ -19,6 +19,45 @@ def for_any_viewer(svg: str) -> str:
     return _TEXT.sub(_words, _FONTS.sub("", svg))
 
 
+DARK, LIGHT = "#292929", "#ffffff"
+"""Backgrounds: Rich's own, and that for readers who prefer a light one."""
+CONTRAST = 4.5
+"""The least that the guidelines for accessible pages ask of text (WCAG 2, AA)."""
+_STYLE = re.compile(r"(\.[\w-]+-r\d+) \{ fill: (#[0-9a-f]{6})")
+
+
+def for_light_and_dark(svg: str) -> str:
+    """The picture with colors that can be read, on a dark background or, where the reader prefers it, a light one."""
+    light = [f"{name} {{ fill: {readable(color, LIGHT)} }}" for name, color in _STYLE.findall(svg)]
+    light += [f'rect[fill="{DARK}"] {{ fill: {LIGHT} }}', ".condense-title { fill: #1f2328 }"]
+    dark = _STYLE.sub(lambda found: f"{found[1]} {{ fill: {readable(found[2], DARK)}", svg)
+    return dark.replace("</style>", f"@media (prefers-color-scheme: light) {{ {' '.join(light)} }}\n    </style>", 1)
+
+
+def readable(color: str, background: str) -> str:
+    """The color, as much lighter or darker as it takes to be read on the background."""
+    end = 255 if background == DARK else 0
+    channels = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
+    for step in range(101):
+        mixed = [round(channel + (end - channel) * step / 100) for channel in channels]
+        found = "#" + "".join(f"{channel:02x}" for channel in mixed)
+        if contrast(found, background) >= CONTRAST:
+            return found
+    raise AssertionError
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of the brightness of two colors, from 1 to 21."""
+    lighter, darker = sorted((_brightness(one), _brightness(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _brightness(color: str) -> float:
+    shares = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def _words(text: re.Match[str]) -> str:
     style, left, row, rest, content = text.groups()
     placed = []

@@ -116,7 +116,7 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
     More examples:
 
     \b
-    condense run session.jsonl --preset speed -o small.jsonl
+    condense run session.jsonl --preset lossless -o small.jsonl
     condense run session.jsonl --before-compaction --new-session   undoes /compact
     condense run session.jsonl --lossless-only -o small.jsonl
     condense run session.jsonl --cut 40:80 --keep 'file:src/*.py'

@@ -27,7 +27,7 @@ from ..models import (
 PRESETS: Final[dict[str, Configuration]] = {
     "balanced.yaml": Configuration(
         name="balanced",
-        description="Keeps the lines of old results, parameters and texts that later work needs.",
+        description="Keeps the lines of old results, parameters and texts that later work needs, and drops the others.",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(id="to-target", mode="target"),
@@ -41,7 +41,7 @@ PRESETS: Final[dict[str, Configuration]] = {
     ),
     "cost.yaml": Configuration(
         name="cost",
-        description="Cuts old tool results to five lines and removes old parameters; above 60,000 tokens, one summary of the middle.",
+        description="Cuts old tool results to five lines and removes old parameters, and summarizes the middle above 60,000 tokens; balanced keeps more at the same size.",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(id="to-target", mode="target"),
@@ -73,12 +73,12 @@ PRESETS: Final[dict[str, Configuration]] = {
     ),
     "lossless.yaml": Configuration(
         name="lossless",
-        description="Replaces repeated text with references and removes nothing.",
+        description="Replaces repeated text with references and removes nothing; condense restore brings every character back.",
         lossless_prelude=Prelude(),
     ),
     "max.yaml": Configuration(
         name="max",
-        description="Cuts as balanced does, then replaces all but the newest turns with one summary. Leaves the least, as a rule.",
+        description="Cuts as balanced does, then replaces all but the newest turns with one summary: usually the smallest, with the fewest details.",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(
@@ -111,7 +111,7 @@ PRESETS: Final[dict[str, Configuration]] = {
     ),
     "quality.yaml": Configuration(
         name="quality",
-        description="Summarizes old tool results one by one and keeps everything said and called. Best with a model.",
+        description="Keeps everything said and called, and summarizes old tool results one by one, best with a model; without one, balanced keeps more at the same size.",
         thinking="keep",
         old_images="keep",
         lossless_prelude=Prelude(),
@@ -136,7 +136,7 @@ PRESETS: Final[dict[str, Configuration]] = {
     ),
     "speed.yaml": Configuration(
         name="speed",
-        description="Cuts old tool results to three lines and removes old parameters.",
+        description="Cuts old tool results to three lines and removes old parameters; balanced keeps more at the same size.",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(id="to-target", mode="target"),

@@ -28,11 +28,11 @@ def sections(estimate: Estimate) -> Iterator[Part]:
     before = estimate.before
     size = f"{plural(before.messages, 'message')}, {plural(before.tokens, 'token')}"
     yield Sentence(f"{estimate.input}: {size}", "bold")
+    if estimate.recommended is not None:
+        yield Sentence(f"Recommended: {estimate.recommended.preset}, {estimate.recommended.reason}.", "bold")
     yield BLANK
     yield _table(estimate)
     yield BLANK
-    if estimate.recommended is not None:
-        yield Sentence(f"Recommended: {estimate.recommended.preset}, {estimate.recommended.reason}.", "bold")
     yield from (Sentence(sentence, "dim") for sentence in notes(estimate))
     yield from as_warnings(estimate.warnings)
 
