@@ -23,6 +23,7 @@ from condense_cli.report.costs.money import PriceSource, cost_of
 from condense_cli.report.costs.usage import overhead_of
 from condense_cli.report.run import facts, terminal
 from condense_cli.report.run.expected import expected_by_name
+from condense_cli.report.terminal import render
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"
@@ -57,7 +58,7 @@ def main() -> None:
     )
     prompt = Text.assemble(("$ ", "green"), (f"condense run {SAMPLE.name}", "bold"))
     next_step = Text(proposal(SAMPLE.name, report.format, is_writable=True, is_more=True), style="dim")
-    parts = [prompt, *terminal.render_run(result, report, count, WIDTH), next_step]
+    parts = [prompt, *render(terminal.render_run(result, report, count, WIDTH), WIDTH), next_step]
     picture(parts, f"condense run {SAMPLE.name}", FOLDER / "run.svg")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import wraps
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
@@ -104,7 +103,7 @@ def a_transcript(given: Any) -> Transcript:
     if isinstance(given, Transcript):
         return given
     match given:
-        case str() | PurePath():
+        case _ if isinstance(given, str) or hasattr(given, "__fspath__"):
             hint = f"condense_cli.load({str(given)[:60]!r}) reads a file, condense_cli.loads(text) its content."
         case bytes() | bytearray():
             hint = "condense_cli.loads(data) reads the bytes of a file."

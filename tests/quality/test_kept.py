@@ -8,7 +8,10 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.api.evaluating import evaluate
-from condense_cli.quality.evaluation import Cut, Evaluated, Point, beats, kept_by
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.presets import load_preset
+from condense_cli.core.tokens import Counter
+from condense_cli.quality.evaluation import Cut, Evaluated, Point, beats, expected_of, kept_by
 from condense_cli.quality.recall import Recall, Score
 
 
@@ -55,7 +58,23 @@ def test_a_way_beats_another_where_that_is_the_rule(larger: int, worse: int, bet
 # Sizes are shares of the tokens as they are counted, whatever the model makes of them, and so are budgets.
 @pytest.mark.parametrize("model", ["gpt-5.1", "claude-opus-4-8"])
 def test_a_budget_is_a_share_of_what_is_counted(model: str) -> None:
-    transcript = replace(api.load(real.PROJECT / "sample_transcripts" / "bugfix-chat.jsonl"), model=model)
+    transcript = replace(api.load(real.real.PROJECT / "sample_transcripts" / "bugfix-chat.jsonl"), model=model)
     found = evaluate(transcript, presets=["balanced"], against=(), budgets=(0.7,), smallest=0)
     (size,) = [setting.size for setting in found.summary.settings if setting.budget]
     assert 0.66 < size <= 0.7
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("name", ["session.jsonl", "chat.jsonl", "messages.json"])
+def test_balanced_keeps_more_where_descriptions_of_presets_say_so(name: str) -> None:
+    transcript = api.load(real.PROJECT / "sample_transcripts" / f"bugfix-{name}")
+    count = Counter.of(transcript)
+    said = [each for each in preset_names() if "balanced keeps more at the same size" in load_preset(each).description]
+    assert said == ["cost", "quality", "speed"]
+    for preset in said:
+        usual = api.condense(transcript, preset=preset, counter=count)
+        better = api.condense(transcript, preset="balanced", target_tokens=usual.shown_after, counter=count)
+        assert better.tokens_after <= usual.tokens_after
+        runs = {one: result.transcript.messages for one, result in (("usual", usual), ("better", better))}
+        kept = expected_of(transcript.messages, runs, count)
+        assert kept["better"].percent > kept["usual"].percent

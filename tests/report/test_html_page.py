@@ -224,3 +224,24 @@ def test_a_message_without_blocks_is_the_one_that_it_was(preset: str) -> None:
     shown = data_of(page_of(run(as_lines(records), preset)))["conversation"]["messages"]
     left = [each["id"] for each in shown if not each["blocks"] and not each.get("is_new")]
     assert left == [f"m{len(records) - 2}"]
+
+
+def _title_of(request: str, source: str = "/home/dev/secret/session.jsonl") -> str:
+    records = [{"role": "user", "content": request}, {"role": "assistant", "content": "Done."}]
+    page = page_of(run(as_lines(records)), source=source)
+    assert "/home/dev" not in page.partition("</title>")[0]
+    assert dict(data_of(page)["about"])["file"] == "session.jsonl"
+    return str(data_of(page)["title"])
+
+
+def test_the_title_is_the_first_request_without_folders() -> None:
+    assert _title_of("Fix the\ntotal in /home/dev/shop/src/money.py, please.") == "Fix the total in money.py, please."
+    assert _title_of(r"Look at C:\Users\me\notes.txt and src/app.py") == "Look at notes.txt and src/app.py"
+    assert _title_of("See https://example.com/a/b.") == "See https://example.com/a/b."
+    assert _title_of("x" * 200) == "x" * 79 + "…"
+    assert _title_of("/ home") == "/ home"
+
+
+def test_a_page_without_a_request_has_the_name_of_its_file() -> None:
+    records = [{"role": "assistant", "content": "Hello."}]
+    assert data_of(page_of(run(as_lines(records)), source="/home/dev/a.jsonl"))["title"] == "a.jsonl"

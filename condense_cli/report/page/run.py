@@ -8,7 +8,12 @@ from typing import Final
 
 from msgspec import Struct
 
+from ...core.lazy_pattern import lazy_pattern
 from ...core.tokens import Counter
+from ...core.transcript import Transcript
+from ...core.values import Role
+from ...core.wording import brief
+from ...extractive.answers import is_typed
 from ...passes.condensation import Condensation
 from ..costs.money import dollars, pays_after, unknown_price
 from ..run import sections
@@ -22,6 +27,11 @@ from .conversation import ConversationPage, conversation_of
 from .document import PageTable, html_document
 
 _SEPARATOR: Final = re.compile(r"[/\\]")
+_FOLDERS: Final = lazy_pattern(r"(?<![\w.~/\\-])(?:~|[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+(?=[\w.@-])")
+"""The folders of an absolute path."""
+_READ: Final = 1_000
+_LONGEST: Final = 80
+"""Characters of the first request that are read for the title, and that it has."""
 
 
 class RunPage(Struct, frozen=True):
@@ -41,7 +51,7 @@ class RunPage(Struct, frozen=True):
 
 def run_page(result: Condensation, report: Report, count: Counter) -> str:
     """Return the HTML of a run's page."""
-    title = visible(_SEPARATOR.split(report.input)[-1])
+    title = visible(_first_request(result.before) or _name(report.input))
     tokens = report.tokens
     page = RunPage(
         title,
@@ -58,16 +68,31 @@ def run_page(result: Condensation, report: Report, count: Counter) -> str:
     return html_document("run", f"{title}: {tokens.before:,} → {tokens.after:,} tokens", page)
 
 
+def _first_request(transcript: Transcript) -> str:
+    """Return the beginning of what the user asked for first, in one line and without the folders of paths."""
+    typed = (
+        block.text
+        for message in transcript.messages
+        for block in message.blocks
+        if message.role is Role.USER and is_typed(message, block) and block.text.strip()
+    )
+    return brief(" ".join(_FOLDERS.sub("", next(typed, "")[:_READ]).split()), _LONGEST)
+
+
+def _name(path: str) -> str:
+    """Return the last name of a path: a page is shared, and folders tell of somebody's machine."""
+    return _SEPARATOR.split(path)[-1]
+
+
 def _about(report: Report) -> Iterator[tuple[str, str]]:
-    if _SEPARATOR.search(report.input):
-        yield "file", report.input
+    yield "file", _name(report.input)
     yield "configuration", report.configuration
     yield "format", report.format
     yield "model", report.model or "unknown"
     if report.output:
-        yield "written to", report.output
+        yield "written to", _name(report.output)
     if report.backup:
-        yield "backup", report.backup
+        yield "backup", _name(report.backup)
     yield "condense", report.condense
 
 
