@@ -58,7 +58,7 @@ def test_a_way_beats_another_where_that_is_the_rule(larger: int, worse: int, bet
 # Sizes are shares of the tokens as they are counted, whatever the model makes of them, and so are budgets.
 @pytest.mark.parametrize("model", ["gpt-5.1", "claude-opus-4-8"])
 def test_a_budget_is_a_share_of_what_is_counted(model: str) -> None:
-    transcript = replace(api.load(real.real.PROJECT / "sample_transcripts" / "bugfix-chat.jsonl"), model=model)
+    transcript = replace(api.load(real.PROJECT / "sample_transcripts" / "bugfix-chat.jsonl"), model=model)
     found = evaluate(transcript, presets=["balanced"], against=(), budgets=(0.7,), smallest=0)
     (size,) = [setting.size for setting in found.summary.settings if setting.budget]
     assert 0.66 < size <= 0.7
