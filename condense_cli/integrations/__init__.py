@@ -12,4 +12,6 @@ def needs(package: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise ImportError(f"This needs {package}: pip install 'condense-cli[{extra}]' ({error})") from error
+        from ..storage.extras import how_to_install
+
+        raise ImportError(f"This needs {package}: {how_to_install(extra)} ({error})") from error

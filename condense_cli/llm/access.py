@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from ..config.files import UserConfiguration, unknown_profile
 from ..config.profiles import OFFLINE, Access
 from ..core.lazy_pattern import lazy_pattern
-from ..errors import CondenseError
+from ..storage.extras import missing
 from .client import Cause, Failure, ModelRequest, ReasonNames, failure, names_of
 
 
@@ -134,10 +134,7 @@ class Redactor:
         try:
             from kingfisher_sdk import Rules, Scanner
         except ImportError:
-            raise CondenseError(
-                "--redact needs the Python package kingfisher-secret-scanner, which is not installed.",
-                "pip install 'condense-cli[redact]'",
-            ) from None
+            raise missing("--redact needs the Python package kingfisher-secret-scanner", "redact") from None
         self._scanner: Any = Scanner(
             Rules(confidence="low", cache=rules_folder is not None, cache_dir=rules_folder), base64=False
         )

@@ -17,6 +17,7 @@ import msgspec
 
 from ..core import json_text
 from ..errors import CondenseError, UnreadableError, UsageError
+from ..storage.extras import missing
 from ..storage.files import input_errors
 from .reading import Column, RowKind, RowLines, find, partners_of
 
@@ -438,7 +439,5 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise CondenseError(
-            "Parquet files need the package pyarrow, which is not installed.", "pip install 'condense-cli[parquet]'"
-        ) from None
+        raise missing("Parquet files need the package pyarrow", "parquet") from None
     return pyarrow, pyarrow.parquet

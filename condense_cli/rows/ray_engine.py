@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from ..errors import CondenseError
+from ..storage.extras import missing
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -64,9 +65,7 @@ def _running() -> Iterator[Any]:
     try:
         import ray
     except ImportError:
-        raise CondenseError(
-            "--engine ray needs Ray, which is not installed.", "pip install 'condense-cli[ray]'"
-        ) from None
+        raise missing("--engine ray needs Ray", "ray") from None
     if ray.is_initialized():
         yield ray
         return

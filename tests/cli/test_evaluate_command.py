@@ -239,7 +239,7 @@ def test_without_that_package_it_says_so_before_any_work(
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     done = condense("evaluate", folder, *QUICK, "--plot", tmp_path / "curves.png")
     assert done.status == ExitStatus.USAGE
-    assert "condense-cli[png]" in done.message
+    assert "-m pip install 'resvg-py>=" in done.message
     assert not (tmp_path / "curves.png").exists()
 
 

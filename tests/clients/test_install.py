@@ -174,7 +174,7 @@ def test_without_the_package_the_server_is_left_out(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("condense_cli.cli.work.install.find_spec", lambda name: None)
     ran = condense("install", "claude-code", "--dry-run")
     assert "mcpServers" not in ran.text
-    assert "pip install 'condense-cli[mcp]'" in ran.text
+    assert "-m pip install 'mcp>=" in ran.text
 
 
 def test_a_hook_that_a_person_types_ends_at_once() -> None:

@@ -139,4 +139,4 @@ def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest
         monkeypatch.setitem(sys.modules, name, None)
     ran = condense("mcp")
     assert ran.status == 2
-    assert "pip install 'condense-cli[mcp]'" in ran.message
+    assert "-m pip install 'mcp>=" in ran.message

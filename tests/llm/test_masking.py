@@ -12,6 +12,7 @@ import pytest
 from condense_cli.errors import CondenseError
 from condense_cli.llm.access import Redactor
 from condense_cli.llm.client import ModelRequest
+from condense_cli.storage.extras import how_to_install
 
 FOUND = ("sk-first-key", "tok4", "tok", "inner-key", "https://inner-key@host")
 
@@ -119,4 +120,4 @@ def test_without_a_detector_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "kingfisher_sdk", None)
     with pytest.raises(CondenseError, match="--redact needs the Python package kingfisher-secret-scanner") as caught:
         Redactor()
-    assert caught.value.hint == "pip install 'condense-cli[redact]'"
+    assert caught.value.hint == how_to_install("redact")

@@ -172,7 +172,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kingfisher_sdk", None)
     with pytest.raises(CondenseError) as caught:
         Redactor()
-    assert "condense-cli[redact]" in caught.value.hint
+    assert "-m pip install 'kingfisher-secret-scanner>=" in caught.value.hint
 
 
 # A secret is one from where it gives itself away to the end of the run, in texts that say nothing of it, too.

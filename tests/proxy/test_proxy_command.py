@@ -434,4 +434,4 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delattr("condense_cli.proxy.server", raising=False)
     ran = condense("proxy")
-    assert (ran.status, "pip install 'condense-cli[proxy]'" in ran.stderr) == (2, True)
+    assert (ran.status, "-m pip install 'httpx>=" in ran.stderr) == (2, True)

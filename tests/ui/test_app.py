@@ -88,4 +88,4 @@ def test_without_textual_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(stream, "isatty", lambda: True)
     with pytest.raises(UsageError) as caught:
         check_terminal()
-    assert "condense-cli[ui]" in caught.value.hint
+    assert "-m pip install 'textual>=" in caught.value.hint

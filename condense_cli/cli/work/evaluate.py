@@ -30,6 +30,7 @@ from ...report.evaluation.curves_svg import draw
 from ...report.evaluation.facts import ModelWay, model_way
 from ...report.page.evaluation import evaluation_page, recorded_page
 from ...rows.many_files import TRANSCRIPTS, files_in
+from ...storage.extras import missing
 from ...storage.files import check_folder, check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions
@@ -252,10 +253,7 @@ def check_picture(plot: Path | None) -> None:
         try:
             import resvg_py  # noqa: F401
         except ImportError:
-            raise UsageError(
-                "--plot needs one more package to draw a .png.",
-                "Install condense-cli[png], or use .svg, which needs nothing.",
-            ) from None
+            raise missing("--plot draws a .png with the package resvg-py (an .svg needs nothing)", "png") from None
 
 
 def draw_picture(found: facts.Evaluation, plot: Path) -> None:

@@ -18,6 +18,7 @@ from ...clients.settings import Target, forget, given_back, note_edits
 from ...clients.table import CLIENTS
 from ...errors import UsageError
 from ...report.text.visible import visible
+from ...storage.extras import how_to_install
 from ..commands.session import HookedClient, InstallOptions
 from ..console import say
 
@@ -55,7 +56,7 @@ def install(options: InstallOptions) -> None:
     for remark in plan.remarks:
         typer.echo(remark)
     if setup.has_server and not (options.remove or target.has_mcp):
-        typer.echo("The MCP server was left out; it needs a package: pip install 'condense-cli[mcp]'")
+        typer.echo(f"The MCP server was left out; it needs a package: {how_to_install('mcp')}")
 
 
 def _target(project: bool) -> Target:

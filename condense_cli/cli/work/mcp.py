@@ -8,6 +8,7 @@ from ...clients.mcp_tools import Library
 from ...clients.table import session_places
 from ...config.files import load_user_configuration
 from ...errors import UsageError
+from ...storage.extras import missing
 from ..commands.session import McpOptions
 from .reading import input_file
 
@@ -21,9 +22,7 @@ def mcp(options: McpOptions) -> None:
     try:
         from ...clients.mcp_server import serve, server  # With the package mcp.
     except ImportError as error:
-        raise UsageError(
-            "The MCP server needs the package mcp, which is not installed.", "pip install 'condense-cli[mcp]'"
-        ) from error
+        raise missing("The MCP server needs the package mcp", "mcp") from error
     library = Library(session_places(), Path.cwd(), named)
     if named is not None:
         library.session()

@@ -17,12 +17,13 @@ from msgspec.structs import replace
 
 from ...clients.choices import cache_folder
 from ...core.wording import count_in, quoted
-from ...errors import ConfigurationError, UsageError
+from ...errors import ConfigurationError
 from ...live.conversation import KEEP_RECENT, Live
 from ...live.state import Memory, State, StateFile
 from ...proxy.bodies import check_other, check_upstream
 from ...proxy.clients import started
 from ...proxy.record import Record, summary
+from ...storage.extras import missing
 from ..commands.session import PORT, ProxyOptions
 from ..console import say
 from ..foreground import run_in_foreground
@@ -31,10 +32,7 @@ try:
     from ...proxy import server
     from ...proxy.app import Proxy, ProxySettings
 except ModuleNotFoundError as error:
-    raise UsageError(
-        f"The proxy needs the package {error.name}, which is not installed.",
-        "pip install 'condense-cli[proxy]'",
-    ) from None
+    raise missing(f"The proxy needs the package {error.name}", "proxy") from None
 
 _WITHOUT_REQUEST: Final = 15.0
 """Seconds without any request after which a client may be going past the proxy."""

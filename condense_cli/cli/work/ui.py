@@ -13,6 +13,7 @@ from ...config.files import load_user_configuration
 from ...config.preset_folders import user_configuration_path
 from ...errors import UsageError
 from ...report.lists.sessions import SessionList
+from ...storage.extras import missing
 from ...ui.choice import Configurations
 from ...ui.opened import Desk, OpenSession
 from ..commands.session import UiOptions
@@ -70,7 +71,7 @@ def check_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("condense ui needs a terminal.", "Use condense run for a report, or --html for a page.")
     if find_spec("textual") is None:
-        raise UsageError("condense ui needs Textual.", "Install it: pip install 'condense-cli[ui]'")
+        raise missing("condense ui needs Textual", "ui")
 
 
 def _with_textual() -> tuple[type[CondenseApp], type[EditorScreen]]:
