@@ -2,7 +2,7 @@
 
     python benchmarks/reductions.py                      the transcripts in ../shared/transcripts
     python benchmarks/reductions.py session.jsonl more/  these files, and the files in these folders
-    python benchmarks/reductions.py --markdown           the tables in docs/reductions.md
+    python benchmarks/reductions.py --markdown           the tables in benchmarks/reductions.md
 
 Each provider runs with its default settings, smart with its default phases (a target of half the tokens). The offline
 summarizer replaces a model, so that anybody can repeat it; both have the same limits, so lengths are similar. Files of

@@ -166,7 +166,7 @@ def compare(
     chance.
 
     `ways` are configurations by the name to show. `summarizers` write the summaries for some of them, keyed by the
-    same names; the others are written offline. The rest is as for `evaluate`; docs/comparing.md explains the
+    same names; the others are written offline. The rest is as for `evaluate`; docs/models.md explains the
     result. Raises UsageError for invalid arguments.
     """
     check_witnesses(witnesses)

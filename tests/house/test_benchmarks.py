@@ -129,7 +129,7 @@ def reductions() -> dict[str, Any]:
 def test_the_benchmark_of_reductions_writes_the_tables_of_the_document(
     reductions: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = (PROJECT / "docs" / "reductions.md").read_text()
+    document = (PROJECT / "benchmarks" / "reductions.md").read_text()
     reductions["main"](["--markdown", str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")])
     providers, groups = capsys.readouterr().out.strip().split("\n\n")
     for table in (providers, groups):
