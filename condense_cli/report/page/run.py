@@ -65,7 +65,7 @@ def run_page(result: Condensation, report: Report, count: Counter) -> str:
         [visible(warning) for warning in report.warnings],
         conversation_of(result, count),
     )
-    return html_document("run", f"{title}: {tokens.before:,} → {tokens.after:,} tokens", page)
+    return html_document("run", f"{title} ({tokens.before:,} → {tokens.after:,} tokens)", page)
 
 
 def _first_request(transcript: Transcript) -> str:

@@ -118,8 +118,8 @@ def test_a_page_names_no_folder_but_the_one_that_was_named(file: Path, tmp_path:
     assert json.dumps(session()[0]["content"]) in page_in(tmp_path)
 
 
-def test_the_title_is_the_file_s_name(file: Path, tmp_path: Path) -> None:
+def test_the_title_is_the_first_request(file: Path, tmp_path: Path) -> None:
     condense("run", file, "--html", tmp_path / "page.html", "-n")
     found = re.search("<title>(.*?)</title>", page_in(tmp_path))
     assert found is not None
-    assert found[1].startswith("session.jsonl: ")
+    assert found[1].startswith("Please look around. (")
