@@ -61,7 +61,7 @@ CACHE_LIFE: Final = 300.0
 KEEP_RECENT: Final = 2
 """Newest messages that a decision leaves as they are. All of them are written to the cache anew."""
 
-KEEP_READS: Final = 60
+KEEP_READS: Final = 120
 """Messages within which a file that was read is likely to be edited."""
 
 _LONG_LIFE: Final = 3_600.0
@@ -95,12 +95,12 @@ class Live:
     """One running conversation. Several may share a `state`.
 
     `configuration` or `preset` is as for `condense_cli.condense`. The default is `balanced` with a `min_worth` of
-    0.7, because a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
+    3, because a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
     default: if it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`. Each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. The newest `keep_recent` messages stay whole.
     Little is cut of files at work: what was written, and what was read in the last `keep_reads` messages and not
-    edited since (default 60; 0 with a `configuration` or `preset` of yours). `cache_life` is the number of seconds
+    edited since (default 120; 0 with a `configuration` or `preset` of yours). `cache_life` is the number of seconds
     after which the provider's cache is cold; from 3,600 on writing costs more. `turn` is entered while a decision
     is computed, so that many conversations take turns. With `raw`, frozen messages are `msgspec.Raw`, for callers
     that send JSON.

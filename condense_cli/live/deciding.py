@@ -18,7 +18,7 @@ from ..money.economics import Rates
 from ..money.prices import ANTHROPIC_WRITE_1H, ANTHROPIC_WRITE_5M, bare_name, context_window, price_of
 from ..providers.window import RESERVED_TOKENS, limit_of
 from .freezing import FreezeSettings, NewSegments, next_segment
-from .policies import GROWTH, SMALL, Economic, Moment, Outcome, Policy, Share, break_even, stated_limit
+from .policies import GROWTH, SMALL, Moment, Outcome, Policy, Share, break_even, stated_limit
 from .requests import Request, Segments, end_of
 
 
@@ -318,11 +318,6 @@ class Decider:
             return asked.segments, Decision()
         way = self._under_way(asked) or _Way(self._renews(asked))
         best, decision = self._tried(asked, why, way)
-        if self._may_renew(asked):
-            self._renew_at = len(asked.request) * GROWTH
-            other, anew = self._tried(asked, why, _Way(True), must=False)
-            if self._gain(anew, asked.moment) > self._gain(decision, asked.moment):
-                best, decision = other, anew
         best, decision = self._brought_below(asked, why, way, best, decision)
         if decision.is_change:
             self._retry_at = 0.0
@@ -337,11 +332,6 @@ class Decider:
 
     def _renews(self, asked: DecisionRequest) -> bool:
         return bool(asked.segments) and (asked.moment.is_cold or self._policy.renews)
-
-    def _may_renew(self, asked: DecisionRequest) -> bool:
-        """Check if condensing all anew is worth a look: frozen text may no longer be needed."""
-        is_weighed = isinstance(self._policy, Economic) and not self._waiting.is_beside
-        return bool(asked.segments) and is_weighed and not self._renews(asked) and len(asked.request) >= self._renew_at
 
     def _brought_below(
         self, asked: DecisionRequest, why: str, tried: _Way, best: Segments, decision: Decision
@@ -374,15 +364,6 @@ class Decider:
         way = _Way(True, self._work.attempt.target)
         return way if self._work.attempt.is_good_for(self._attempt(asked, way)) else None
 
-    def _gain(self, decision: Decision, moment: Moment) -> Decimal:
-        """Estimate what a decision saves up to the policy's horizon, in tokens read from the cache."""
-        if not decision.is_change or decision.pays_after is None or not isinstance(self._policy, Economic):
-            return Decimal(0)
-        horizon = Decimal(self._policy.horizon(moment))
-        if decision.kind is DecisionKind.RENEWAL:  # It gives up everything cached, so it has to pay soon.
-            horizon /= 2
-        return _saved(decision) * (horizon - decision.pays_after)
-
     def _prepare(self, asked: DecisionRequest) -> None:
         """Start a try that is due soon."""
         part = self._waiting.ahead
@@ -403,15 +384,12 @@ class Decider:
     def _attempt(self, asked: DecisionRequest, way: _Way) -> Attempt:
         return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, way.target, way.renews)
 
-    def _tried(
-        self, asked: DecisionRequest, why: str, way: _Way, *, must: bool | None = None
-    ) -> tuple[Segments, Decision]:
+    def _tried(self, asked: DecisionRequest, why: str, way: _Way) -> tuple[Segments, Decision]:
         """Try one way; return the new segments with their decision, or the old ones with the reason.
 
-        `must` takes any saving; by default it is set when the window is nearly full.
+        When the window is nearly full, any saving is taken.
         """
         request, segments, moment = asked.request, asked.segments, asked.moment
-        must = asked.is_over if must is None else must
         why += way.said if segments or way.target is not None else ""
         seconds = self._waiting.cold_timeout if asked.rewrites_nothing else self._waiting.timeout
         step = self._step(self._attempt(asked, way), None if asked.is_too_large else seconds)
@@ -427,7 +405,7 @@ class Decider:
         outcome = Outcome(before, step.after + since, step.prefix)
         turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self.is_long_lived))
         decision = Decision(kind, why, outcome.before, outcome.after, turns)
-        if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
+        if outcome.saved > 0 and (asked.is_over or self._policy.pays(outcome, turns, moment)):
             return step.segments, decision
         saved = f"it would save {max(0, outcome.saved):,} tokens and pay after {_requests(turns)}"
         return segments, Decision(DecisionKind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)

@@ -29,6 +29,8 @@ from ..core.values import BlockKind
 from ..errors import BrokenOutputError
 from ..passes.summaries import Summarizer
 from ..toolcalls.tools import (
+    AGENTS,
+    name_of,
     patched_paths,
     path_argument,
     printing_commands,
@@ -181,12 +183,12 @@ class Frozen(Struct, frozen=True):
 _JUST_CAME: Final = 6
 """Newest messages whose results are spared: the next turns deal with what was just asked for."""
 
-_WORTH: Final = 0.7
+_WORTH: Final = 3.0
 """Worth that 1,000 tokens need to stay. Few hard cuts cost less than many mild ones and lose less: each rewrites the
 cache, and until then everything is there."""
 
-_WORTH_SPARED: Final = 0.1
-"""The same for files at work and for results that just came."""
+_WORTH_SPARED: Final = 0.15
+"""The same for files at work, results that just came, and reports of sub-agents, which are dear to get again."""
 
 
 def usual_configuration() -> Configuration:
@@ -311,10 +313,15 @@ def _sparing(configuration: Configuration, blocks: tuple[str, ...]) -> Configura
 
 
 def _results(messages: Sequence[Message], begin: int, end: int) -> Iterator[str]:
-    """Yield selectors of results that just came."""
-    for message in messages[max(begin, len(messages) - _JUST_CAME) : end]:
+    """Yield selectors of results that just came, and of sub-agents' reports."""
+    newest = len(messages) - _JUST_CAME
+    to_agents = set[str | None]()
+    for position, message in enumerate(messages[:end]):
         for number, block in enumerate(message.blocks):
-            if block.kind is BlockKind.TOOL_RESULT:
+            if block.kind is BlockKind.TOOL_CALL and name_of(block) in AGENTS:
+                to_agents.add(block.call_id)
+            is_spared = block.kind is BlockKind.TOOL_RESULT and (position >= newest or block.answers in to_agents)
+            if is_spared and position >= begin:
                 yield f"{message.index}.{number}"
 
 

@@ -14,6 +14,9 @@ from ..money.economics import NEVER, TURNS, PrefixRewrite, Rates, weigh
 LEAST_OLDER: Final = 4_000
 """Tokens (the model's) between the frozen part and the newest turns; with fewer a try is not worth its time."""
 
+LEAST_REWRITTEN: Final = 10_000
+"""The same where the cache is warm. Few large steps cost as much as many small ones, and cut less that is needed."""
+
 SMALL: Final = 8_000
 """Tokens that fit every window; below, it is not looked up."""
 
@@ -104,8 +107,7 @@ def stated_limit(policy: Policy, moment: Moment) -> int | None:
 class Economic(Struct, frozen=True):
     """Decide if that pays for itself within `turns` requests, or the cache is cold.
 
-    With `looks_back` the conversation is expected to go on for two thirds of its requests so far, if those are
-    more.
+    With `looks_back` the conversation is expected to go on for a third of its requests so far, if those are more.
     """
 
     turns: int = TURNS
@@ -113,7 +115,8 @@ class Economic(Struct, frozen=True):
     renews: bool = False
 
     def due(self, moment: Moment) -> str:
-        if moment.older < LEAST_OLDER or (moment.turns < LEAST_TURNS and not moment.is_cold):
+        least = LEAST_OLDER if moment.is_cold else LEAST_REWRITTEN
+        if moment.older < least or (moment.turns < LEAST_TURNS and not moment.is_cold):
             return ""
         return "the cache is cold" if moment.is_cold else f"it may pay within {self.horizon(moment)} requests"
 
@@ -121,7 +124,7 @@ class Economic(Struct, frozen=True):
         return outcome.is_enough and turns <= self.horizon(moment)
 
     def horizon(self, moment: Moment) -> int:
-        return max(self.turns, moment.turns * 2 // 3) if self.looks_back else self.turns
+        return max(self.turns, moment.turns // 3) if self.looks_back else self.turns
 
 
 class Tokens(Struct, frozen=True):

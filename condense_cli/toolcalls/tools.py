@@ -113,6 +113,9 @@ TODO_LISTS: Final = frozenset({
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 """Tools that add or change one numbered todo."""
 
+AGENTS: Final = frozenset({"agent", "delegate_to_agent", "new_task", "runsubagent", "spawn_agent", "subagent", "task"})
+"""Tools that hand a task to another agent, whose report is their result."""
+
 _OPEN_FILE: Final = lazy_pattern(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
 _SHOWN_FILE: Final = lazy_pattern(r"^\[File: (.+?) \(\d+ lines total\)\]", re.MULTILINE)
 _REPLACED_ARGUMENTS: Final = frozenset({

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from build import assistant, call, read_turn, result, user
-from live_replay import Eager, as_sent
+from live_replay import as_sent
 
 from condense_cli import Configuration, Live, loads
 from condense_cli.live.conversation import KEEP_READS
@@ -136,19 +136,30 @@ def test_open_reads_stay_as_live_comes_and_go_where_that_is_said() -> None:
     assert Live()._means.keep_reads == KEEP_READS
 
 
-# What was read and then edited stays in its frozen segment, until condensing all anew pays soon.
-@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", DecisionKind.RENEWAL), (Eager(), DecisionKind.SEGMENT)])
-def test_all_is_condensed_anew_where_that_pays_soon(policy: str | Eager, kind: DecisionKind) -> None:
-    live, messages = Live(format="anthropic", policy=policy, keep_reads=40), work(8)
+# What was read and then edited stays in its frozen segment until nothing of it is cached any more.
+@pytest.mark.parametrize(("now", "kind"), [(10, DecisionKind.SEGMENT), (1_000, DecisionKind.RENEWAL)])
+def test_all_is_condensed_anew_once_the_cache_is_cold(now: float, kind: DecisionKind) -> None:
+    live, messages = Live(format="anthropic", policy="economic:1000", keep_reads=40), work(8)
     first = live.fit(messages, now=0)
     assert first.decision.kind is DecisionKind.SEGMENT
     assert "def m3_75" in as_sent(first.messages)
     for n in range(8):
         messages += edit_turn(f"e{n}", f"src/m{n}.py")
     messages += [*runs(8, 16), assistant("Done."), user("Go on.")]
-    fitted = live.fit(messages, now=10)
+    fitted = live.fit(messages, now=now)
     assert fitted.decision.kind is kind
     assert ("def m3_75" in as_sent(fitted.messages)) is (kind is DecisionKind.SEGMENT)
+
+
+# To get a report again, the whole task would be done again.
+@pytest.mark.parametrize("tool", ["Task", "Agent", "spawn_agent", "Bash"])
+def test_reports_of_agents_are_spared(tool: str) -> None:
+    report = "\n".join(f"The module part_{n} is fine." for n in range(200))
+    asked, answered = read_turn("report", "src/report.py", report)
+    asked["content"][-1] |= {"name": tool, "input": {"prompt": "Look at all modules."}}
+    messages = [user("Please change every module."), asked, answered, *work(8)[1:]]
+    kept = as_sent(Live(format="anthropic").fit(messages, now=0).messages).count("is fine.")
+    assert (kept > 150) is (tool != "Bash")
 
 
 # Whatever is at work: what would not fit the window goes.

@@ -95,12 +95,12 @@ def test_what_is_known_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     assert read == []
 
 
-# A conversation is taken to go on for as long as it went, where nothing else is said.
+# A conversation is taken to go on for a third of its requests so far, where nothing else is said.
 def test_economic_looks_back() -> None:
     moment = Moment(used=100_000, suffix=50_000, older=40_000, fresh=0, turns=45, window=None, is_cold=False)
     outcome = Outcome(before=100_000, after=60_000, prefix=10_000)
-    assert policy_named("economic").pays(outcome, Decimal(30), moment)
-    assert not policy_named("economic").pays(outcome, Decimal(31), moment)
+    assert policy_named("economic").pays(outcome, Decimal(15), moment)
+    assert not policy_named("economic").pays(outcome, Decimal(16), moment)
     assert not policy_named("economic:20").pays(outcome, Decimal(21), moment)
 
 
@@ -115,17 +115,17 @@ def test_the_least_that_is_saved(saved: int, is_enough: bool) -> None:
     assert policy_named("tokens:1").pays(Outcome(10_000, 10_000 - saved, 0), Decimal(0), MOMENT) is is_enough
 
 
-MOMENT = Moment(used=50_000, suffix=40_000, older=4_000, fresh=0, turns=8, window=100_000, is_cold=False)
+MOMENT = Moment(used=50_000, suffix=40_000, older=10_000, fresh=0, turns=8, window=100_000, is_cold=False)
 
 
 @pytest.mark.parametrize("policy", ["economic", "tokens:50000", "share:0.5"])
 def test_policies_begin_at_their_limits(policy: str) -> None:
     assert policy_named(policy).due(MOMENT)
-    assert not policy_named(policy).due(replace(MOMENT, older=3_999))
     is_economic = policy == "economic"
+    assert not policy_named(policy).due(replace(MOMENT, older=9_999 if is_economic else 3_999))
     assert bool(policy_named(policy).due(replace(MOMENT, used=49_999))) is is_economic
     assert bool(policy_named(policy).due(replace(MOMENT, turns=7))) is not is_economic
-    assert policy_named(policy).due(replace(MOMENT, turns=7, is_cold=True))
+    assert policy_named(policy).due(replace(MOMENT, turns=7, older=4_000, is_cold=True))
 
 
 def test_without_a_window_no_share_is_due() -> None:

@@ -20,7 +20,7 @@ from ...config.models import ExtractConfig
 from ...core.values import Text
 from ..receipts import Kept, Receipt
 from ..selection import compile_predicates
-from ..sheet import Sheet, Step
+from ..sheet import Address, Sheet, Step
 from .approach import approach
 from .shortening import Shortening
 
@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from ...extractive.survey import Survey
     from .division import Division
     from .head_summary import HeadSummary
+    from .notes import Exchange
 
     Worths = Callable[[Key], float]
 
 _LEAST: Final = 6
 """Fewer tokens than any marker has."""
+
+_LITTLE: Final = 600
+"""An exchange of which fewer tokens are left is not worth the frame of its calls, where no target says what is."""
 
 _SHORT: Final = 100
 """Texts of the user with no more tokens, as rules have, go behind longer ones."""
@@ -57,7 +61,7 @@ def run_extract(step: Step) -> list[Receipt]:
         worths = _worths(sheet, extraction)
         _leave_out_the_rest(sheet, shortening, worths, settles=step.settles)
         if target is None or sheet.free(target) < 0:
-            return shortening.receipts(Kept.NEEDED)
+            return shortening.receipts(Kept.NEEDED) if step.settles else _with_notes(step, shortening, worths)
         shortening.undo()
     elif target is None:
         shortening.leave()
@@ -87,6 +91,37 @@ def _but_for(gone: list[Receipt], receipts: list[Receipt]) -> list[Receipt]:
     """Put what went in place of the receipts of the same blocks."""
     places = {(receipt.message, receipt.block) for receipt in gone}
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in places] + gone
+
+
+def _with_notes(step: Step, shortening: Shortening, worths: Worths) -> list[Receipt]:
+    """Put notes in place of exchanges of which little is left; return the receipts of the pass."""
+    # With the extraction.
+    from ...extractive.shorten import Priced, SharedBudget
+    from ...extractive.summary import Sections
+    from ...extractive.survey import Survey
+    from .notes import exchanges_of, put_notes, runs_of
+
+    sheet, end, receipts = step.sheet, step.selected.end, shortening.receipts(Kept.NEEDED)
+    messages, count = sheet.messages, sheet.count
+    usual = step.config.extract_config.min_worth if step.config.extract_config else None
+
+    def stays(address: Address) -> bool:
+        # Where less is asked for, the exchange stays as it is.
+        return address in shortening.held or worths((*address, ())) < (usual or 0.0)
+
+    def is_little(exchange: Exchange) -> bool:
+        blocks = (messages[position].blocks[number] for position, number in exchange.blocks)
+        return sum(map(count.content, blocks)) < _LITTLE
+
+    noted = [exchange for exchange in exchanges_of(sheet, end, stays) if is_little(exchange)]
+    if not noted:
+        return receipts
+    runs = runs_of(sheet, noted, end)
+    survey = Survey(messages, count)
+    shared = SharedBudget(Priced(survey), (), Sections(survey, [run.blocks for run in runs], are_notes=True))
+    gone = {address for run in runs for address in run.blocks}
+    thinking = [address for address in sheet.old_thinking(runs[-1].positions[-1]) if address not in gone]
+    return _but_for(put_notes(sheet, step, runs, shared.within(shared.tokens).summaries, thinking), receipts)
 
 
 def _worths(sheet: Sheet, extraction: ExtractConfig) -> Worths:
