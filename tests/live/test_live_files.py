@@ -9,6 +9,7 @@ from build import assistant, call, read_turn, result, user
 from live_replay import as_sent
 
 from condense_cli import Configuration, Live, loads
+from condense_cli.core.values import BlockKind
 from condense_cli.live.conversation import KEEP_READS
 from condense_cli.live.deciding import DecisionKind
 from condense_cli.live.freezing import FreezeSettings, _within, blocks_at_work, freeze, usual_configuration
@@ -149,6 +150,19 @@ def test_all_is_condensed_anew_once_the_cache_is_cold(now: float, kind: Decision
     fitted = live.fit(messages, now=now)
     assert fitted.decision.kind is kind
     assert ("def m3_75" in as_sent(fitted.messages)) is (kind is DecisionKind.SEGMENT)
+
+
+# What is left of a call stays, without the frame of the call. What is spared stays a call.
+def test_calls_of_which_little_is_left_become_notes() -> None:
+    noise = [message for n in range(12) for message in read_turn(f"l{n}", f"{n}.log", listing(f"l{n}"))]
+    for asked in noise[::2]:
+        asked["content"][-1] |= {"name": "Bash", "input": {"command": "make"}}
+    messages = [user("Please change every module."), *noise, *work(2)[1:]]
+    fitted = Live(format="anthropic").fit(messages, now=0)
+    calls = [block.call_id for _, block in loads(fitted.messages).blocks() if block.kind is BlockKind.TOOL_CALL]
+    assert {"r0", "r1"} <= set(calls)
+    assert not {f"l{n}" for n in range(11)} & set(calls)
+    assert "## Bash" in as_sent(fitted.messages)
 
 
 # To get a report again, the whole task would be done again.
