@@ -140,7 +140,7 @@ class InstallOptions(Command, work="install.install"):
     condense install codex --dry-run
     condense install claude-code --project     for this project only
     condense install claude-code --status      whether it works
-    condense install --status                  the same for all clients on this machine
+    condense install --status                  all clients on this machine
     condense install claude-code --remove
     """
 
