@@ -99,7 +99,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
         session: SessionId = None,
         first_line: Annotated[int, Field(description="Line to start from, where an answer was cut.")] = 1,
     ) -> str:
-        """Print what a marker stands for, or a message by its position."""
+        """Print the text behind a marker, or a message by its position."""
         return await answered(lambda: mcp_tools.show(library, what, session, first_line))
 
     @made.tool(annotations=_READS, structured_output=False)

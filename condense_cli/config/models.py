@@ -37,7 +37,7 @@ class LosslessPhase(_Base, frozen=True, kw_only=True):
 
 
 class SelectionPhase(_Base, frozen=True, kw_only=True):
-    """What no phase before the fallback touches; a `preserve_*` stands above any strategy."""
+    """What no phase before the fallback touches; a `preserve_*` outranks any strategy."""
 
     preserve_recent_count: Count = 5
     preserve_user_messages: bool = True

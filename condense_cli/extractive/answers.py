@@ -73,7 +73,7 @@ _HEAD: Final = 300
 
 
 def words_in(block: Block) -> str:
-    """What the user said in a result; empty where that is nothing."""
+    """Return the user's words in a result; empty if there are none."""
     return "\n".join(words for words, _, _ in _found(block))
 
 
@@ -91,7 +91,7 @@ def is_all_words(block: Block) -> bool:
 
 
 def _found(block: Block) -> list[tuple[str, int, int]]:
-    """What was said, and where in the text that begins and ends, the client's words included."""
+    """Return the words, and where in the text they begin and end, the client's words included."""
     if block.kind is not BlockKind.TOOL_RESULT and not (block.kind is BlockKind.OPAQUE and block.answers):
         return []
     is_asked = bool(block.tool) and _ASKS.search(name_of(block)) is not None
@@ -187,7 +187,7 @@ _RAN: Final = ["I ran the following shell command:", "```sh"]
 """How Gemini CLI and Qwen Code open such a command."""
 _FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})((?<=~).*|[^`]*)$")
 _RUN: Final = 3
-"""So many lines in a row that are numbered, or that stand so in a result, are no accident."""
+"""So many lines in a row that are numbered, or that follow each other so in a result, are no accident."""
 
 _FIRST_OF_LIST: Final = lazy_pattern(r"\s*\d:")
 
@@ -243,7 +243,7 @@ def own_units(messages: Sequence[Message], without: Without | None = None) -> di
 
 
 def _shown(messages: Sequence[Message], typed: dict[Address, Units], without: Without) -> dict[Window, Address]:
-    """Where the first result stands that shows lines in a row of what was typed."""
+    """The position of the first result that shows lines in a row of what was typed."""
     wanted = {window for units in typed.values() for window in _windows(units)}
     firsts = frozenset(window[0] for window in wanted)
     found: dict[Window, Address] = {}

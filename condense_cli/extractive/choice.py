@@ -1,6 +1,6 @@
 """Choose units by what they add for their tokens, one after the other, until a budget is spent.
 
-In a summary a text stands under a heading that says whose it is. All texts of a call share one, and it has the path or
+In a summary a text is under a heading that says whose it is. All texts of a call share one, and it has the path or
 the command of the call. So the first unit of a text costs more than itself, and brings what the others then cost less:
 a text is opened for what the best of them add together.
 
@@ -10,7 +10,7 @@ grows in spans. Values only shrink as others are chosen and costs only shrink be
 values that are looked at again when they come up finds the best unit in logarithmic time. Texts of which nothing is
 chosen, and which leave no marker, wait in it as a whole (`opening`).
 
-Of a long conversation there are hundreds of thousands of units, so what is known of each stands in arrays, and is kept
+Of a long conversation there are hundreds of thousands of units, so what is known of each is in arrays, and is kept
 up to date beside each choice: a unit is looked at far more often than one is chosen.
 """
 
@@ -70,9 +70,9 @@ UNSIGNED: Final = "I"
 
 
 class Opening(Struct, frozen=True):
-    """What a text costs besides its units once one is chosen; without any it leaves no marker.
+    """Costs of a text besides its units once one is chosen; without any it leaves no marker.
 
-    `tokens` are its own, such as those of a label; `heading` is the number of the heading that it stands under, maybe
+    `tokens` are its own, such as those of a label; `heading` is the number of the heading above it, maybe
     with others. The only unit of a text that `is_title` is in the heading.
     """
 
@@ -191,7 +191,7 @@ class Texts:
 
 
 def best_together(units: Iterable[tuple[float, int, int]], added: float, cost: int, marker: int) -> tuple[float, int]:
-    """What units add for each token, the best of them taken together, and the one to begin with; 0 if none adds any.
+    """Return the value that the best units together add per token, and the one to begin with; 0 if none adds any.
 
     Of each unit what it adds, its tokens with those of a marker more, and its number; beside another it needs none.
     `added` and `cost` are what comes with the first.
@@ -320,7 +320,7 @@ class Choice:
         for unit in self._too_large:
             self._push(self._ratio(unit), unit)
         self._too_large = []
-        # Of what is asked for each unit, and again each time it comes up, as much as may be stands here.
+        # Of what is asked for each unit, and again each time it comes up, as much as may be is here.
         queue, again, ratios, kept, pieces = self._sorted, self._again, self._ratios, self.kept, self.all.pieces
         values, keys, gains, costs = self.all.values, self.all.keys, self.covered.gains, self._costs
         first, stretch_of, size = self._first, self._stretch_of, len(kept)
@@ -416,7 +416,7 @@ class Choice:
             self._push(self._ratios[last], len(self.kept) + number)
 
     def _together(self, number: int) -> tuple[float, int]:
-        """What the best units of a closed stretch add for each token, and the one to begin with."""
+        """Return the value that the best units of a closed stretch add per token, and the one to begin with."""
         first, title = self._first[number], self._texts.title_above(number)
         units = self._texts.best(number, self._value)
         found = [(self._value(unit), self._costs[unit], unit) for unit in units]
@@ -424,7 +424,7 @@ class Choice:
         return best_together(found, comes_along, first, self.all.marker)
 
     def _value(self, unit: int) -> float:
-        """What the unit adds."""
+        """Return the value that the unit adds."""
         gains, value = self.covered.gains, self.all.values[unit]
         # Not `sum`: it rounds otherwise from Python 3.12 on, and ratios are compared.
         for key in self.all.keys[unit]:
@@ -432,7 +432,7 @@ class Choice:
         return value
 
     def _ratio(self, unit: int) -> float:
-        """What the unit adds for each token."""
+        """Return the value that the unit adds per token."""
         value = self._value(unit)
         if not value:
             return 0.0

@@ -1,6 +1,6 @@
 """Rank a sentence: instructions and decisions go last, small talk first.
 
-Each list is read as words and phrases, in small letters; a `*` at the end of a word stands for any ending. Chinese,
+Each list is read as words and phrases, in small letters; a `*` at the end of a word means any ending. Chinese,
 Japanese and Korean are looked for as they are, as they have no blanks between words.
 
 Known by words, in the languages of `cues`; in others by numbers, names and question marks alone.
@@ -74,7 +74,7 @@ FIRST: Final = "only, no, stop, nothing, nobody, ne, n', não, non"
 """Rules by what they begin with."""
 
 LEADING: Final = "and, also, but, so, then, ok, okay, right, now, just, kindly, und, et, y"
-"""What may stand before that, and before a verb that commands."""
+"""Words that may come before that, and before a verb that commands."""
 
 COMMANDS: Final = """
 add, address, answer, apply, ask, assume, base, begin, bring, call, change, check, choose, cite, close, compare,
@@ -143,7 +143,7 @@ PROMISES_WITHOUT_BLANKS: Final = "我会 我将 我们就 我们决定 就按 �
 
 
 class Sense(IntEnum):
-    """What the user says with a sentence, the least needed later first."""
+    """Kinds of sentences of a user, the least needed later first."""
 
     TALK = 0
     """Thanks, greetings, "Go on."."""
@@ -222,7 +222,7 @@ _LONGEST: Final = 300
 
 
 def sense_of(sentence: str) -> Sense:
-    """What a sentence of the user is."""
+    """Return the kind of a sentence of the user."""
     sentence = sentence.strip()
     words = _words(sentence)
     has_no_blanks = _WITHOUT_BLANKS.search(sentence) is not None
@@ -241,7 +241,7 @@ def sense_of(sentence: str) -> Sense:
 
 @lru_cache(10_000)  # Of a budget that is tried, the next one asks for the same.
 def weight_of(words: str) -> float:
-    """What a token of the user's words is worth, of at most 1, by the sentence in them that has to stay longest."""
+    """Return the worth of a token of the user's words, at most 1, by the sentence in them that has to stay longest."""
     return _AHEAD ** (max(map(sense_of, sentences(words))) - Sense.RULE)
 
 

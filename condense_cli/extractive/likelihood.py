@@ -116,8 +116,8 @@ def likelihoods(rows: Iterable[Sequence[float]], weights: Sequence[float]) -> li
 
 _NEAR: Final = 4
 _AROUND: Final = 12
-"""So many lines before and after a line are near it, and around it: an edit matches several lines that stand
-together."""
+"""So many lines before and after a line are near it, and around it: an edit matches several lines in a
+row."""
 
 
 class Surroundings:
@@ -186,7 +186,7 @@ _TRUE: Final = tuple(tuple(float(flags >> bit & 1) for bit in range(8)) for flag
 
 
 class Mentions:
-    """What is known of facts while a conversation is read: for each a number, and by it an entry of every list.
+    """Knowledge of facts while a conversation is read: a number for each, and by it an entry of every list.
 
     Positions are in characters; `texts` and `written` are numbers of texts, `beside` is that of the facts on the
     shortest line that holds this one, `flags` is what is true of it.

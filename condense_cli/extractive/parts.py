@@ -40,7 +40,7 @@ Key = tuple[int, int, JsonPath]
 
 
 class Part(Struct, frozen=True):
-    """One text with where it stands; `call` is the call that it belongs to, as an argument or as a result.
+    """One text with its place; `call` is the call that it belongs to, as an argument or as a result.
 
     A section of a note has a `heading`.
     """
@@ -202,7 +202,7 @@ _WORD: Final = lazy_pattern(r"[^\W\d_]")
 
 
 class Heading(Struct, frozen=True):
-    """The heading of a call in its parts: the tool, and on a line of its own what it works on, as it stood there.
+    """The heading of a call in its parts: the tool, and on a line of its own what it works on, as it was there.
 
     `replaced` are texts that an edit put others in place of.
     """

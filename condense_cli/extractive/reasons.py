@@ -74,7 +74,7 @@ def _has_failed(parts: Iterable[Part]) -> bool:
 
 
 def _aims(call: Block) -> set[str]:
-    """What a call is about: files that it changes, words of its commands, or else the tool with its main argument."""
+    """Return a call's subject: files that it changes, words of its commands, or the tool with its main argument."""
     if changed := writes_a_file(call) and (patched_paths(call) or paths(call)):
         return {f"change {path}" for path in changed}
     words = {word for line in command_lines(call) for word in _PROGRAM.findall(line)} - _IN_ALL
@@ -453,7 +453,7 @@ class Reasons:
         return LineReason(Reason.LIKELY)
 
     def _adds(self, key: Key, fact: int) -> float:
-        """What a fact is worth in a part: little where another part still names it."""
+        """Return the worth of a fact in a part: little if another part still names it."""
         is_said = fact in self._evidence.added or self._evidence.still_names(fact, key)
         return self._survey.weights[fact] * (AGAIN if is_said else 1.0)
 

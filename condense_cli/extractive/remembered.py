@@ -1,4 +1,4 @@
-"""What is read of a conversation once, however often it is condensed: for who tries one choice after another."""
+"""Remember what was read of a conversation, for callers that try one choice after another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def remember(count: Counter) -> None:
 
 
 def priced_of(messages: Sequence[Message], count: Counter) -> Priced:
-    """What the units of a conversation cost and are worth: read anew, unless it is remembered."""
+    """Return the costs and worth of a conversation's units: read anew, unless they are remembered."""
     known = _FIRST.get(count)
     if known is not None and _are_same(known.survey.messages, messages):
         return known

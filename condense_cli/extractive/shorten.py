@@ -59,7 +59,7 @@ class Costs(Struct, frozen=True):
 
 
 class Priced:
-    """What units of a conversation cost and are worth: worked out once for each part."""
+    """Costs and worth of a conversation's units, worked out once per part."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
@@ -163,7 +163,7 @@ def further_tokens(survey: Survey) -> int:
 
 
 def stretches_of(survey: Survey, keys: Sequence[Key], openings: Mapping[Key, Opening] | None = None) -> list[Stretch]:
-    """Where the units of each part stand among those of all. A part with an opening leaves no marker without any."""
+    """The places of each part's units among those of all. A part with an opening leaves no marker without any."""
     stretches: list[Stretch] = []
     start = 0
     for key in keys:
@@ -174,7 +174,7 @@ def stretches_of(survey: Survey, keys: Sequence[Key], openings: Mapping[Key, Ope
 
 
 def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float]:
-    """What each unit of a part is worth besides its facts."""
+    """Return the worth of each unit of a part besides its facts."""
     recency = (1 + survey.age(part.key)) ** -0.3
     own, is_said = survey.own.get(part.key[:2], ()), part.is_said
     if own is None or own or (is_said and survey.is_talk):
@@ -325,7 +325,7 @@ class SharedBudget:
         return Choice(self._candidates, self._said.copy(), least)
 
     def _read(self, choice: Choice) -> Shortened:
-        """What is chosen, and the tokens of that."""
+        """Return the chosen texts, and their tokens."""
         count = self._survey.count
         texts = dict(self._texts(choice))
         summaries = self._sections.written(self._stretches[: self._told], choice.kept) if self._sections else ()

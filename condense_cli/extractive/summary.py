@@ -62,7 +62,7 @@ _BRIEF: Final = 60
 
 
 class _Section(Struct):
-    """What stands under one heading: its lines, the heading too, and the part that they ended with so far.
+    """The lines under one heading, the heading too, and the part that they end with so far.
 
     None while the heading says all there is.
     """
@@ -88,7 +88,7 @@ class Sections:
         self.keys: list[Key] = []
         self.unsaid: list[Key] = []
         self._titles: set[Key] = set()
-        """Parts that stand in their headings, as the path of a call does."""
+        """Parts that are in their headings, as the path of a call does."""
         self._headings: dict[Key, Heading] = {}
         self._replaced: set[Key] = set()
         self._named: list[list[str]] = [[] for _ in runs]
@@ -116,7 +116,7 @@ class Sections:
                 self._replaced.add(key)
             self.keys.append(key)
             self._headings[key] = heading
-        # What an edit put into a file stands before what it replaced.
+        # What an edit put into a file comes before what it replaced.
         self.keys.sort(key=lambda key: (key[:2], key in self._replaced))
         self.headings: list[int] = []
         self.openings: dict[Key, Opening] = {}
@@ -156,7 +156,7 @@ class Sections:
         of_call: dict[int, _Section] = {}
         for key in told:
             part, heading = survey.parts[key], self._headings[key]
-            # All of a call stands together, where its first is, and so does what one says before another has the word.
+            # All of a call is together, where its first is, and so does what one says before another has the word.
             if part.call is not None:
                 section = of_call.get(id(part.call))
             else:
@@ -199,7 +199,7 @@ class Sections:
         return name_of(part.call) not in (TODO_LISTS if self._are_notes else TODO_LISTS | TASK_TOOLS)
 
     def _without_replaced_alone(self, chosen: Collection[Key]) -> list[Key]:
-        """What is chosen but for replaced texts where nothing stands of what an edit put in their place."""
+        """Return the chosen parts without replaced texts of which nothing is there that an edit put in their place."""
         parts = self._survey.parts
         puts = [
             key for key in chosen if parts[key].is_argument and key not in self._replaced and key not in self._titles
@@ -216,7 +216,7 @@ def _brief(argument: str) -> str:
 
 
 def _label(part: Part, before: Part | None = None) -> list[str]:
-    """What stands between a part and the one before it in a section: of an argument its name."""
+    """Return the lines between a part and the one before it in a section: for an argument, its name."""
     if part.is_argument:
         name = next((str(key) for key in reversed(part.key[2]) if isinstance(key, str)), "")
         # The arguments of a command line go on where its heading ends.

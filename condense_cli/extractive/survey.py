@@ -107,7 +107,7 @@ class KnownLines:
         self._texts: dict[tuple[Text, bool], ReadText] = {}
 
     def text(self, content: Text, *, by_sentence: bool) -> ReadText | None:
-        """What is known of a text, if it was read."""
+        """Return the knowledge of a text, if it was read."""
         return self._texts.get((content, by_sentence))
 
     def read(self, content: Text, units: Units, size: int, *, by_sentence: bool) -> ReadText:
@@ -162,7 +162,7 @@ def sharing_lines(count: Counter) -> Iterator[None]:
 
 
 def known_to(count: Counter) -> KnownLines:
-    """What the surveys with this counter share; nothing yet where they do not."""
+    """Return what the surveys with this counter share; nothing yet if they share nothing."""
     return _SHARED.get(count) or KnownLines()
 
 
@@ -317,7 +317,7 @@ class Survey:
                 named[number] = mentions.stand_together(facts[number], IN_ERROR if is_error else 0)
 
     def _flags(self, part: Part) -> int:
-        """What is true of the facts that a part mentions."""
+        """Return the flags of the facts that a part mentions."""
         flags = 0
         runs_commands, writes = self._kind(part.call)
         if not (part.is_result and runs_commands):

@@ -2,7 +2,7 @@
 
 Where people talk, lines are paragraphs. There the units are sentences, each kept or left out for itself.
 
-Markers that stand in the text already are gaps between units: they are no lines, and where more is left out beside
+Markers that are in the text already are gaps between units: they are no lines, and where more is left out beside
 one, both become one gap with the hash of the text it was first cut from.
 
 Of a file that a tool shows with a number on every line, what stays needs few of them: markers say how many lines are

@@ -49,7 +49,7 @@ DECISION: Final = lazy_pattern(
 
 
 class Kind(IntEnum):
-    """What a line is by its words alone; one that tells an error is nothing else."""
+    """Kinds of lines by their words alone; one that tells an error is nothing else."""
 
     BLANK = 0
     PLAIN = 1
@@ -89,7 +89,7 @@ class Shown(IntEnum):
 
 
 class History(Struct):
-    """What was done to the files of one name: how often they were edited and read, and where `edited` and used last.
+    """History of the files of one name: how often they were edited and read, and where `edited` and used last.
 
     Places are in characters from the beginning of the conversation.
     """
@@ -117,7 +117,7 @@ class Line(Struct, frozen=True):
 
 
 class _Deed(Struct, frozen=True):
-    """What a call does to a file: whether its arguments go into it, its result shows it, and either of it the whole."""
+    """Effect of a call on a file: whether its arguments go into it, its result shows it, and if either is all of it."""
 
     path: str = ""
     writes: bool = False
@@ -263,7 +263,7 @@ _WAYS: Final = (Shown.READ_IN_PART, Shown.CREATED, Shown.EDITED, Shown.CONFIRMED
 
 
 class EditableText(Struct, frozen=True):
-    """What features of lines are relative to: characters of all, edits of all files, and where each was used last."""
+    """Totals to relate lines to: all characters, edits of all files, and where each was used last."""
 
     end: int
     edits: int

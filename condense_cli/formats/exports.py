@@ -225,7 +225,7 @@ def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
             call = None
         said = list(_said(content, at, is_user=role is Role.USER, common=common))
         if common.get("kind") is BlockKind.TOOL_CALL:
-            # One call, whatever stands before its text.
+            # One call, whatever is before its text.
             said = [_call(block) for block in said[-1:]] or [Block(place=Place(0, at), owner=at, **common)]
         elif common.get("kind") is BlockKind.TOOL_RESULT and not said:
             said = [Block(place=Place(0, at), owner=at, **common)]

@@ -52,7 +52,7 @@ class Proof(Struct, frozen=True):
 
 
 class Condensation(Struct, frozen=True, dict=True):
-    """What came of a run: its decisions, and what else there is to say of it.
+    """The outcome of a run: its decisions, and what else there is to say of it.
 
     All tokens are as they were counted, but for those that are `shown`, which are the model's.
     """
@@ -88,7 +88,7 @@ class Condensation(Struct, frozen=True, dict=True):
 
     @cached_property
     def receipts(self) -> tuple[Receipt, ...]:
-        """What each pass did to each block, with the reasons of single lines where somebody asked."""
+        """Return what each pass did to each block, with the reasons of single lines if somebody asked."""
         return tuple(_with(receipt, self.lines) for receipt in self.decisions.receipts)
 
     @property
@@ -146,9 +146,9 @@ class Condensation(Struct, frozen=True, dict=True):
 
     @cached_property
     def by_references(self) -> dict[tuple[int, int], int]:
-        """What references saved on each block; the rest of what was saved on it is left out.
+        """Return the tokens that references saved on each block; the rest of what was saved on it is left out.
 
-        A block that is cut counts with the lines that references still stand for; that references of the input
+        A block that is cut counts with the lines that references still say; that references of the input
         went with a cut takes nothing away from what the cut saved. Below 0 where they became lines again.
         """
         saved: Tally[tuple[int, int]] = Tally()
@@ -189,7 +189,7 @@ class Condensation(Struct, frozen=True, dict=True):
 
     @property
     def last_receipts(self) -> Iterable[Receipt]:
-        """What became of each block in the end."""
+        """Return the last receipt of each block."""
         return {(receipt.message, receipt.block): receipt for receipt in self.receipts}.values()
 
     @property

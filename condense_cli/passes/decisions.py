@@ -33,7 +33,7 @@ MOVED: Final = "what it refers to changed"
 
 @at_hand
 class Fate(StrEnum):
-    """What a run made of a block; FRAME is that of the tokens that a message costs besides its blocks."""
+    """Outcomes for a block; FRAME is that of the tokens that a message costs besides its blocks."""
 
     KEPT = "kept"
     CHANGED = "changed"
@@ -44,7 +44,7 @@ class Fate(StrEnum):
 
 
 class DecisionRow(Struct, frozen=True):
-    """What became of one block.
+    """The outcome for one block.
 
     `place` is where the input has it, or where the message was that an inserted block took the place of; `at` where the
     result has it, None where it is gone. A position of −1 is the message itself. `steps` are those of the passes

@@ -42,7 +42,7 @@ def explained(result: Condensation, count: Counter, only: Collection[Address] | 
     Of all blocks, or `only` of some.
     """
     picked = _picked(result.receipts)
-    # One summary stands for most of a conversation: nobody who asks of some blocks waits for that.
+    # One summary replaces most of a conversation: nobody who asks of some blocks waits for that.
     summarized = _in_summaries(result.receipts) if only is None else set[Address]()
     picked = picked | summarized if only is None else picked & {*only}
     if not picked:

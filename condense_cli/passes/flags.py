@@ -1,4 +1,4 @@
-"""What flags and selectors did in a run: which kept a block out of a pass, and which matched nothing.
+"""Tell the effect of flags and selectors in a run: which kept a block out of a pass, and which matched nothing.
 
 The configuration that ran no longer tells flags from its own.
 """

@@ -1,4 +1,4 @@
-"""What a run is held to: the target, limits that grow stricter, the least saving; in tokens as they are counted."""
+"""Limits of a run: the target, limits that grow stricter, the least saving; in tokens as they are counted."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def is_condensed(transcript: Transcript) -> bool:
 
 
 def too_little(saved: int, least: int, configuration: Configuration, factor: Factor) -> str:
-    """What a result would do that saves too few tokens; `least` are those that it has to save."""
+    """Say of a result that it saves too few tokens; `least` are those that it has to save."""
     shown = factor.shown
     if saved < 0:
         return f"be {shown(-saved):,} tokens larger"

@@ -20,11 +20,11 @@ _LEAST_ROOM: Final = 100
 _SHARE: Final = 5
 _LEAST: Final = 300
 _MOST: Final = 8_000
-"""Tokens of a batch summary where nobody says how long it may get: a fifth of what it stands for, within these."""
+"""Tokens of a batch summary where nobody says how long it may get: a fifth of what it replaces, within these."""
 
 
 class Offline:
-    """Summarizes with lines of the text itself, which stay as they stood; see `extractive`.
+    """Summarizes with lines of the text itself, which stay as they were; see `extractive`.
 
     That is imported when it is needed: most runs summarize nothing.
     """

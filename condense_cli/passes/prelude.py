@@ -73,7 +73,7 @@ class ReferenceWriter:
 
     @property
     def warnings(self) -> list[str]:
-        """What keeps the prelude from working, if anything does."""
+        """Return what keeps the prelude from working, if anything does."""
         if not self._first_free or not self.is_enabled:
             return []
         return [

@@ -18,7 +18,7 @@ from ..extractive.reason import LineReason
 
 @at_hand
 class Kept(StrEnum):
-    """Why a block stayed as it is, in words that stand alone."""
+    """Why a block stayed as it is, in words that need no others."""
 
     CONFIGURED = "the pass keeps this kind"
     NO_CONTENT_TYPE = "this kind is never rewritten"
@@ -195,7 +195,7 @@ def undone(receipt: PassReceipt) -> PassReceipt:
 
 
 def places(messages: Iterable[Message]) -> dict[BlockKey, tuple[int, int]]:
-    """Where every block stands."""
+    """Return the place of every block."""
     return {block.key: (message.index, number) for message in messages for number, block in enumerate(message.blocks)}
 
 

@@ -72,7 +72,7 @@ def meaning(
 
 
 def why_none(selector: AnySelector | str, messages: Sequence[Message]) -> str:
-    """What to say of a selector that means nothing here, with the nearest that would; empty if it means something."""
+    """Say of a selector that it means nothing here, with the nearest that would; empty if it means something."""
     selector = _parsed(selector)
     conversation = _Conversation(messages)
     if conversation.meant(selector):
@@ -250,7 +250,7 @@ def _holds_only(message: Message, globs: Globs) -> bool:
 
 
 def _ages(messages: Sequence[Message]) -> dict[int, int]:
-    """Turns since each message, those that a summary stands for included."""
+    """Turns since each message, those that a summary replaced included."""
     ages: dict[int, int] = {}
     age = 0
     for message in reversed(messages):
@@ -368,7 +368,7 @@ def _both(one: Predicate, other: Predicate) -> Predicate:
 
 
 class Protection(Struct, frozen=True):
-    """What no pass touches: standing instructions, the start, the first request, pins. `messages` by index."""
+    """Parts that no pass touches: instructions, the start, the first request, pins. `messages` by index."""
 
     messages: dict[int, Kept]
     pins: tuple[Predicate, ...]
@@ -414,7 +414,7 @@ def why_untouched(
 def protect(
     configuration: Configuration, messages: Sequence[Message], count: Counter, model: str | None = None
 ) -> Protection:
-    """What stays of the messages of a conversation with a `model`.
+    """Return what stays of the messages of a conversation with a `model`.
 
     Where thinking may go whatever a pin says, no pin rests on it: with it would go, in the next run, what holds now.
     """

@@ -80,7 +80,7 @@ class Sheet:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages as they stand, in a list of its own until the next change."""
+        """The messages as they are, in a list of its own until the next change."""
         if self._put:
             self._messages = [
                 replace(message, blocks=tuple(put.get(number, block) for number, block in enumerate(message.blocks)))
@@ -97,11 +97,11 @@ class Sheet:
 
     @property
     def plain_tokens(self) -> int:
-        """What the messages cost without references."""
+        """Return the tokens of the messages without references."""
         return self._plain
 
     def measured(self) -> int:
-        """What the messages cost as written: references are written, only to be counted, where anything changed."""
+        """Return the tokens of the messages as written; if anything changed, references are written to be counted."""
         if not self._is_measured:
             self.write()
         return self.tokens
@@ -157,7 +157,7 @@ class Sheet:
         return states_of(self.read)
 
     def as_read(self, position: int, number: int) -> Message:
-        """The message of the input, without references, that a block stands in; a summary of this run is its own."""
+        """The message of the input, without references, that holds a block; a summary of this run is its own."""
         message = self.messages[position]
         return self._read.get(message.blocks[number].key, message)
 
@@ -182,7 +182,7 @@ class Sheet:
         return put or self._messages[position].blocks[number]
 
     def saved(self) -> Saved:
-        """What `restore` brings back."""
+        """Return the state that `restore` brings back."""
         return Saved(self.messages, self.removed.copy(), self._plain, self._originals.copy())
 
     def restore(self, saved: Saved) -> None:

@@ -1,4 +1,4 @@
-"""What passes ask of a summarizer, and what it answers. Who writes the summaries is not theirs to know."""
+"""Questions of passes to a summarizer, and its answers. Who writes the summaries is not theirs to know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ledger.entries import Ledger
 from .receipts import SUMMARIZE, Kept, Receipt
 
 OFFLINE: Final = "offline"
-"""Who wrote a summary that is made of lines of what it stands for."""
+"""Who wrote a summary that is made of lines of what it replaces."""
 
 
 def written_by(name: str) -> str:
@@ -106,7 +106,7 @@ def charged(summarizer: Summarizer) -> tuple[int, Decimal]:
 
 class Summarizer(Protocol):
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
-        """One outcome per task, in their order. `messages` are the whole conversation as it stands."""
+        """One outcome per task, in their order. `messages` are the whole conversation as it is."""
 
 
 def is_up_to_date(messages: Sequence[Message]) -> bool:

@@ -80,7 +80,7 @@ def _thinking_in(messages: Sequence[Message]) -> list[tuple[int, int]]:
 def _behind_changes(messages: Sequence[Message], removed: Sequence[Block]) -> list[tuple[int, int]]:
     """Thinking that what changed or went made invalid, and what its own going takes with it.
 
-    That is nothing as a rule. A line that was written again stands in the file behind lines that follow it.
+    That is nothing as a rule. A line that was written again is in the file behind lines that follow it.
     """
     found: list[tuple[int, int]] = []
     while True:

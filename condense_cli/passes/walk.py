@@ -308,7 +308,7 @@ Work = Callable[[Step], list[Receipt]]
 
 
 def _work_of(config: PassConfig) -> Work:
-    """What a step of a pass does. What a mode alone needs, such as the extraction, is imported with it."""
+    """Return the function of a mode. What a mode alone needs, such as the extraction, is imported with it."""
     match config.mode:
         case "individual":
             from .modes.individual import run_individual

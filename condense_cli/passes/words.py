@@ -22,7 +22,7 @@ def told(
     configuration: Configuration,
     target: int | None,
 ) -> list[str]:
-    """What to say of words of the user that a run cut: because the configuration names them, or for want of room."""
+    """Say which words of the user a run cut: because the configuration names them, or for want of room."""
     gone = {*lost(before, after)}
     individual = {config.id for config in configuration.passes if config.mode == "individual"}
     named = {
@@ -71,7 +71,7 @@ def lost_units(before: Sequence[Message], after: Sequence[Message]) -> dict[Addr
         left = same.text if same else ""
         kept = frozenset(_units(left))
         said = chain(*map(_units, _quoted(block))) if block.summarizes else _own(block, own[position, number])
-        # In a line that was cut a unit may stand beside an ellipsis.
+        # In a line that was cut a unit may be beside an ellipsis.
         gone = [unit for unit in said if not (unit in quoted or unit in kept or unit in left)]
         if gone:
             found[before[position].index, number] = gone
@@ -87,7 +87,7 @@ def _has_words(message: Message, block: Block) -> bool:
 
 
 def _quoted(block: Block) -> Iterator[str]:
-    """What the user said, as the ledger of a summary quotes it."""
+    """Return the user's words as the ledger of a summary quotes them."""
     if not block.summarizes:
         return
     from ..ledger.text import parse  # Most conversations have no summary to read.

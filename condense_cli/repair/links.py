@@ -51,7 +51,7 @@ _SHOWN: Final = 60
 
 
 class LinkedRecord(Struct, frozen=True):
-    """A record of the tree. `state` says how the turn stands behind it: `open` if the model or a tool has to answer,
+    """A record of the tree. `state` is that of the turn behind it: `open` if the model or a tool has to answer,
     `over` if the user speaks next, `beside` for what only goes along."""
 
     record: int
@@ -330,7 +330,7 @@ def _reply(value: Mapping[str, Any]) -> str:
 
 
 def _state(value: Mapping[str, Any]) -> str:
-    """Return how the turn stands behind a record of any of these formats."""
+    """Return the state of the turn behind a record of any of these formats."""
     message = value.get("message")
     if value.get("subtype") == "compact_boundary" or value.get("type") in ("compaction", "branch_summary"):
         return "open"
@@ -383,7 +383,7 @@ def _is_word(value: Mapping[str, Any]) -> bool:
 
 
 def _turn(tip: LinkedRecord, by_id: Mapping[str, LinkedRecord]) -> str:
-    """Return how the turn stands behind a record, what only goes along passed over."""
+    """Return the state of the turn behind a record, passing over what only goes along."""
     node: LinkedRecord | None = tip
     seen: set[str] = set()
     while node is not None and node.state == "beside" and node.id not in seen:

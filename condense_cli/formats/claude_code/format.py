@@ -195,7 +195,7 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
     elif value["type"] in ("user", "assistant") and isinstance(message, dict):
         is_notice = value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>"
         if is_notice or value.get("isVirtual") is True:
-            return  # Shown to the user and never sent: the client's own notice of an error, or a stand-in.
+            return  # Shown to the user and never sent: the client's own notice of an error, or a substitute.
         is_user = value["type"] == "user"
         is_summary = is_user and value.get("isCompactSummary") is True
         by_client = is_user and (value.get("isMeta") is True or is_summary)

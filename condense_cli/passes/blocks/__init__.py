@@ -1,1 +1,1 @@
-"""What is done to a single block: operations, cutting texts, state that is over."""
+"""Change single blocks: operations, cutting texts, state that is over."""

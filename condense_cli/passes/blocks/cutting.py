@@ -33,7 +33,7 @@ class CutLimits(Struct, frozen=True):
 
 
 def suppress(text: str) -> str:
-    """The marker that stands for the whole text; the text itself when nothing is left to suppress."""
+    """The marker in place of the whole text; the text itself when nothing is left to suppress."""
     if not may_be_marked(text):
         lines = text.count("\n") + 1
         if not text.strip("\n"):
@@ -67,7 +67,7 @@ def truncate(text: str, limits: CutLimits) -> str:
 
 
 def _cut_whole_lines(text: str, limit: int, keep: Side) -> str:
-    """What cutting lines makes of a text that was not cut before, without taking it all apart."""
+    """Cut lines of a text that was not cut before, without taking it all apart."""
     lines = text.count("\n") + 1
     head, tail = _shares(limit, keep)
     gone = lines - limit - (not tail and text.endswith("\n"))  # What follows a last line break is no line.
@@ -127,7 +127,7 @@ def _merge(items: Sequence[str | Gap], text: str, *, to_end: bool) -> Gap:
 
 
 def _units(items: Sequence[str | Gap]) -> list[_Items]:
-    """Items grouped to lines: a gap of characters alone stands inside a line and joins its two ends."""
+    """Items grouped to lines: a gap of characters alone is inside a line and joins its two ends."""
     units: list[_Items] = []
     for item in items:
         previous = units[-1][-1] if units else None

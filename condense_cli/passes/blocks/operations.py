@@ -34,7 +34,7 @@ Summaries = Mapping[TextTask, Outcome]
 def apply(
     block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: TodoList | None = None
 ) -> Block | Kept:
-    """What an operation that asks nobody makes of the block; for summaries, which are asked for, see `summarize`.
+    """Apply an operation that asks nobody to the block; for summaries, which are asked for, see `summarize`.
 
     `strictness` below 1 scales every limit and threshold down.
     """
@@ -126,7 +126,7 @@ def _marked(text: str, summary: Written) -> str:
 def leave_out_image(
     block: Block, kind: BlockKind, operation: ImageOperation, count: Counter, strictness: float
 ) -> Block | Kept:
-    """The marker in place of an image; `kind` is what a text is where the image stands."""
+    """The marker in place of an image; `kind` is what a text in its place would be."""
     match operation.operation:
         case "keep":
             return Kept.CONFIGURED
@@ -144,7 +144,7 @@ def leave_out_image(
 
 def _truncation(operation: ContentOperation, strictness: float) -> Rewrite:
     limits = _limits(operation, strictness)
-    # A summary that an earlier run wrote stays: the first run would have cut what it stands for, not the summary.
+    # A summary that an earlier run wrote stays: the first run would have cut what it replaced, not the summary.
     return lambda text: text if _is_summary(text) else cutting.truncate(text, limits)
 
 
@@ -157,7 +157,7 @@ def _limits(operation: ContentOperation, strictness: float) -> cutting.CutLimits
 
 
 def stays_text(operation: ContentOperation | ImageOperation, strictness: float) -> str:
-    """What stays of a block, in words."""
+    """Say what stays of a block."""
     if not isinstance(operation, ContentOperation) or operation.operation != "truncate":
         return "a short summary of it stays" if operation.operation == "summarize" else "only its marker stays"
     limits = _limits(operation, strictness)

@@ -86,7 +86,7 @@ def _summarize(step: Step, room: int | None = None) -> list[Receipt]:
 def _task(
     stretch: SummarizedStretch, wanted: SummarizationConfig, limits: SummaryLimits, listed: str, beside: int
 ) -> BatchTask:
-    """What is asked of who writes the summary; `beside` are tokens of what stands besides its words."""
+    """Return the task for the writer of the summary; `beside` are tokens of what is there besides its words."""
     return BatchTask(
         tuple(stretch.new),
         stretch.said_before,
@@ -115,7 +115,7 @@ class RunSummary(Struct, frozen=True):
 
 
 def put_summaries(sheet: Sheet, step: Step, summaries: Sequence[RunSummary]) -> list[Receipt]:
-    """Put summaries, in order, in place of what they stand for, each unless it is no smaller.
+    """Put summaries, in order, in place of what they summarize, each unless it is no smaller.
 
     Gives the receipts of what changed.
     """
@@ -150,7 +150,7 @@ def put_summaries(sheet: Sheet, step: Step, summaries: Sequence[RunSummary]) -> 
 def _messages(text: str, sheet: Sheet, positions: Sequence[int], behind: int) -> list[Message]:
     """The summary as a message and, where roles would not alternate otherwise, a line that leads on.
 
-    `behind` are all messages of the conversation to be, with those that the summary stands for.
+    `behind` are all messages of the conversation to be, with those that the summary replaces.
     """
     messages, gone = sheet.messages, set(positions)
     old = [messages[position] for position in positions]

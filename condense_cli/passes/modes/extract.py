@@ -211,7 +211,7 @@ def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummar
         left = approach(target, partial(left_with, division), division.budget, division.shared.tokens)
         if left < 0 and head and division.end:
             # What a ledger lists besides the user's words goes before the newest turns do. Where words go as well, it
-            # takes all the room there is, and hardly leaves what stands around it.
+            # takes all the room there is, and hardly leaves what is around it.
             less = -left if head.gives_up_words else division.room
             while left < 0 < division.room:
                 division = replace(division, room=max(0, division.room - less))

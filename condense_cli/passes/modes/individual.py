@@ -29,7 +29,7 @@ from ..summaries import Outcome, Refused, TextTask
 class Candidate(Struct, frozen=True):
     """A block that the pass may touch, and what it does to it. `names` are what it is called, the closest first.
 
-    `place` is where it stands in the sheet, `message` the message there as the step found it.
+    `place` is its place in the sheet, `message` the message there as the step found it.
     """
 
     place: Address
@@ -112,7 +112,7 @@ class _Summaries:
         self._outcomes: dict[TextTask, Outcome] = {}
 
     def up_to(self, position: int) -> dict[TextTask, Outcome]:
-        """What came of the tasks of at least the candidates up to this one."""
+        """Return the outcome of the tasks of at least the candidates up to this one."""
         if position >= self._asked:
             tasks = [task for task in dict.fromkeys(self._next()) if task not in self._outcomes]
             if tasks:
@@ -189,21 +189,21 @@ def _candidates(sheet: Sheet, step: Step) -> Iterator[Candidate | Receipt]:
 def _operation(
     names: Sequence[str], override: PartialOperations | None, defaults: ContentTypeOperations
 ) -> ContentOperation | ImageOperation:
-    """What is done to content of these names: an override goes first, then the closest name that says anything."""
+    """Return the operation for content of these names: an override first, then the closest name that has one."""
     given = (getattr(part, name) for part in (override, defaults) if part is not None for name in names)
     operation: ContentOperation | ImageOperation = next(each for each in given if each is not UNSET)
     return operation
 
 
 def _own_name(message: Message) -> str:
-    """What a configuration calls the text of such a message, apart from that of any other; empty where nothing."""
+    """Return a configuration's own name for the text of such a message; empty if it has none."""
     if message.role is Role.ASSISTANT and not message.has_calls:
         return "assistant_reasoning"
     return "user_messages" if message.role is Role.USER and not message.answers_calls else ""
 
 
 def _names(own_name: str, content_type: ContentType | None) -> tuple[str, ...]:
-    """What a configuration calls content of a message: the closest name first, the content type last."""
+    """Return a configuration's names for content of a message: the closest first, the content type last."""
     if content_type is None:
         return ()
     is_closer = own_name and content_type is ContentType.MESSAGE_TEXT

@@ -85,7 +85,7 @@ class Shortening:
         return None if None in found else tuple(unit for unit in found if unit is not None)
 
     def _paths(self, place: Address, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
-        """Where texts of the block stand that the pass may shorten, or why the block stays."""
+        """Return the places of the texts in the block that the pass may shorten, or why the block stays."""
         state = self._sheet.state_of(block)
         paths = _paths(block, extraction, self._sheet.count, state)
         if state is None or paths in _NOT_FOR_IT:
@@ -170,7 +170,7 @@ _NOT_FOR_IT: Final = (Kept.NO_CONTENT_TYPE, Kept.CONFIGURED, Kept.SMALL, Kept.NO
 
 
 def _paths(block: Block, extraction: ExtractConfig, count: Counter, state: TodoList | None) -> Kept | list[JsonPath]:
-    """Where texts of the block stand that the pass may shorten, or why there are none.
+    """Return the places of the texts in the block that the pass may shorten, or why there are none.
 
     They are the long values in the arguments of a call; any other block is one text.
     """

@@ -82,5 +82,5 @@ def _reason(message: Message, position: int, selected: Selected, protection: Pro
 
 
 def dropped(receipts: Sequence[Receipt]) -> list[Receipt]:
-    """What of a run the sliding window dropped."""
+    """Return what the sliding window dropped of a run."""
     return [receipt for receipt in receipts if receipt.pass_id == PASS and receipt.operation == OPERATION]
