@@ -1,6 +1,6 @@
 """Reports on sets of rows: estimate, inspect, validate and restore for all rows of a file together.
 
-Documented in docs/rows.md.
+Documented in docs/json-report.md.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _reading(report: facts.SetReport) -> str:
 
 
 class RowsInspection(Struct, frozen=True):
-    """All rows together; `constants` is what messages cost besides their content. Documented in docs/rows.md."""
+    """All rows together; `constants` is what messages cost besides their content. Documented in docs/json-report.md."""
 
     version: int
     input: str
