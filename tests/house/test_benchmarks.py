@@ -21,7 +21,7 @@ from condense_cli.config.preset_folders import preset_names
 from condense_cli.core.tokens import Counter
 from condense_cli.lossless.references import parse_reference
 
-GUIDE = (PROJECT / "docs" / "lossless.md").read_text()
+GUIDE = (PROJECT / "benchmarks" / "measured.md").read_text()
 
 
 def headings(page: str) -> set[str]:
