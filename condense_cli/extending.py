@@ -1,6 +1,6 @@
 """Names for packages that add a provider, selector, format or summarizer.
 
-See docs/providers.md; docs/examples/condense-example adds one of each.
+See docs/api.md; docs/examples/condense-example adds one of each.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ _HINT_USER: Final = (
 _OF_THE_USER: Final = {
     **dict.fromkeys(("profiles", "allow_calls", "base_url", "key_variable"), _HINT_USER),
     **dict.fromkeys(LIMITS, "Limits of calls are set in your own configuration. See docs/models.md."),
-    "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/providers.md.",
+    "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/configuration.md.",
 }
 _OF_ROO_CODE: Final = {
     "profile_thresholds": "Your own configuration has it for each profile: `profiles: {NAME: {threshold: 80}}`.",

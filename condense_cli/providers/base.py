@@ -9,7 +9,7 @@
         def compiled(self, configuration: Configuration, settings: OldestConfig) -> Configuration:
             return ...  # the same configuration with the passes that do the work
 
-docs/providers.md explains how a package adds one.
+docs/api.md explains how a package adds one.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Registry:
         provider_id = getattr(provider, "id", "")
         made, fault = _examined(FoundPlugin(provider_id, _REGISTERED, provider), provider_id)
         if fault:
-            raise ConfigurationError(f"This cannot be registered: {fault}.", "Give a Provider; see docs/providers.md.")
+            raise ConfigurationError(f"This cannot be registered: {fault}.", "Give a Provider; see docs/api.md.")
         if self._lookup(provider_id) is not None:
             hint = f"Give it another id, or call unregister({provider_id!r}) first."
             raise ConfigurationError(f"There is a provider named {provider_id!r} already.", hint)

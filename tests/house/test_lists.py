@@ -79,9 +79,7 @@ def test_every_report_names_its_page() -> None:
 
 
 def test_every_key_of_the_configuration_is_documented() -> None:
-    page, phases, settings = (
-        Path(PROJECT, "docs", f"{name}.md").read_text() for name in ("configuration", "phases", "settings")
-    )
+    page, settings = (Path(PROJECT, "docs", f"{name}.md").read_text() for name in ("configuration", "settings"))
     documented = {key for kind in kinds_of(models) for key in kind.__struct_encode_fields__}
-    assert sorted(key for key in documented if key not in page and key not in phases) == []
+    assert sorted(key for key in documented if key not in page) == []
     assert sorted(name for name in map(variable_of, keys()) if f"`{name}`" not in settings) == []

@@ -1,6 +1,6 @@
 """The facts and the report of `condense providers`.
 
-Their figures were measured by benchmarks/providers.py. Documented in docs/providers.md.
+Their figures were measured by benchmarks/providers.py. Documented in docs/json-report.md.
 """
 
 from __future__ import annotations
