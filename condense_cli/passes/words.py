@@ -78,6 +78,17 @@ def lost_units(before: Sequence[Message], after: Sequence[Message]) -> dict[Addr
     return found
 
 
+def units_with_words(messages: Sequence[Message]) -> set[str]:
+    """Return the units of all texts that the user typed and answers that they gave."""
+    texts = (
+        words_in(block) if block.kind is BlockKind.TOOL_RESULT else block.text
+        for message in messages
+        for block in message.blocks
+        if _has_words(message, block)
+    )
+    return {unit for text in texts for unit in _units(text)}
+
+
 def _has_words(message: Message, block: Block) -> bool:
     if block.summarizes:
         return True

@@ -16,7 +16,7 @@ from ..extractive.survey import Survey
 from ..extractive.units import split
 from ..extractive.versions import DECISION
 from ..lossless.decode import decode
-from ..passes.words import lost_units
+from ..passes.words import lost_units, units_with_words
 
 MOST: Final = 20
 
@@ -97,8 +97,9 @@ def _facts_in(messages: Sequence[Message], survey: Survey) -> set[int]:
 
 
 def _words(before: Sequence[Message], after: Sequence[Message]) -> Iterator[LostItem]:
+    said = units_with_words(after)  # In another file a block has another place.
     for (index, _), units in lost_units(before, after).items():
-        text = " ".join(" ".join(units).split())
+        text = " ".join(" ".join(unit for unit in units if unit not in said).split())
         if text:
             yield LostItem(LossKind.WORDS, text[:_LONGEST], index)
 

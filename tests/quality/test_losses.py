@@ -49,6 +49,14 @@ def test_the_users_words_go_before_decisions_and_names() -> None:
     assert fact == LostItem(LossKind.FACT, "gamma_three", 3)
 
 
+# A file that was read again has its blocks in other places.
+def test_words_in_another_message_are_not_lost() -> None:
+    before = _said("Begin.", "Yes.", "Never touch the tests.\nUse tabs.", "Fine.")
+    after = _said("Begin.\nNever touch the tests.", "Fine.")
+    [lost] = _lost(before, after)
+    assert lost == LostItem(LossKind.WORDS, "Use tabs.", 2)
+
+
 def test_plain_words_and_short_names_are_not_listed() -> None:
     before = _said("Begin.", "We call print(x) with A1 and Method, then TODAY.", "Yes.", "Ok.")
     assert _lost(before, _said("Begin.", "We do.", "Yes.", "Ok.")) == []
