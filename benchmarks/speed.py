@@ -12,8 +12,8 @@ For every size of both formats these run in turns, each in a process of its own:
     other tools at the size nearest to 5 MB, installed and isolated as by `quality/compare.py`
 
 In addition, many short conversations go through the Python API in one process, like rows of a set. Shown is processor
-time, the best of several rounds. `--write` puts the tables into docs/speed.md. `scaling.py` takes the prelude apart;
-`startup.py` measures the start alone. Linux and macOS; twenty minutes.
+time, the best of several rounds. `--write` puts the tables into docs/speed.md; which limits are met goes to standard
+error. `scaling.py` takes the prelude apart; `startup.py` measures the start alone. Linux and macOS; twenty minutes.
 """
 
 from __future__ import annotations
@@ -156,7 +156,10 @@ def tables(found: Found, date: str, machine: str) -> Iterator[str]:
         yield "| --- | ---: |"
         for preset, spent in found.in_api.items():
             yield f"| {preset} | {spent:.1f} |"
-    yield "\n### Goals\n"
+
+
+def goals(found: Found) -> Iterator[str]:
+    """Yield the table of limits, for those who work on the program."""
     yield "| | measured | at most | |"
     yield "| --- | ---: | ---: | --- |"
     for what, measured, most, unit in targets(found):
@@ -199,6 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     found.versions |= versions
                 path.unlink()
                 print(f"{format}, {megabytes:g} MB", file=sys.stderr, flush=True)
+    print("\n".join(goals(found)), file=sys.stderr)
     text = "\n".join(tables(found, datetime.datetime.now(datetime.UTC).date().isoformat(), options.machine))
     if not options.write:
         print(text)
