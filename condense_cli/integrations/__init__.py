@@ -1,4 +1,4 @@
-"""Live in agent loops of other frameworks, one file each, which imports its framework (docs/frameworks.md)."""
+"""Live in agent loops of other frameworks, one file each, which imports its framework (docs/live.md)."""
 
 from __future__ import annotations
 

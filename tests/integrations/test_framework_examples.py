@@ -1,4 +1,4 @@
-"""The examples of docs/frameworks.md, over a server in place of the model."""
+"""The examples of docs/live.md, over a server in place of the model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .wire import DONE, TURNS, body_of, look, wire
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "frameworks.md").read_text()
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "live.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## In an agent framework")[2], re.DOTALL)
 
 
 @pytest.mark.parametrize("code", EXAMPLES, ids=range(len(EXAMPLES)))
