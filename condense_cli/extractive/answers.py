@@ -210,8 +210,8 @@ def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[in
     return {*_fenced(units), *_numbered(units), *_repeated(units, shown), *_printed(units)}.difference(_ran(units))
 
 
-Without = dict[Text, frozenset[str]]
-"""By the text of a result lines of which it has none."""
+Without = dict[frozenset[str], set[Text]]
+"""By lines the texts of results that have none of them."""
 
 
 def own_units(messages: Sequence[Message], without: Without | None = None) -> dict[Address, tuple[int, ...] | None]:
@@ -247,12 +247,13 @@ def _shown(messages: Sequence[Message], typed: dict[Address, Units], without: Wi
     wanted = {window for units in typed.values() for window in _windows(units)}
     firsts = frozenset(window[0] for window in wanted)
     found: dict[Window, Address] = {}
+    none = without.setdefault(firsts, set())
     for position, message in enumerate(messages) if wanted else ():
         for number, block in enumerate(message.blocks):
-            if block.kind is BlockKind.TOOL_RESULT and without.get(block.content) != firsts:
+            if block.kind is BlockKind.TOOL_RESULT and block.content not in none:
                 lines = block.text.split("\n")
                 if firsts.isdisjoint(lines):
-                    without[block.content] = firsts
+                    none.add(block.content)
                     continue
                 for line in range(len(lines)):
                     window = tuple(lines[line : line + _RUN])

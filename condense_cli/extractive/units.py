@@ -264,13 +264,15 @@ def _counted(units: Units, kept: Sequence[int]) -> set[int]:
     before, known, first = 0, None, None
     for unit, (text, body) in enumerate(zip(units.texts, units.bodies, strict=True)):
         place += (unit == units.starts[unit]) + (units.gaps[unit].lines if unit in units.gaps else 0)
+        if unit and not kept[unit]:
+            continue
         number = numbering_of(text)
         if number is None or number.separator not in _LISTED:
             continue
         if not unit:
             first = number.number - place
-        if not kept[unit]:
-            continue
+            if not kept[unit]:
+                continue
         is_near = known is not None and place - before <= _COUNTED and number == known.moved(place - before)
         # Those without blanks may be a column of a table, but for a tool's, which the text begins with.
         is_tools = number.separator == "→" or number.width > len(str(number.number)) or number.number - place == first
