@@ -29,6 +29,7 @@ from ..core.factor import Factor, factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..core.transcript import Transcript
 from ..errors import UsageError
+from ..extractive.survey import sharing_lines
 from ..passes.condensation import Condensation
 from ..plugins import Installed
 from ..providers.registry import Registry
@@ -151,21 +152,23 @@ def estimated(
         target = int(before * target_percent / 100)
     found = []
     warnings: dict[str, None] = {}
-    for name, configuration in configurations:
-        with summaries_for(configuration, count, calls) if calls else nullcontext() as summaries:
-            result = api.condense(
-                transcript,
-                configuration,
-                target_tokens=target,
-                counter=count,
-                factor=factor,
-                summarizer=summaries,
-                registry=registry,
-                proves=False,
-            )
-        used, said = told(result, summaries)
-        found.append((name, result, used))
-        warnings |= dict.fromkeys(said)
+    # They read the same texts, and much of what one makes of them is what others make.
+    with sharing_lines(count):
+        for name, configuration in configurations:
+            with summaries_for(configuration, count, calls) if calls else nullcontext() as summaries:
+                result = api.condense(
+                    transcript,
+                    configuration,
+                    target_tokens=target,
+                    counter=count,
+                    factor=factor,
+                    summarizer=summaries,
+                    registry=registry,
+                    proves=False,
+                )
+            used, said = told(result, summaries)
+            found.append((name, result, used))
+            warnings |= dict.fromkeys(said)
     kept = None
     if quality:
         from .evaluating import kept_here  # Importing it takes a tenth of a second.
