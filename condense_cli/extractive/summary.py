@@ -91,6 +91,7 @@ class Sections:
         """Parts that are in their headings, as the path of a call does."""
         self._headings: dict[Key, Heading] = {}
         self._replaced: set[Key] = set()
+        self._known: dict[Key, tuple[bytes, str]] = {}
         self._named: list[list[str]] = [[] for _ in runs]
         """Calls that earlier notes of each run named, of which they told nothing."""
         self._calls: list[dict[int, Heading]] = [{} for _ in runs]
@@ -167,8 +168,7 @@ class Sections:
                 of_call[id(part.call)] = section
             if key in self._titles:
                 continue
-            lines = render(survey.units[key], chosen[key], counts_lines=part.numbers_lines).removesuffix("\n")
-            lines = without_claims(lines) if part.is_result else lines
+            lines = self._lines(key, bytes(chosen[key]))
             if section.newest is None:
                 section.lines[0] = heading.over(lines)
             section.lines += [*_label(part, section.newest), lines]
@@ -181,6 +181,15 @@ class Sections:
             return f"No lines of {messages} were picked. {missing}".rstrip()
         opening = f"Lines picked from {messages}, as they stood. {missing}".rstrip()
         return "\n".join([opening, "", *("\n".join(section.lines) for section in sections)])
+
+    def _lines(self, key: Key, kept: bytes) -> str:
+        """The units of a part that are kept; from one budget to the next those of most parts are the same."""
+        known = self._known.get(key)
+        if known is None or known[0] != kept:
+            part = self._survey.parts[key]
+            lines = render(self._survey.units[key], kept, counts_lines=part.numbers_lines).removesuffix("\n")
+            known = self._known[key] = kept, without_claims(lines) if part.is_result else lines
+        return known[1]
 
     def _left_out(self, run: int, told: Collection[int]) -> list[str]:
         """The section that names the calls of a run of which nothing is told; no lines if there are none."""

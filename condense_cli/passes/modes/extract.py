@@ -26,6 +26,7 @@ from .shortening import Shortening
 
 if TYPE_CHECKING:
     from ...extractive.parts import Key
+    from ...extractive.shorten import Shortened
     from ...extractive.survey import Survey
     from .division import Division
     from .head_summary import HeadSummary
@@ -196,14 +197,18 @@ def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummar
 
     sheet = step.sheet
     summarized: list[Receipt] = []
+    put: tuple[Division, Shortened] | None = None
 
     def left_with(division: Division, budget: int) -> int:
         """Tokens free of the target when the texts have so many; below 0 those that are too many."""
-        shortening.undo()
+        nonlocal put
         shortened = division.shared.within(budget)
-        shortening.put(shortened.texts)
-        summarized[:] = division.write(sheet, step, head, shortened.summaries)
-        return step.sheet.free(target)
+        if put != (division, shortened):  # Often a few tokens more or less change nothing.
+            put = division, shortened
+            shortening.undo()
+            shortening.put(shortened.texts)
+            summarized[:] = division.write(sheet, step, head, shortened.summaries)
+        return sheet.free(target)
 
     closest: tuple[int, Division] | None = None
     for division in divisions(sheet, shortening, step, target, head):
@@ -224,6 +229,7 @@ def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummar
         if left >= 0:
             return True, summarized
         shortening.undo()  # The next division is worked out on the sheet as it was.
+        put = None
     if closest is not None:
         left_with(closest[1], 0)
     return False, summarized
