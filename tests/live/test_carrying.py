@@ -144,7 +144,7 @@ def test_a_listener_that_cannot_be_called_is_refused(listener: Any) -> None:
 
 def test_a_missing_package_is_named() -> None:
     with (
-        pytest.raises(ImportError, match=r"This needs LangChain: pip install 'condense-cli\[langchain\]'"),
+        pytest.raises(ImportError, match=r"This needs LangChain: .*install .*langchain"),
         needs("LangChain", "langchain"),
     ):
         import no_such_package  # type: ignore[import-not-found]  # noqa: F401
