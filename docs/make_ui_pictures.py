@@ -19,7 +19,7 @@ from condense_cli.providers.registry import Registry
 from condense_cli.report.lists.sessions import SessionList
 from condense_cli.ui.app import CondenseApp
 from condense_cli.ui.choice import Configurations, UserChoice
-from condense_cli.ui.opened import Desk, OpenSession
+from condense_cli.ui.opened import Desk
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = Path("sample_transcripts") / "bugfix-session.jsonl"
@@ -31,8 +31,8 @@ PICTURES = {"ui.svg": [*["n"] * 4], "ui-editor.svg": ["e", *["down"] * 4, "tab",
 async def picture(keys: list[str]) -> str:
     """The screen after these keys, without the fonts that it would fetch from elsewhere."""
     desk = Desk(Configurations(PACKAGED), UserConfiguration(), Registry())
-    nothing = SessionList(1, 0, [], [], [])
-    app = CondenseApp(desk, UserChoice(DEFAULT_PRESET), lambda: nothing, OpenSession.read(str(SAMPLE), desk))
+    nothing = [SessionList(1, 0, [], [], [])]
+    app = CondenseApp(desk, UserChoice(DEFAULT_PRESET), lambda: nothing, str(SAMPLE))
     async with app.run_test(size=SIZE) as pilot:
         for key in ["", *keys, ""]:
             await pilot.press(*[key] if key else [])

@@ -156,6 +156,27 @@ def write_new_session(file: Path, format_name: str, data: bytes) -> NewSession:
     return NewSession(session.id, path, len(session.data), session.cwd, command, is_new, is_home or by_path)
 
 
+def command_to_resume(file: Path, format_name: str, data: bytes, here: str) -> str | None:
+    """Return the command to type in a shell in `here` that resumes the session in a file with these bytes.
+
+    None if its client would not find it.
+    """
+    try:
+        files = session_files(format_name)
+        place = Path(os.path.abspath(file))
+        session = files.identify(open_document(data, place.name, lenient=True).values, place.name, place.parent.name)
+    except UsageError:
+        return None
+    is_home = files.is_home(_folders(place))
+    is_found = session.id in place.name if is_home else files.takes_path  # A client looks for the name of the file.
+    if not is_found:
+        return None
+    command = (*files.resume, session.id if is_home else str(place))
+    return NewSession(session.id, place, len(data), session.cwd, command, is_new=False, is_found=True).command_line(
+        here
+    )
+
+
 def _folders(path: Path) -> list[str]:
     """List the names of the folders above a file, nearest first."""
     return [folder.name for folder in path.parents]

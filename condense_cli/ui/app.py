@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -11,7 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
+from textual.worker import get_current_worker
 
+from ..clients.choices import tilde
 from ..errors import CondenseError
 from ..report.lists.sessions import SessionList, SessionRow, table_of
 from ..report.terminal import table_lines
@@ -25,7 +27,7 @@ from .widgets import Rows
 
 
 class SessionsScreen(Screen[None]):
-    """Sessions, newest first. `find` lists them, in a thread."""
+    """Sessions: those of the project, then the others, newest first. `find` lists some, then more, in a thread."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "app.quit", "Quit", key_display="q"),
@@ -38,30 +40,41 @@ class SessionsScreen(Screen[None]):
             super().__init__()
             self.path = path
 
-    def __init__(self, find: Callable[[], SessionList]) -> None:
+    def __init__(self, find: Callable[[], Iterable[SessionList]]) -> None:
         super().__init__()
         self._find = find
         self.sessions: list[SessionRow] = []
 
     def compose(self) -> ComposeResult:
-        yield Static("Sessions of this machine", classes="title", id="about")
-        yield Static("Looking…", id="head", markup=False)
+        yield Static(classes="title", id="about", markup=False)
+        yield Static(id="head", markup=False)
         yield Rows(id="sessions")
         yield Static(id="said", markup=False)
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one(Rows).focus()
-        self.run_worker(self._look, thread=True)
 
     def on_screen_resume(self) -> None:
+        """Look anew: a session may have been written."""
         self.say("")
+        self._title(" · looking, and counting tokens…")
+        self.run_worker(self._look, thread=True, exclusive=True)
 
     def _look(self) -> None:
-        found = self._find()
-        self.app.call_from_thread(self._show, found)
+        worker = get_current_worker()
+        for found in self._find():
+            if worker.is_cancelled:
+                return
+            self.app.call_from_thread(self._show, found)
+        self.app.call_from_thread(self._title, "")
+
+    def _title(self, computing: str) -> None:
+        self.query_one("#about", Static).update(f"Sessions of this machine, this project's first{computing}")
 
     def _show(self, found: SessionList) -> None:
+        rows = self.query_one(Rows)
+        known = self.sessions[rows.current].path if self.sessions else None
         self.sessions = [session for session in found.sessions if session.problem is None]
         head = self.query_one("#head", Static)
         if not self.sessions:
@@ -71,14 +84,33 @@ class SessionsScreen(Screen[None]):
         width = self.size.width - 4
         first, *rest = table_lines(table_of(self.sessions, datetime.now(UTC), width), width)
         head.update(f"  {first}")
-        self.query_one(Rows).show([ShownLine(line) for line in rest], 0)
+        at = next((number for number, session in enumerate(self.sessions) if session.path == known), 0)
+        rows.show([ShownLine(line) for line in rest], at)
 
     def say(self, text: str) -> None:
         self.query_one("#said", Static).update(visible(text))
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
-        self.say("Opening…")
+        self.say(_reading(self.sessions[event.index].path))
         self.post_message(self.Opened(self.sessions[event.index].path))
+
+
+class OpeningScreen(Screen[None]):
+    """Says that a session is being read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.quit", "Quit", key_display="q")]
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+
+    def compose(self) -> ComposeResult:
+        yield Static(visible(_reading(self._path)), markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+
+def _reading(path: str) -> str:
+    return f"Reading {tilde(path)} and counting its tokens…"
 
 
 class CondenseApp(App[None]):
@@ -111,35 +143,57 @@ class CondenseApp(App[None]):
         self,
         desk: Desk,
         start: UserChoice,
-        find: Callable[[], SessionList],
-        session: OpenSession | None = None,
+        find: Callable[[], Iterable[SessionList]],
+        file: str | None = None,
         editor: EditorScreen | None = None,
     ) -> None:
-        """Show the `editor` alone if it is given; else begin with the `session`, or with the list."""
+        """Show the `editor` alone if it is given; else begin with the session in a file, or with the list."""
         super().__init__()
         self._desk, self._first, self._list = desk, start, find
-        self._opened, self._editor = session, editor
+        self._file, self._editor = file, editor
+        self._sessions: list[OpenSession] = []
+        self.fault: CondenseError | None = None
+        """The reason why the session in the file could not be opened."""
+
+    @property
+    def written(self) -> list[str]:
+        """Sentences about each file that was written and not taken back, with the commands that resume sessions."""
+        return [line for session in self._sessions for said in session.written for line in said]
 
     def on_mount(self) -> None:
         if self._editor is not None:
             self.push_screen(self._editor, lambda _: self.exit())
-        elif self._opened is not None:
-            self.push_screen(SessionScreen(self._opened, self._first))
+        elif self._file is not None:
+            self.push_screen(OpeningScreen(self._file))
+            self._open_beside(self._file)
         else:
             self.push_screen(SessionsScreen(self._list))
 
     def on_sessions_screen_opened(self, event: SessionsScreen.Opened) -> None:
-        self.run_worker(lambda: self._open(event.path), thread=True, exclusive=True)
+        self._open_beside(event.path)
+
+    def _open_beside(self, path: str) -> None:
+        self.run_worker(lambda: self._open(path), thread=True, exclusive=True)
 
     def _open(self, path: str) -> None:
         try:
             session = OpenSession.read(path, self._desk)
-            _ = session.contents
         except CondenseError as error:
             self.call_from_thread(self._tell, error)
         else:
-            self.call_from_thread(self.push_screen, SessionScreen(session, self._first))
+            self.call_from_thread(self._show, session)
+
+    def _show(self, session: OpenSession) -> None:
+        self._sessions.append(session)
+        screen = SessionScreen(session, self._first)
+        if isinstance(self.screen, OpeningScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
 
     def _tell(self, error: CondenseError) -> None:
         if isinstance(self.screen, SessionsScreen):
             self.screen.say(f"! {error.message} {error.hint}".rstrip())
+        else:
+            self.fault = error
+            self.exit()

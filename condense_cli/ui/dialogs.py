@@ -18,7 +18,7 @@ from ..errors import CondenseError, OutputError, UsageError
 from ..storage.files import read_bytes
 from .choice import ChoiceHistory
 from .editing import TEMPLATES, Edited, EditedPart, Field
-from .lines import ShownLine, wrapped
+from .lines import QUIET, ShownLine, wrapped
 from .opened import write_text
 from .widgets import Rows
 
@@ -26,11 +26,12 @@ _CLOSES: list[BindingType] = [Binding("escape", "close", "Close")]
 
 
 class Offer(Struct, frozen=True):
-    """An item to pick: its key, if any, its name, and a description."""
+    """An item to pick: its key, if any, its name, and a description, whose `detail` has a line of its own."""
 
     key: str
     value: str
     label: str
+    detail: str = ""
 
 
 class Pick(ModalScreen[str | None]):
@@ -41,6 +42,11 @@ class Pick(ModalScreen[str | None]):
     def __init__(self, title: str, offers: Sequence[Offer], current: int = 0) -> None:
         super().__init__()
         self._title, self._offers, self._current = title, offers, current
+        self._lines: list[tuple[Offer, ShownLine]] = []
+        for offer in offers:
+            self._lines.append((offer, ShownLine(f"{offer.key or ' '}  {offer.label}")))
+            if offer.detail:
+                self._lines.append((offer, ShownLine(f"   {offer.detail}", QUIET, continues=True)))
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
@@ -50,13 +56,14 @@ class Pick(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         rows = self.query_one(Rows)
-        rows.styles.height = min(len(self._offers), max(3, self.app.size.height - 8))
-        rows.show([ShownLine(f"{offer.key or ' '}  {offer.label}") for offer in self._offers], self._current)
+        rows.styles.height = min(len(self._lines), max(3, self.app.size.height - 8))
+        offers = [offer for offer, _ in self._lines]
+        rows.show([line for _, line in self._lines], offers.index(self._offers[self._current]) if offers else 0)
         rows.focus()
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
-        self.dismiss(self._offers[event.index].value)
+        self.dismiss(self._lines[event.index][0].value)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         event.stop()

@@ -306,6 +306,23 @@ def pass_title(config: Any) -> str:
     return str(config.get("id", "?"))
 
 
+def pass_settings(config: Mapping[str, Any]) -> str:
+    """Describe the mode of a pass and when it runs, with its threshold."""
+    mode = str(config.get("mode", "individual"))
+    execution = config.get("execution", {})
+    if not isinstance(execution, Mapping):  # What is edited may be invalid.
+        return f"{mode} · ?"
+    condition = execution.get("condition") or {}
+    kind = "target" if mode == "target" else execution.get("type", "always")
+    when = {"target": "with a target", "conditional": f"if > {_threshold(condition)} tokens"}
+    return f"{mode} · {when.get(kind, kind)}"
+
+
+def _threshold(condition: Any) -> str:
+    value = condition.get("token_threshold") if isinstance(condition, Mapping) else None
+    return f"{value:,}" if isinstance(value, int) else "?"
+
+
 def is_enabled(config: Any) -> bool:
     return not isinstance(config, dict) or config.get("enabled", True) is not False
 

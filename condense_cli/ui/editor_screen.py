@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from ..passes.receipts import PRELUDE, PassReceipt
 from ..report.text.visible import visible
 from .choice import ChoiceHistory, Configurations, UserChoice
 from .dialogs import TextDialog, ask_field, ask_leave, ask_pass, ask_save
-from .editing import Edited, EditedPart, Field, fault_at, fault_text, is_enabled
+from .editing import Edited, EditedPart, Field, fault_at, fault_text, is_enabled, pass_settings
 from .lines import EDITOR_KEYS, GONE, LOUD, QUIET, ShownLine, help_lines
 from .opened import Background, OpenSession, View, totals_text
 from .widgets import Rows, SteppingScreen
@@ -55,7 +55,8 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         """Bytes of the file at `home`, if known."""
         self.history = ChoiceHistory(replace(choice, text=text))
         self.edited = Edited(text, configurations)
-        self.parts: list[EditedPart] = []
+        self._line_parts: list[EditedPart] = []
+        """The part of each line of the list."""
         self.fields: list[Field] = []
         self._receipts: dict[str, PassReceipt] = {}
         self._shown: UserChoice | None = None
@@ -124,7 +125,8 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
     @property
     def part(self) -> EditedPart:
         """The part under the cursor."""
-        return self.parts[min(self.query_one("#parts", Rows).current, len(self.parts) - 1)]
+        current = self.query_one("#parts", Rows).current
+        return self._line_parts[min(current, len(self._line_parts) - 1)]
 
     @property
     def field(self) -> Field | None:
@@ -133,23 +135,27 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         return self.fields[current] if current < len(self.fields) else None
 
     def _show_parts(self) -> None:
-        self.parts = self.edited.parts()
-        self.query_one("#parts", Rows).show([self._part_line(part) for part in self.parts])
+        found = [(part, line) for part in self.edited.parts() for line in self._part_lines(part)]
+        self._line_parts = [part for part, _ in found]
+        self.query_one("#parts", Rows).show([line for _, line in found])
         self._show_form()
 
-    def _part_line(self, part: EditedPart) -> ShownLine:
+    def _part_lines(self, part: EditedPart) -> Iterator[ShownLine]:
+        """Yield the line of a part; a pass has a second one, with its mode and condition."""
         fault = self.edited.fault
         has_fault = fault is not None and bool(part.path) and fault.path[: len(part.path)] == part.path
         lead = "! " if has_fault else "  "
         if part.index is None:
             is_set = not part.path or part.path[0] in self.edited.values
             effect = self._effect(PRELUDE) if part.path == ("lossless_prelude",) else ""
-            return ShownLine(
-                f"{lead}{part.title}  {effect}".rstrip(), LOUD if not part.path else "" if is_set else QUIET
-            )
+            style = LOUD if not part.path else "" if is_set else QUIET
+            yield ShownLine(f"{lead}{part.title}  {effect}".rstrip(), style)
+            return
         config = self.edited.passes[part.index]
         effect = "off" if not is_enabled(config) else self._effect(str(config.get("id", "")))
-        return ShownLine(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
+        yield ShownLine(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
+        if isinstance(config, dict):
+            yield ShownLine(f"    {pass_settings(config)}", QUIET, continues=True)
 
     def _effect(self, field_id: str) -> str:
         """Describe the effect of a pass on the open session."""
@@ -214,8 +220,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
             to = index + by
             if 0 <= to < len(self.edited.passes):
                 title = self.part.title
-                rows = self.query_one("#parts", Rows)
-                rows.current += by
+                self.query_one("#parts", Rows).action_move(by)
                 self.do(self.edited.with_moved(index, to), f"Moved {title} {'up' if by < 0 else 'down'}")
 
         self._of_pass(shift)

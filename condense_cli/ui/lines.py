@@ -25,10 +25,12 @@ _FOLDED: Final = "▸"
 
 
 class ShownLine(Struct, frozen=True):
-    """A line with its style. The style adds nothing to the text: there may be no colours."""
+    """A line with its style. The style adds nothing to the text: there may be no colours. The cursor passes over a line
+    that `continues` the one before."""
 
     text: str
     style: str = ""
+    continues: bool = False
 
 
 class ShownPlace(Struct, frozen=True):
@@ -238,6 +240,7 @@ SESSION_KEYS: Final = (
     ("x", "cut, likewise"),
     ("space", "keep what is under the cursor, cut it, or leave it to the passes"),
     ("p", "another preset"),
+    ("v", "another provider"),
     ("t", "a target: 60000, 60k or 40%"),
     ("e", "edit the configuration"),
     ("w", "write: a new session, in place, a file, or a configuration"),

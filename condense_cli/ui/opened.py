@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from threading import Condition, Thread
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
+from ..clients.new_session import command_to_resume
 from ..config.files import UserConfiguration
 from ..config.models import Configuration
 from ..config.overrides import overrides_from
@@ -25,9 +27,10 @@ from ..errors import CondenseError, OutputError, UsageError
 from ..extractive.remembered import remember
 from ..money.prices import signs_of
 from ..passes.condensation import Condensation
+from ..passes.decisions import unchanged
 from ..passes.explained import explained
 from ..passes.selection import Address
-from ..providers.registry import Registry
+from ..providers.registry import DEFAULT, AnyProvider, Registry
 from ..providers.window import window_of
 from ..report.costs.money import PriceSource, cost_figures, cost_of
 from ..report.costs.usage import in_use, overhead_of
@@ -133,16 +136,22 @@ class ShownTotals(Struct, frozen=True):
         return max(0, self.used_before - self.before + self.after)
 
 
+CONDENSING: Final = "condensing"
+
+
 class View(Struct, frozen=True):
-    """A session condensed by a choice, as it is shown. `kept` and `cut` are the blocks that the user selected."""
+    """A session condensed by a choice, as it is shown. `kept` and `cut` are the blocks that the user selected.
+    `computing` names the work that goes on; empty if the view is complete."""
 
     choice: UserChoice
+    provider: str
     result: Condensation
     conversation: ConversationPage
     totals: ShownTotals
     kept: frozenset[Address]
     cut: frozenset[Address]
     warnings: tuple[str, ...]
+    computing: str = ""
 
 
 class Desk(Struct, frozen=True):
@@ -165,6 +174,8 @@ class OpenSession:
         remember(self.count)
         self.factor = factor_of(transcript, self.count)
         self.tokens = self.factor.shown(self.count.transcript(transcript))
+        self.written: list[tuple[str, ...]] = []
+        """Sentences about each file that was written and not taken back."""
 
     @classmethod
     def read(cls, path: str, desk: Desk) -> OpenSession:
@@ -181,6 +192,33 @@ class OpenSession:
     def contents(self) -> inspection.Inspection:
         encoding = encoding_for(self.transcript.model)
         return inspection.inspect(self.transcript, self.count, self.factor, encoding, source=self.path)
+
+    @property
+    def knows_contents(self) -> bool:
+        """True if `contents` takes no more time."""
+        return "contents" in vars(self)
+
+    def providers(self) -> list[AnyProvider]:
+        """List the providers that are not switched off."""
+        return [entry.provider for entry in self._registry.all() if entry.settings.enabled]
+
+    def provider_of(self, choice: UserChoice) -> str:
+        """Return the id of the provider that a choice runs. Raises ConfigurationError."""
+        return self.configurations.of(choice).provider or self._registry.active
+
+    def noted(self, saved: SavedResult) -> SavedResult:
+        """Add a result to `written` until it is taken back."""
+        self.written.append(saved.said)
+        take_back = saved.take_back
+        if take_back is None:
+            return saved
+
+        def undone() -> str:
+            said = take_back()
+            self.written.remove(saved.said)
+            return said
+
+        return SavedResult(saved.said, undone)
 
     def condensed(self, choice: UserChoice, clock: Clock, *, proves: bool = False) -> Condensation:
         """Condense the session by a choice, without a model. Raises CondenseError, and what `clock` does."""
@@ -204,17 +242,33 @@ class OpenSession:
         conversation = conversation_of(result, self.count)
         clock()
         kept, cut = self.places.marks(choice.keep), self.places.marks(choice.cut)
-        return View(choice, result, conversation, self._totals(result), kept, cut, tuple(warnings_of(result)))
+        totals, provider = self._totals(result), self.provider_of(choice)
+        return View(choice, provider, result, conversation, totals, kept, cut, tuple(warnings_of(result)))
 
     def views(self, choice: UserChoice, clock: Clock) -> Iterator[View]:
-        """Show a choice, then again with the reasons for lines, which takes as long again."""
+        """Show a choice, the first one uncut before, then again with all that can wait: `contents`, and the reasons for
+        lines."""
+        is_first = not self.knows_contents
+        if is_first:
+            yield self._uncut(choice)
         view = self.view(choice, clock)
-        yield view
-        clock()
+        if is_first:
+            yield replace(view, computing="counting what fills the session")
+            _ = self.contents
+        yield replace(view, computing="finding the reasons")
         result = explained(view.result, self.count)
         clock()
         if result.lines:
-            yield replace(view, result=result, conversation=conversation_of(result, self.count))
+            view = replace(view, result=result, conversation=conversation_of(result, self.count))
+        yield view
+
+    def _uncut(self, choice: UserChoice) -> View:
+        """Show the session as it is, which takes a fraction of the time, without money and window."""
+        result = Condensation(unchanged(self.transcript, self.count.transcript(self.transcript), (), self.factor))
+        totals = ShownTotals(self.tokens, self.tokens, 0, None, None, self._used, Cost(), self.transcript.model)
+        kept, cut = self.places.marks(choice.keep), self.places.marks(choice.cut)
+        conversation = conversation_of(result, self.count)
+        return View(choice, DEFAULT, result, conversation, totals, kept, cut, (), CONDENSING)
 
     def _totals(self, result: Condensation) -> ShownTotals:
         overhead, _ = overhead_of(self.transcript, self.count, self.factor)
@@ -258,11 +312,23 @@ def _totals(totals: ShownTotals) -> Iterator[str]:
         yield money
 
 
-def choice_text(choice: UserChoice) -> str:
-    """Describe a choice in a line."""
-    parts = [choice.name + (" (edited)" if choice.text else ""), f"target {choice.target or 'none'}"]
+def choice_text(choice: UserChoice, view: View | None, *, has_failed: bool = False) -> str:
+    """Describe a choice in a line, with its provider and the work that goes on. `view` may be that of an older one."""
+    view = view if view is not None and view.choice == choice else None
+    parts = [choice.name + (" (edited)" if choice.text else "")]
+    if view is not None and view.provider != DEFAULT:
+        parts.append(f"provider {view.provider}")
+    parts.append(f"target {choice.target or 'none'}")
     parts += [f"{name} {', '.join(found)}" for name in ("keep", "cut") if (found := getattr(choice, name))]
-    return " · ".join(parts)
+    computing = "" if has_failed else CONDENSING if view is None else view.computing
+    return " · ".join([*parts, *([f"{computing}…"] if computing else [])])
+
+
+def abilities(provider: AnyProvider) -> str:
+    """Return what a provider can do, and how fast."""
+    able = provider.capabilities
+    names = {"lossless": able.lossless, "lossy": able.lossy, "summaries": able.summaries}
+    return ", ".join([*(name for name, is_able in names.items() if is_able), able.speed])
 
 
 def contents_text(found: Inspection) -> str:
@@ -295,10 +361,14 @@ def write(session: OpenSession, choice: UserChoice, where: Where, file: str | No
     to.check(session.transcript)
     data = api.dump(session.condensed(choice, time.perf_counter, proves=True))
     delivery = to.write(data, session.transcript.source.data, session.transcript.format)
+    if delivery.output is None:
+        return SavedResult(delivery.said, None)
     if delivery.backup is not None:
-        return SavedResult((*delivery.said, *delivery.warnings), lambda: _restore(session))
+        command = command_to_resume(Path(session.path), session.transcript.format, data, os.getcwd())
+        resume = (f"Resume it: {visible(command)}",) if command else ()
+        return session.noted(SavedResult((*delivery.said, *resume, *delivery.warnings), lambda: _restore(session)))
     created = _created(delivery)
-    return SavedResult(delivery.said, None if created is None else taking_away(created))
+    return session.noted(SavedResult(delivery.said, None if created is None else taking_away(created)))
 
 
 def _created(delivery: Delivery) -> Path | None:

@@ -15,8 +15,10 @@ from textual.events import Resize
 from textual.widgets import Footer, Static
 
 from ..clients.choices import tilde
+from ..config.yaml_editing import ConfigurationDocument
+from ..core.wording import plural
 from ..delivering import Where
-from ..errors import CondenseError
+from ..errors import CondenseError, ConfigurationError
 from ..report.inspection.sections import sections
 from ..report.page.conversation import UNCHANGED
 from ..report.terminal import render
@@ -36,10 +38,12 @@ from .lines import (
     strip_lines,
 )
 from .opened import (
+    CONDENSING,
     Background,
     OpenSession,
     SavedResult,
     View,
+    abilities,
     check_new_file,
     choice_text,
     contents_text,
@@ -122,6 +126,24 @@ def ask_preset(screen: OfSession) -> None:
     screen.app.push_screen(Pick("Which preset?", offers, current), picked)
 
 
+def ask_provider(screen: OfSession) -> None:
+    """Ask which provider runs, and set it in the text of the configuration."""
+    session, choice = screen.session, screen.history.choice
+    providers = session.providers()
+
+    def picked(name: str | None) -> None:
+        if name is not None and name != session.provider_of(choice):
+            text = ConfigurationDocument(session.configurations.text_of(choice)).with_value(("provider",), name).text
+            screen.do(replace(choice, text=text), f"Provider {name}")
+
+    try:
+        current = [provider.id for provider in providers].index(session.provider_of(choice))
+    except (ConfigurationError, ValueError):
+        current = 0
+    offers = [Offer("", each.id, f"{each.id}: {each.name}", abilities(each)) for each in providers]
+    screen.app.push_screen(Pick("Which provider?", offers, current), picked)
+
+
 def ask_target(screen: OfSession) -> None:
     choice = screen.history.choice
 
@@ -168,7 +190,7 @@ def _write(screen: OfSession, where: Where, path: str | None) -> None:
 def _write_configuration(screen: OfSession, path: str) -> None:
     def written() -> SavedResult:
         text = configuration_text(screen.session.configurations, screen.history.choice)
-        return write_text(path, text)
+        return screen.session.noted(write_text(path, text))
 
     screen.in_background(written, lambda found: _told(screen, found))
 
@@ -194,6 +216,9 @@ def edit(screen: OfSession) -> None:
 
 def tell_contents(screen: OfSession) -> None:
     """Show what fills the session, as in `condense inspect`."""
+    if not screen.session.knows_contents:
+        screen.say("What fills the session is still being counted.")
+        return
     width = max(40, screen.app.size.width - 8)
     console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
     with console.capture() as capture:
@@ -223,10 +248,11 @@ class SessionScreen(SteppingScreen[None]):
         Binding("x", "cut", "Cut"),
         Binding("space", "cycle", "Keep/cut", show=False),
         Binding("p", "preset", "Preset"),
+        Binding("v", "provider", "Provider"),
         Binding("t", "target", "Target"),
         Binding("e", "edit", "Edit"),
         Binding("w", "write", "Write"),
-        Binding("u", "undo", "Undo"),
+        Binding("u", "undo", "Undo", show=False),  # Each step names it; the footer fits into 80 columns.
         Binding("r", "redo", "Redo", show=False),
         Binding("n", "next_cut(1)", show=False),
         Binding("N", "next_cut(-1)", show=False),
@@ -259,12 +285,7 @@ class SessionScreen(SteppingScreen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        transcript, contents = self.session.transcript, self.session.contents
-        rest = f" · {transcript.format} · {transcript.model or 'unknown model'}"
-        path = tilde(self.session.path)
-        room = max(_SHORTEST_PATH, self.app.size.width - len(rest))
-        path = path if len(path) <= room else f"…{path[len(path) - room + 1 :]}"
-        self.query_one("#about", Static).update(visible(f"{path}{rest}\n{contents_text(contents)}"))
+        self._show_about()
         self.query_one("#messages").focus()
         self._background: Background[UserChoice, View] = Background(
             self.session.views, lambda choice, found: self.post_message(self.Computed(choice, found))
@@ -279,7 +300,8 @@ class SessionScreen(SteppingScreen[None]):
     @property
     def is_settled(self) -> bool:
         """True if the view is that of the current choice."""
-        return bool(self._fault) or (self.view is not None and self.view.choice == self.history.choice)
+        view = self.view
+        return bool(self._fault) or (view is not None and view.choice == self.history.choice and not view.computing)
 
     def do(self, choice: UserChoice, said: str) -> None:
         """Make another choice."""
@@ -300,7 +322,7 @@ class SessionScreen(SteppingScreen[None]):
 
     def renew(self) -> None:
         self._fault, self._is_left = "", False
-        self.query_one("#choice", Static).update(visible(choice_text(self.history.choice)))
+        self._show_choice()
         self.query_one("#totals").add_class("old")
         self._background.ask(self.history.choice)
 
@@ -310,12 +332,16 @@ class SessionScreen(SteppingScreen[None]):
         if isinstance(event.found, CondenseError):
             self._fault = f"{event.found.message} {event.found.hint}".rstrip()
             self.say(f"! {self._fault}")
+            self._show_choice()
             return
         view = event.found
         at = self._renew(view)
-        totals = self.query_one("#totals", Static)
-        totals.update(totals_text(view.totals))
-        totals.remove_class("old")
+        self._show_choice()
+        self._show_about()
+        if view.computing != CONDENSING:
+            totals = self.query_one("#totals", Static)
+            totals.update(totals_text(view.totals))
+            totals.remove_class("old")
         warnings = [warning for warning in view.warnings if warning.startswith(("--keep", "--cut"))]
         if warnings:
             self.say(f"! {warnings[0]}")
@@ -337,6 +363,20 @@ class SessionScreen(SteppingScreen[None]):
         """The message and block under the cursor."""
         current = self.query_one("#messages", Rows).current
         return self._places[current] if current < len(self._places) else None
+
+    def _show_about(self) -> None:
+        transcript = self.session.transcript
+        rest = f" · {transcript.format} · {transcript.model or 'unknown model'}"
+        path = tilde(self.session.path)
+        room = max(_SHORTEST_PATH, self.app.size.width - len(rest))
+        path = path if len(path) <= room else f"…{path[len(path) - room + 1 :]}"
+        size = f"{plural(len(transcript.messages), 'message')}, {self.session.tokens:,} tokens"
+        contents = contents_text(self.session.contents) if self.session.knows_contents else size
+        self.query_one("#about", Static).update(visible(f"{path}{rest}\n{contents}"))
+
+    def _show_choice(self) -> None:
+        text = choice_text(self.history.choice, self.view, has_failed=bool(self._fault))
+        self.query_one("#choice", Static).update(visible(text))
 
     def _show_messages(self, at: ShownPlace | None = None) -> None:
         assert self.view is not None
@@ -427,6 +467,9 @@ class SessionScreen(SteppingScreen[None]):
 
     def action_preset(self) -> None:
         ask_preset(self)
+
+    def action_provider(self) -> None:
+        ask_provider(self)
 
     def action_target(self) -> None:
         ask_target(self)

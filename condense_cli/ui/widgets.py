@@ -36,7 +36,7 @@ class Rows(ScrollView, can_focus=True):
         Binding("pagedown", "page(1)", show=False),
         Binding("home", "jump(0)", show=False),
         Binding("end", "jump(-1)", show=False),
-        Binding("enter", "choose", show=False),
+        Binding("enter", "choose", "Open", key_display="↵"),
     ]
 
     current: reactive[int] = reactive(0, init=False)
@@ -64,8 +64,7 @@ class Rows(ScrollView, can_focus=True):
         """Show other lines, with the cursor on `current`, or where it was."""
         self.lines = lines
         self.virtual_size = Size(self.size.width, len(lines))
-        last = max(0, len(lines) - 1)
-        wanted = min(self.current if current is None else current, last)
+        wanted = self._head(min(self.current if current is None else current, len(lines) - 1)) if lines else 0
         if wanted != self.current:
             self.current = wanted
         self.refresh()
@@ -84,7 +83,21 @@ class Rows(ScrollView, can_focus=True):
         if not self.has_cursor:
             self.scroll_to(y=self.scroll_offset.y + by, animate=False)
         elif self.lines:
-            self.current = min(max(0, self.current + by), len(self.lines) - 1)
+            last = len(self.lines) - 1
+            to = min(max(0, self.current + by), last)
+            while by > 0 and to < last and self.lines[to].continues:
+                to += 1
+            self.current = self._head(to)
+
+    def _head(self, number: int) -> int:
+        """Return the line that a line continues."""
+        while number and self.lines[number].continues:
+            number -= 1
+        return number
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer Enter only where it does something."""
+        return self.has_cursor or action != "choose"
 
     def action_page(self, pages: int) -> None:
         self.action_move(pages * max(1, self.size.height - 1))
@@ -92,7 +105,7 @@ class Rows(ScrollView, can_focus=True):
     def action_jump(self, to: int) -> None:
         last = max(0, len(self.lines) - 1)
         if self.has_cursor:
-            self.current = last if to else 0
+            self.current = self._head(last) if to and self.lines else 0
         else:
             self.scroll_to(y=last if to else 0, animate=False)
 
@@ -103,6 +116,7 @@ class Rows(ScrollView, can_focus=True):
     def on_click(self, event: object) -> None:
         y = getattr(event, "y", 0) + self.scroll_offset.y
         if self.has_cursor and y < len(self.lines):
+            y = self._head(y)
             if y == self.current:
                 self.action_choose()
             self.current = y
@@ -144,7 +158,7 @@ class SteppingScreen(Screen[Answer]):
     def step(self, choice: UserChoice, said: str) -> None:
         """Make another choice, unless it is the current one."""
         if self.history.do(choice, said):
-            self.say(said)
+            self.say(f"{said} (u undoes it)")
             self.renew()
 
     def say(self, text: str) -> None:

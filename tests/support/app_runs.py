@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -30,10 +30,10 @@ def opened(path: Path) -> OpenSession:
 def app_of(
     session: OpenSession | None = None,
     preset: str = "speed",
-    find: Callable[[], SessionList] = lambda: SessionList(1, 0, [], [], []),
+    find: Callable[[], Iterable[SessionList]] = lambda: [SessionList(1, 0, [], [], [])],
     editor: EditorScreen | None = None,
 ) -> CondenseApp:
-    return CondenseApp(DESK, UserChoice(preset), find, session, editor)
+    return CondenseApp(DESK, UserChoice(preset), find, None if session is None else session.path, editor)
 
 
 def run(app: CondenseApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:

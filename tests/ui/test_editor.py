@@ -16,7 +16,7 @@ from condense_cli.config.preset_folders import presets_folder
 from condense_cli.config.presets import PACKAGED
 from condense_cli.errors import UsageError
 from condense_cli.ui.choice import Configurations, UserChoice
-from condense_cli.ui.editing import TEMPLATES, Edited, Field, FieldFault, fault_at, fields
+from condense_cli.ui.editing import TEMPLATES, Edited, Field, FieldFault, fault_at, fields, pass_settings
 from condense_cli.ui.editor_screen import EditorScreen
 from condense_cli.ui.widgets import Rows
 
@@ -128,6 +128,40 @@ def test_passes_of_a_preset_can_be_edited() -> None:
     assert changed.fault is None
     assert changed.document.value["passes"] == [{**one.passes[0], "name": "First"}, *one.passes[1:]]
     assert "# mine\nkeep_first: 2" in changed.text
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"id": "a"}, "individual · always"),
+        ({"mode": "batch", "execution": {"type": "always"}}, "batch · always"),
+        ({"mode": "extract", "execution": {"type": "target"}}, "extract · with a target"),
+        ({"mode": "target"}, "target · with a target"),
+        (
+            {"mode": "batch", "execution": {"type": "conditional", "condition": {"token_threshold": 50_000}}},
+            "batch · if > 50,000 tokens",
+        ),
+        ({"mode": "batch", "execution": {"type": "conditional"}}, "batch · if > ? tokens"),
+        ({"mode": "batch", "execution": "later"}, "batch · ?"),
+    ],
+)
+def test_mode_condition_and_threshold_of_a_pass(values: dict[str, Any], expected: str) -> None:
+    assert pass_settings(values) == expected
+
+
+def test_the_list_of_passes_shows_them() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        assert "  target · with a target" in screen_text(pilot)
+        await press(pilot, "down", "down")
+        editor = editor_screen(pilot)
+        assert editor.part.title == "worth"  # The cursor passes over them.
+        await press(pilot, "up")
+        assert editor.part.title == "to-target"
+        await press(pilot, "end", "home")
+        assert editor.part.title == "Configuration"
+
+    run(app_of(editor=EditorScreen(UserChoice("balanced"), DESK.configurations, None)), steps)
 
 
 @pytest.mark.slow

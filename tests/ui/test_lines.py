@@ -13,7 +13,7 @@ from real import SAMPLES
 
 from condense_cli.ui.choice import Places, UserChoice
 from condense_cli.ui.lines import Column, ShownPlace, columns, message_lines, place_lines, short_number, strip_lines
-from condense_cli.ui.opened import View, choice_text, totals_text
+from condense_cli.ui.opened import CONDENSING, View, choice_text, totals_text
 
 
 def view_of(path: Path, choice: UserChoice) -> View:
@@ -88,8 +88,10 @@ def test_the_list_marks_what_is_kept_and_cut(file: Path) -> None:
 
 def test_totals_and_choice_are_told(file: Path) -> None:
     choice = UserChoice("speed", target_percent=40.0, keep=("2", "tool:Read"))
-    assert choice_text(choice) == "speed · target 40% · keep 2, tool:Read"
+    assert choice_text(choice, None) == "speed · target 40% · keep 2, tool:Read · condensing…"
+    assert choice_text(choice, None, has_failed=True) == "speed · target 40% · keep 2, tool:Read"
     view = view_of(file, UserChoice("speed", target_tokens=10))
+    assert choice_text(view.choice, view) == "speed · target 10"
     assert "target 10 missed" in totals_text(view.totals)
 
 
@@ -112,7 +114,10 @@ def test_names_with_signs_of_globs_mean_themselves(tmp_path: Path) -> None:
 
 def test_lines_that_were_picked_say_why() -> None:
     session = opened(SAMPLES[0])
-    first, then = session.views(UserChoice("balanced"), time.perf_counter)
+    uncut, first, *_, then = session.views(UserChoice("balanced"), time.perf_counter)
+    assert (uncut.computing, then.computing) == (CONDENSING, "")
+    assert all(before == after for before, after in (message.tokens for message in uncut.conversation.messages))
+    assert len(list(session.views(UserChoice("speed"), time.perf_counter))) == 2
     position = next(number for number, one in enumerate(then.conversation.messages) if any(b.whys for b in one.blocks))
     lines = [line.text for line in message_lines(then, ShownPlace(position), 80)]
     assert any(line.startswith("└ gone: ") for line in lines)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 import yaml
@@ -10,7 +12,11 @@ from app_runs import app_of, enter, opened, press, run, said, screen_text, sessi
 from textual.pilot import Pilot
 
 from condense_cli import api
+from condense_cli.config.loading import parse_configuration
 from condense_cli.config.presets import load_preset
+from condense_cli.passes.condensation import Condensation
+from condense_cli.ui.opened import OpenSession
+from condense_cli.ui.session_screen import SessionScreen
 from condense_cli.ui.widgets import Rows
 
 
@@ -55,6 +61,65 @@ def test_keys_keep_and_cut(file: Path) -> None:
         assert chosen(pilot) == ([], [])
         await press(pilot, "r")
         assert chosen(pilot) == (["2"], [])
+
+    run(app_of(opened(file)), steps)
+
+
+def test_a_provider_is_picked(file: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        await press(pilot, "v")
+        assert "smart: References, then passes" in screen_text(pilot)
+        assert "lossless, lossy, summaries, fast" in screen_text(pilot)
+        await press(pilot, "down", "down", "enter")
+        screen = session_screen(pilot)
+        assert "speed (edited) · provider truncation" in said(pilot, "choice")
+        assert screen.view is not None
+        own = api.condense(api.load(file), parse_configuration("provider: truncation\n"))
+        assert screen.view.totals.after == own.shown_after
+        await press(pilot, "v", "enter", "u")
+        assert said(pilot, "choice") == "speed · target none"
+
+    run(app_of(opened(file)), steps)
+
+
+def test_it_says_what_it_computes(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_go_on = Event()
+    condensed = OpenSession.condensed
+
+    def slow(session: OpenSession, *arguments: Any, **options: Any) -> Condensation:
+        may_go_on.wait()
+        return condensed(session, *arguments, **options)
+
+    monkeypatch.setattr(OpenSession, "condensed", slow)
+
+    async def steps(pilot: Pilot[None]) -> None:
+        while not isinstance(pilot.app.screen, SessionScreen) or session_screen(pilot).view is None:
+            await pilot.pause(0.01)
+        await pilot.pause()
+        shown, about, choice = screen_text(pilot), said(pilot, "about"), said(pilot, "choice")
+        await pilot.press("i")
+        answer = said(pilot)
+        may_go_on.set()  # Before anything may fail: the app waits for its thread.
+        assert "Read src/1.p" in shown
+        assert "3,420 tokens" in about
+        assert choice.endswith("condensing…")
+        assert "still being counted" in answer
+        await settled(pilot)
+        assert "tool results" in said(pilot, "about")
+        assert "…" not in said(pilot, "choice")
+
+    run(app_of(opened(file)), steps)
+
+
+def test_keys_are_shown_in_80_columns(file: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        shown = screen_text(pilot)
+        for key in ("↵ Open", "k Keep", "v Provider", "w Write", "? Help", "q Back"):
+            assert key in shown
+        await press(pilot, "tab")
+        assert "Open" not in screen_text(pilot)  # Enter does nothing in a text.
 
     run(app_of(opened(file)), steps)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import typer
 
 from ...clients import finding, listing
 from ...clients.choices import cache_folder
@@ -26,8 +30,8 @@ if TYPE_CHECKING:
     from ...ui.app import CondenseApp
     from ...ui.editor_screen import EditorScreen
 
-_MOST: Final = 100
-"""Sessions that are listed; older ones are opened by their file or id."""
+_LISTED: Final = (5, 25, 100)
+"""Sessions that are listed at first, and then; older ones are opened by their file or id."""
 
 
 def ui(options: UiOptions) -> None:
@@ -36,7 +40,13 @@ def ui(options: UiOptions) -> None:
     app, _ = _with_textual()
     desk = _desk()
     start = desk.configurations.start(options.preset)
-    app(desk, start, sessions_here, _opened(options.file, options.session, desk)).run()
+    is_named = options.file or options.session
+    shown = app(desk, start, sessions_here, input_file(options.file, options.session) if is_named else None)
+    shown.run()
+    if shown.fault is not None:
+        raise shown.fault
+    for line in shown.written:
+        typer.echo(line)
 
 
 def edit_preset(options: EditPreset) -> None:
@@ -82,8 +92,19 @@ def _with_textual() -> tuple[type[CondenseApp], type[EditorScreen]]:
     return CondenseApp, EditorScreen
 
 
-def sessions_here() -> SessionList:
-    """List the newest sessions of this machine."""
+def sessions_here() -> Iterator[SessionList]:
+    """List the newest sessions of the current project, then those of the rest of this machine; then more of them.
+
+    Counting the tokens of all of them takes long where nobody has yet.
+    """
     found = finding.find(session_places())
-    newest = listing.list_sessions(found.files, cache_folder(), limit=_MOST)
-    return listing.report(newest, found, load_user_configuration())
+    own = list(listing.of_project(found.files, listing.project_root(Path.cwd())))
+    known = set(own)
+    others = [file for file in found.files if file not in known]
+    user = load_user_configuration()
+    for limit in _LISTED:
+        newest = listing.list_sessions(own, cache_folder(), limit=limit)
+        newest += listing.list_sessions(others, cache_folder(), limit=limit - len(newest))
+        yield listing.report(newest, found, user)
+        if len(newest) < limit:
+            return
