@@ -102,14 +102,14 @@ def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
                 for path, value in values:
                     yield Part((position, number, path), compact(value), message.role, block, block)
             elif block.summarizes and (mark := parse_summary(block.text)) and mark.is_note:
-                for section, (heading, body) in enumerate(_sections_of(block.text)):
+                for section, (heading, body) in enumerate(sections_of_note(block.text)):
                     yield Part((position, number, (section,)), body, _ASSISTANT, block, heading=heading)
             elif block.kind in (_TEXT, _RESULT) or block.is_readable:
                 call = calls.get(block.answers) if block.answers else None
                 yield Part((position, number, ()), block.content, message.role, block, call)
 
 
-def _sections_of(note: str) -> Iterator[tuple[Heading, str]]:
+def sections_of_note(note: str) -> Iterator[tuple[Heading, str]]:
     """Yield the sections of a note: the heading, with the first of several lines as its argument, and the rest."""
     _, *sections = f"\n{note.partition(BREAK)[2]}".split(f"{BREAK}{HASHES}")
     for section in sections:
@@ -189,6 +189,8 @@ def _most_common(line: str, other: str) -> int:
 
 
 HASHES: Final = "## "
+LEFT_OUT: Final = "left out"
+"""The heading in a note over the calls that it tells nothing of."""
 BREAK: Final = "\n"
 _LONGEST_HEADING: Final = 120
 

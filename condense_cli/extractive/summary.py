@@ -46,7 +46,7 @@ from ..toolcalls.outcomes import without_claims
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
 from .answers import Address
 from .choice import Opening, Stretch
-from .parts import HASHES, Heading, Key, Part
+from .parts import HASHES, LEFT_OUT, Heading, Key, Part
 from .survey import Survey
 from .units import render
 
@@ -56,7 +56,6 @@ def addresses(messages: Sequence[Message], positions: Iterable[int]) -> list[Add
     return [(position, number) for position in positions for number in range(len(messages[position].blocks))]
 
 
-_LEFT_OUT: Final = "left out"
 _BRIEF: Final = 60
 """Characters of an argument where nothing else is told of its call."""
 
@@ -100,7 +99,7 @@ class Sections:
             if key[:2] not in self._run_of:
                 continue
             heading = survey.headings.of(part)
-            if part.heading and part.heading.tool == _LEFT_OUT:
+            if part.heading and part.heading.tool == LEFT_OUT:
                 self._named[self._run_of[key[:2]]].append(part.text)
                 continue
             if part.call is not None:
@@ -199,7 +198,7 @@ class Sections:
                 named.setdefault(f"{heading.tool}{heading.ending}", {})[_brief(heading.argument)] = None
         calls = (f"{tool} {', '.join(filter(None, arguments))}".rstrip() for tool, arguments in named.items())
         all_calls = [*self._named[run], *calls]
-        return [f"{HASHES}{_LEFT_OUT}", "; ".join(all_calls)] if all_calls else []
+        return [f"{HASHES}{LEFT_OUT}", "; ".join(all_calls)] if all_calls else []
 
     def _is_told(self, part: Part) -> bool:
         """Whether lines may be picked from a part: what the ledger holds is not told again, and a note has none."""

@@ -5,6 +5,7 @@ Only plain names count. Words with variables or wildcards, and unknown programs,
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +14,13 @@ from itertools import accumulate
 from typing import Any, Final, Literal, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind
 from ..extractive.answers import is_typed, pasted_units, words_in
+from ..extractive.parts import LEFT_OUT, sections_of_note
 from ..extractive.units import render, split
 from ..toolcalls import tools
 from ..toolcalls.outcomes import Results, command_outcome, results_of
@@ -179,6 +182,7 @@ _LONGEST_COMMAND: Final = (300, 60)
 _CREATED: Final = lazy_pattern(r"\bcreat(?:ed|ing)\b|^New file\b", re.IGNORECASE)
 _CHECKBOX: Final = lazy_pattern(r"\s*(?:[-*]\s*)?\[(.)\]\s*(.*)")
 _CHECKS: Final = {" ": "pending", "x": "completed", "X": "completed", "-": "in_progress", "~": "in_progress"}
+_NAMED: Final = lazy_pattern(r"(\S+(?: \(\w+\))?) (.+)")
 _TASK_NUMBER: Final = lazy_pattern(r"#(\w+)", re.ASCII)
 
 
@@ -190,6 +194,8 @@ def collect(messages: Sequence[Message]) -> Ledger:
         for block in message.blocks:
             if block.kind is BlockKind.TOOL_CALL:
                 entries += _of_call(block, results.get(id(block), Results()))
+            elif block.summarizes and message.is_note:
+                entries += _of_note(block)
             elif is_typed(message, block):
                 entries.append(Ledger(requests=(UserRequest(_request(block.text)),)))
             elif words := words_in(block):
@@ -238,6 +244,31 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
         else:
             for path in worked_on(call, results):
                 yield _file(_change(path, call, results))
+
+
+def _of_note(note: Block) -> Iterator[Ledger]:
+    """Yield the uses of files that a note names, but for paths that it shortens."""
+    named: list[tuple[str, str]] = []
+    for heading, body in sections_of_note(note.text):
+        if heading.tool == LEFT_OUT:
+            calls = (_NAMED.fullmatch(call) for call in f"{heading.argument}{body}".split("; "))
+            named += [(call[1], path) for call in calls if call for path in call[2].split(", ")]
+        else:
+            named.append((heading.tool, heading.argument or body))
+    for tool, path in named:
+        name, _, ending = tool.partition(" (")
+        name, _, command = name.partition(" ")
+        arguments = json.dumps({"path": path, "command": command})
+        call = replace(note, kind=BlockKind.TOOL_CALL, content=arguments, tool=name, summarizes=False)
+        is_change = tools.writes_a_file(call)
+        if not path or "…" in path:
+            continue
+        if is_change and ending:
+            yield _file(_unchanged(path, "denied" if ending.startswith("denied") else "failed"))
+        elif is_change:
+            yield _file(_change(path, call, Results()))
+        elif tools.reads_a_file(call) and not ending:
+            yield _file(FileEntry(path, read=1))
 
 
 def _of_command(command: str, results: Results) -> Iterator[Ledger]:

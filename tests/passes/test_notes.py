@@ -28,6 +28,7 @@ from condense_cli.core.markers import parse_summary
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
+from condense_cli.ledger.collect import collect
 from condense_cli.passes.modes import notes
 from condense_cli.passes.modes.notes import exchanges_of, runs_of
 from condense_cli.passes.prelude import ReferenceWriter
@@ -216,6 +217,22 @@ def test_a_note_becomes_part_of_the_next_one() -> None:
     assert any(f"src/part_{n}.py" in after for n in range(12, 18))
     told = {line for line in before.split("\n") if line.startswith("setting_")}
     assert len(told & {*after.split("\n")}) >= len(told) / 2
+
+
+# A recap or a summary of what was condensed knows the files of calls that are notes.
+def test_a_ledger_has_the_files_that_notes_name() -> None:
+    edit = assistant([call("e", "Edit", file_path="src/new.py", old_string="a", new_string="b")])
+    failed = assistant([call("f", "Edit", file_path="src/old.py", old_string="x", new_string="y")])
+    messages = [*worked()[:-1], edit, user([result("e", "Edited.")])]
+    messages += [failed, user([result("f", "No such text.", is_error=True)]), assistant("Fine.")]
+    messages += [*read_turn("later", "src/later.py", "y = 2"), assistant("Done.")]
+    found = cut(messages, 93)
+    before, after = collect(anthropic(*messages).messages), collect(found.transcript.messages)
+    assert len(notes_in(found.transcript)) < len(before.read)
+    assert not {block.call_id for _, block in found.transcript.blocks()} & {"t0", "e", "f"}
+    assert {entry.path for entry in after.read} == {entry.path for entry in before.read}
+    changed = {entry.path: (entry.edited, entry.failed, entry.state) for entry in before.changed}
+    assert {entry.path: (entry.edited, entry.failed, entry.state) for entry in after.changed} == changed
 
 
 # A text that somebody pasted would be taken for a note of ours, and is none.
