@@ -197,7 +197,10 @@ def strings_in(file: str) -> tuple[str, ...]:
         raise ValueError(f"{file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not UTF-8 text.") from None
-    return tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+    found = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+    if not found:
+        raise ValueError(f"{file} holds no string.")
+    return found
 
 
 MustKeep = Annotated[

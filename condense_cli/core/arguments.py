@@ -108,7 +108,7 @@ def a_transcript(given: Any) -> Transcript:
         case bytes() | bytearray():
             hint = "condense_cli.loads(data) reads the bytes of a file."
         case Mapping():
-            hint = "condense_cli.loads(messages) reads the list of its messages."
+            hint = "Give the list of its messages, or condense_cli.loads(messages)."
         case _ if isinstance(getattr(given, "transcript", None), Transcript):
             hint = "Give its .transcript."
         case _:

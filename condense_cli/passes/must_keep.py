@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -48,6 +49,14 @@ def gone(strings: Iterable[str], before: Sequence[Message], after: Sequence[Mess
         for text in missing
     )
     return [Gone(text, index) for text, index in zip(missing, had, strict=True) if index is not None]
+
+
+def absent(strings: Iterable[str], messages: Sequence[Message]) -> list[str]:
+    """Return a warning that names the strings which the input does not hold, if there are any."""
+    strings = dict.fromkeys(strings)
+    had = set(chain.from_iterable(holders(strings, decode(messages).messages).values())) if strings else set()
+    names = ", ".join(quoted(text) for text in strings if text not in had)
+    return [f"The input does not hold what must be kept: {names}."] if names else []
 
 
 def check(strings: Iterable[str], before: Sequence[Message], after: Sequence[Message], hint: str = "") -> None:

@@ -27,7 +27,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Transcript
 from ..core.values import BlockKind
 from ..toolcalls.outcomes import SIGNS
-from . import thinking
+from . import must_keep, thinking
 from .blocks.operations import leave_out_image
 from .claimed import Claimed
 from .condensation import Condensation
@@ -122,6 +122,8 @@ class _Walk:
         configuration, transcript = self.configuration, self.transcript
         warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
         warnings += override_warnings(configuration, len(transcript.messages))
+        if configuration.must_keep:
+            warnings += must_keep.absent(configuration.must_keep, transcript.messages)
         is_within = self.target is not None and self.tokens_before <= self.target
         if is_within:
             self.writer.switch_off()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Final
 
 from msgspec import Struct
@@ -25,6 +25,12 @@ _LONGEST: Final = 200
 
 
 _SHORTEST: Final = 4
+
+_LOOKED_AT: Final = 20
+"""So many are looked at for each that is shown."""
+
+_ESCAPES: Final = ("\\n", "\\r", "\\t", "\\u0")
+"""Escapes of JSON within texts: words beside them are no names."""
 
 
 class LossKind(StrEnum):
@@ -74,9 +80,14 @@ def losses(before: Sequence[Message], after: Sequence[Message], count: Counter, 
     )
     chosen: list[LostItem] = []
     # By turns, so that a short list has both.
-    for loss in chain(words, filter(None, chain.from_iterable(zip_longest(decisions, facts)))):
+    said = "\n".join(block.text for message in after for block in message.blocks)
+    ranked = chain(words, filter(None, chain.from_iterable(zip_longest(decisions, facts))))
+    for loss in islice(ranked, _LOOKED_AT * most):
         if len(chosen) == most:
             break
+        # A name may be there in another form, such as a parameter's, and a sentence in another line.
+        if loss.text in said:
+            continue
         # A path and its last name, or a decision and a name in it, are one thing.
         if not any(loss.text in other.text or other.text in loss.text for other in chosen):
             chosen.append(loss)
@@ -106,6 +117,8 @@ def _words(before: Sequence[Message], after: Sequence[Message]) -> Iterator[Lost
 
 def _tells(fact: str) -> bool:
     """Whether a fact tells a reader anything alone: no short one, and no plain word, whatever its capitals."""
+    if any(escape in fact for escape in _ESCAPES):
+        return False
     return len(fact) >= _SHORTEST and not (fact.isalpha() and (fact.islower() or fact.isupper() or fact.istitle()))
 
 
@@ -115,7 +128,7 @@ def _decisions(survey: Survey, after: Sequence[Message], gone: Collection[int]) 
     A line is worth how likely later work needs the facts that went with it.
     """
     known = survey.known
-    left = {line.strip() for message in after for block in message.blocks for line in block.text.split("\n")}
+    left = {body.strip() for part in parts_of(after) for body in split(part.text).bodies}
     found: dict[str, tuple[float, LostItem]] = {}
     for part in filter(lambda part: part.is_said, survey.parts.values()):
         index = survey.messages[part.key[0]].index

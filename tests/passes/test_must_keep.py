@@ -49,6 +49,13 @@ def test_without_them_they_go_and_lines_beside_them_go_all_the_same() -> None:
     assert not held.is_target_missed
 
 
+def test_a_string_that_the_input_does_not_hold_is_told() -> None:
+    transcript = api.load(SESSION)
+    result = api.condense(transcript, {"preset": "speed", "must_keep": [STRINGS[0], "never said anywhere"]})
+    assert "The input does not hold what must be kept: 'never said anywhere'." in result.warnings
+    assert not [text for text in result.warnings if STRINGS[0] in text]
+
+
 def test_a_configuration_names_them_too() -> None:
     transcript = api.load(SESSION)
     result = api.condense(transcript, {"preset": "speed", "must_keep": [STRINGS[0]]})
@@ -104,7 +111,7 @@ def test_thinking_alone_does_not_keep_a_string() -> None:
     assert must_keep.holders(["ALPHA_7"], api.loads(messages).messages) == {}
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"\n \n"])
 def test_a_file_that_cannot_be_read_is_a_usage_error(content: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "must.txt"
     if content is not None:

@@ -57,6 +57,28 @@ def test_words_in_another_message_are_not_lost() -> None:
     assert lost == LostItem(LossKind.WORDS, "Use tabs.", 2)
 
 
+# A sentence among others on a line, and a name that only a parameter has.
+def test_what_is_listed_is_in_no_text_that_is_left() -> None:
+    said = f"{DECIDED}\nThen it passed, and we use run_in_background_2 there."
+    call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {"run_in_background_2": True}}
+    answered = {"type": "tool_result", "tool_use_id": "a", "content": "see src/gone_one.py"}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Begin."},
+        {"role": "assistant", "content": [{"type": "text", "text": said}, call]},
+        {"role": "user", "content": [answered]},
+    ]
+    before = api.loads(messages, format="anthropic").messages
+    messages[1]["content"][0]["text"] = f"So: {DECIDED} […]"
+    answered["content"] = "see"
+    after = api.loads(messages, format="anthropic").messages
+    assert [item.text for item in _lost(before, after)] == ["src/gone_one.py"]
+
+
+def test_escapes_are_no_names() -> None:
+    before = _said("Begin.", r"The file has \tdefault_one, \u003epicture_two and delta_four.", "Yes.", "Ok.")
+    assert [item.text for item in _lost(before, _said("Begin.", "Gone.", "Yes.", "Ok."))] == ["delta_four"]
+
+
 def test_plain_words_and_short_names_are_not_listed() -> None:
     before = _said("Begin.", "We call print(x) with A1 and Method, then TODAY.", "Yes.", "Ok.")
     assert _lost(before, _said("Begin.", "We do.", "Yes.", "Ok.")) == []

@@ -119,7 +119,7 @@ def recommended(
     keeps = "is expected to keep" if is_expected else "keeps"
     if target is None and enough:
         found = enough[0]
-        why = f"the smallest that {keeps} at least {ENOUGH}% of what later work needs"
+        why = f"the smallest that {keeps} at least {ENOUGH}% of what later work needs, even at the lower bound"
     else:
         found = max(useful, key=lambda each: (round(each.low), each.shown))
         of = "" if target is None else " of those that reach the target"
