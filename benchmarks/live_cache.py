@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from condense_cli.core.tokens import count_text
+from condense_cli.core.tokens import CALL_TOKENS, count_text
 from condense_cli.formats.engine.client_text import encrypted_thinking
 
 LOOK_BACK = 20
@@ -96,6 +96,8 @@ class Sizes:
         key = blake2b(data, digest_size=16).digest()
         if key not in self._known:
             tokens = 4 + count_text("\n".join(_texts(part)))
+            if isinstance(part, dict) and part.get("type") in ("tool_use", "function_call"):
+                tokens += CALL_TOKENS
             if isinstance(part, dict) and part.get("type") == "thinking":  # It is billed in full, whatever is shown.
                 tokens += encrypted_thinking(part.get("signature"), str(part.get("thinking") or ""))
             self._known[key] = round(self.factor * tokens)

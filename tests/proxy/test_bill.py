@@ -135,7 +135,8 @@ def work_through(
                 told.append(summary(record, running.proxy.conversations.number, watches=False))
                 assert record.sums.money is not None
                 money += float(record.sums.money)
-    assert money == pytest.approx(till.saved, abs=0.01 * till.came.cost * DOLLARS)
+    # What was taken away is an estimate, in tokens of the model.
+    assert money == pytest.approx(till.saved, rel=0.1, abs=0.01 * till.came.cost * DOLLARS)
     return told
 
 
