@@ -24,6 +24,7 @@ _NAMES = {
     "prompt": "system prompt and tools",
     "request_copies": "copies of requests",
     "other_records": "other records",
+    "between": "line breaks and blanks between records",
 }
 
 
