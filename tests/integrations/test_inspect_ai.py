@@ -81,7 +81,7 @@ def test_provider(api_name: str, tmp_path: Path) -> None:
     anew = [number for number, (before, after) in enumerate(pairwise(bodies), 1) if not after.startswith(before)]
     assert 2 <= len(anew) == len(compactions(log)) < 12
     before, after = bodies[anew[1] - 1], bodies[anew[1]]
-    assert after.startswith(before[: before.rindex("lines #")])
+    assert after.startswith(before[: before.rindex("[condense: notes on")])
     for request in requests:
         assert not validate(api.loads(request.body["messages"]))
     assert log.samples

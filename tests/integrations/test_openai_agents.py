@@ -77,7 +77,8 @@ def test_pairs() -> None:
     made = [item["call_id"] for item in last if item.get("type") == "function_call"]
     answered = [item["call_id"] for item in last if item.get("type") == "function_call_output"]
     assert made == answered
-    assert len(made) == 2 * TURNS
+    assert 0 < len(made) < 2 * TURNS  # The others are notes.
+    assert "[condense: notes on" in str(last)
     assert len(str(last)) < 0.7 * sum(len(found_in(part)) for part in range(2 * TURNS))
 
 
