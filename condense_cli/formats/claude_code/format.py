@@ -225,6 +225,7 @@ def _is_printed(value: dict[str, Any]) -> bool:
 def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     if gone:
         writing.relink(transcript.source, edits, gone)
+        writing.join(transcript, edits, gone)
 
 
 FORMAT: Final = Format(

@@ -82,6 +82,23 @@ def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
             edits[record].update(_kept_by_boundary(metadata, parents, _parents(links.values())))
 
 
+def join(transcript: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
+    """Let a record whose parent is missing name the one before it in the conversation.
+
+    The client goes on at the record that was written shortly before, and finds none if that goes.
+    """
+    links = read_links(transcript.source)
+    uuids = {found.uuid for found in links.values()}
+    before: str | None = None
+    for record in dict.fromkeys(block.place.record for _, block in transcript.blocks()):
+        found = links.get(record)
+        if found is None or record in gone:
+            continue
+        if before is not None and found.parentUuid is not None and found.parentUuid not in uuids:
+            edits[record]["parentUuid",] = json.dumps(before)
+        before = found.uuid or before
+
+
 def going(transcript: Transcript, gone: frozenset[int]) -> frozenset[int]:
     """Delete records that share the uuid of one that goes, too: the client would take the one before it."""
     links = read_links(transcript.source) if gone else {}

@@ -8,6 +8,7 @@ import pytest
 from build import call, condense, one_pass, session, text, thinking
 from claude_cases import CASES, OPEN_AT_THE_END
 from claude_tree import GO, answer, boundary, record, reply, said, summary, uuid
+from real import SESSION
 
 from condense_cli import api
 from condense_cli.core.transcript import Transcript
@@ -161,3 +162,17 @@ def test_a_result_that_stands_before_its_call_has_its_tool(earlier: list[dict[st
     transcript = session(*lines)
     assert turns(transcript) == [["go"], ["a"], ["a"], ["done"]]
     assert [block.tool for _, block in transcript.blocks()] == [None, "Read", "Read", None]
+
+
+# The client goes on at the record that was written shortly before, so that one is named where another goes.
+def test_a_conversation_with_a_gap_keeps_its_beginning_when_a_record_goes() -> None:
+    lines = SESSION.read_text().splitlines(keepends=True)
+    behind = next(n for n, line in enumerate(lines) if '"parentUuid":"36e39c89' in line)
+    transcript = api.loads("".join(lines[:3] + lines[behind:]))
+    assert [block.kind for block in transcript.messages[1].blocks] == [BlockKind.THINKING, BlockKind.TOOL_CALL]
+    found = condense(transcript, thinking="drop")
+    again = api.loads(api.dump(found))
+    assert again.messages[0].blocks[0].text == transcript.messages[0].blocks[0].text
+    assert [message.blocks[0].text for message in again.messages] == [
+        message.blocks[0].text for message in found.transcript.messages
+    ]
