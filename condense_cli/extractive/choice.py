@@ -320,7 +320,7 @@ class Choice:
         for unit in self._too_large:
             self._push(self._ratio(unit), unit)
         self._too_large = []
-        # Of what is asked for each unit, and again each time it comes up, as much as may be is here.
+        # What each unit is asked for, and again each time it comes up, is looked up here as far as possible.
         queue, again, ratios, kept, pieces = self._sorted, self._again, self._ratios, self.kept, self.all.pieces
         values, keys, gains, costs = self.all.values, self.all.keys, self.covered.gains, self._costs
         first, stretch_of, size = self._first, self._stretch_of, len(kept)

@@ -116,8 +116,7 @@ def likelihoods(rows: Iterable[Sequence[float]], weights: Sequence[float]) -> li
 
 _NEAR: Final = 4
 _AROUND: Final = 12
-"""So many lines before and after a line are near it, and around it: an edit matches several lines in a
-row."""
+"""So many lines before and after a line are near it, and around it: an edit matches several lines in a row."""
 
 
 class Surroundings:

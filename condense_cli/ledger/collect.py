@@ -251,7 +251,7 @@ def _of_note(note: Block) -> Iterator[Ledger]:
     named: list[tuple[str, str]] = []
     for heading, body in sections_of_note(note.text):
         if heading.tool == LEFT_OUT:
-            calls = (_NAMED.fullmatch(call) for call in f"{heading.argument}{body}".split("; "))
+            calls = (_NAMED.fullmatch(call) for call in body.split("; "))
             named += [(call[1], path) for call in calls if call for path in call[2].split(", ")]
         else:
             named.append((heading.tool, heading.argument or body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from msgspec import Struct
@@ -51,11 +51,10 @@ def gone(strings: Iterable[str], before: Sequence[Message], after: Sequence[Mess
     return [Gone(text, index) for text, index in zip(missing, had, strict=True) if index is not None]
 
 
-def absent(strings: Iterable[str], messages: Sequence[Message]) -> list[str]:
-    """Return a warning that names the strings which the input does not hold, if there are any."""
-    strings = dict.fromkeys(strings)
-    had = set(chain.from_iterable(holders(strings, decode(messages).messages).values())) if strings else set()
-    names = ", ".join(quoted(text) for text in strings if text not in had)
+def absent(strings: Iterable[str], held: Mapping[BlockKey, tuple[str, ...]]) -> list[str]:
+    """Return a warning that names the strings which no block holds (`holders`), if there are any."""
+    had = {*chain.from_iterable(held.values())}
+    names = ", ".join(quoted(text) for text in dict.fromkeys(strings) if text not in had)
     return [f"The input does not hold what must be kept: {names}."] if names else []
 
 

@@ -122,8 +122,7 @@ class _Walk:
         configuration, transcript = self.configuration, self.transcript
         warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
         warnings += override_warnings(configuration, len(transcript.messages))
-        if configuration.must_keep:
-            warnings += must_keep.absent(configuration.must_keep, transcript.messages)
+        warnings += must_keep.absent(configuration.must_keep, self.sheet.protection.must)
         is_within = self.target is not None and self.tokens_before <= self.target
         if is_within:
             self.writer.switch_off()
@@ -202,8 +201,9 @@ class _Walk:
         calls, cost = charged(self.context.summarizer)
         sheet, target = self.sheet, self._target_of(config)
         selected = select(config.selection, sheet.messages, self.count, self.context.selectors)
-        if config.execution.type == "target":  # Where lines of newer turns may go, their thinking goes first.
-            self._drop(sheet.old_thinking(newest=selected.end), f"{thinking.OLD}, to reach the target")
+        # Where lines of newer turns may go, their thinking goes first.
+        newer = sheet.old_thinking(newest=selected.end) if config.execution.type == "target" else []
+        if self._drop(newer, f"{thinking.OLD}, to reach the target"):
             selected = select(config.selection, sheet.messages, self.count, self.context.selectors)
         for strictness in strictnesses(config, self.target):
             step = Step(sheet, self.context.summarizer, config, selected, target, strictness, self.context.settles)

@@ -84,10 +84,10 @@ def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, 
     """Exchanges as they are, where enough of them is kept, else as notes."""
     end = step.selected.end
     exchanges = exchanges_of(sheet, end, shortening.held.__contains__)
-    as_they_are = _noted(sheet, shortening, priced, None, target, end)
+    as_they_are = noted(sheet, shortening, priced, None, target, end)
     if as_they_are.shared.tokens <= as_they_are.budget:
         return as_they_are
-    every = _noted(sheet, shortening, priced, exchanges, target, end)
+    every = noted(sheet, shortening, priced, exchanges, target, end)
     if not exchanges:  # Only earlier notes can be shorter.
         return every
     kept, density = every.shared.kept_within(every.budget)
@@ -95,24 +95,33 @@ def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, 
     for key, tokens in kept.items():
         of_block[key[:2]] += tokens
     least = tokens_to_stay(1_000 * density)
-    noted = [one for one in exchanges if sum(map(of_block.__getitem__, one.blocks)) < least]
-    if exchanges[-1] not in noted and len(every.thinking) > len(sheet.old_thinking(noted[-1].caller if noted else 0)):
-        noted.append(exchanges[-1])
-    return _noted(sheet, shortening, priced, noted, target, end)
+    short = [one for one in exchanges if sum(map(of_block.__getitem__, one.blocks)) < least]
+    if exchanges[-1] not in short and len(every.thinking) > len(sheet.old_thinking(short[-1].caller if short else 0)):
+        short.append(exchanges[-1])
+    return noted(sheet, shortening, priced, short, target, end)
 
 
-def _noted(
-    sheet: Sheet, shortening: Shortening, priced: Priced, exchanges: Sequence[Exchange] | None, target: int, end: int
+def noted(
+    sheet: Sheet,
+    shortening: Shortening | None,
+    priced: Priced,
+    exchanges: Sequence[Exchange] | None,
+    target: int,
+    end: int,
 ) -> Division:
-    """These exchanges and all earlier notes as notes, all else in its place. None: all of it in its place."""
+    """These exchanges and all earlier notes as notes, all else in its place. None: all of it in its place.
+
+    Without a `shortening`, what is in its place takes no part in the budget.
+    """
     survey, count, messages = priced.survey, sheet.count, sheet.messages
     runs = [] if exchanges is None else runs_of(sheet, exchanges, end)
     gone = {address for run in runs for address in run.blocks}
-    placed: list[Key] = [key for address, found in shortening.keys.items() if address not in gone for key in found]
+    texts = shortening.keys.items() if shortening else ()
+    placed: list[Key] = [key for address, found in texts if address not in gone for key in found]
     blocks = {address: count.block(messages[address[0]].blocks[address[1]]) for address in gone}
     old = [address for address in sheet.old_thinking(runs[-1].positions[-1]) if address not in gone] if runs else []
     free = sum(blocks.values()) + sum(count(survey.parts[key].content) for key in placed)
     free += sum(count.block(messages[position].blocks[number]) for position, number in old)
     sections = Sections(survey, [run.blocks for run in runs], are_notes=True) if runs else None
-    shared = SharedBudget(priced, placed, sections, shortening.fixed)
+    shared = SharedBudget(priced, placed, sections, shortening.fixed if shortening else None)
     return Division(shared, target - (sheet.plain_tokens - free) - frame(runs), notes=runs, thinking=old)

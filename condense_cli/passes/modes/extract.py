@@ -97,10 +97,10 @@ def _but_for(gone: list[Receipt], receipts: list[Receipt]) -> list[Receipt]:
 def _with_notes(step: Step, shortening: Shortening, worths: Worths) -> list[Receipt]:
     """Put notes in place of exchanges of which little is left; return the receipts of the pass."""
     # With the extraction.
-    from ...extractive.shorten import Priced, SharedBudget
-    from ...extractive.summary import Sections
+    from ...extractive.shorten import Priced
     from ...extractive.survey import Survey
-    from .notes import exchanges_of, put_notes, runs_of
+    from .division import noted
+    from .notes import exchanges_of
 
     sheet, end, receipts = step.sheet, step.selected.end, shortening.receipts(Kept.NEEDED)
     messages, count = sheet.messages, sheet.count
@@ -114,15 +114,12 @@ def _with_notes(step: Step, shortening: Shortening, worths: Worths) -> list[Rece
         blocks = (messages[position].blocks[number] for position, number in exchange.blocks)
         return sum(map(count.content, blocks)) < _LITTLE
 
-    noted = [exchange for exchange in exchanges_of(sheet, end, stays) if is_little(exchange)]
-    if not noted:
+    short = [exchange for exchange in exchanges_of(sheet, end, stays) if is_little(exchange)]
+    if not short:
         return receipts
-    runs = runs_of(sheet, noted, end)
-    survey = Survey(messages, count)
-    shared = SharedBudget(Priced(survey), (), Sections(survey, [run.blocks for run in runs], are_notes=True))
-    gone = {address for run in runs for address in run.blocks}
-    thinking = [address for address in sheet.old_thinking(runs[-1].positions[-1]) if address not in gone]
-    return _but_for(put_notes(sheet, step, runs, shared.within(shared.tokens).summaries, thinking), receipts)
+    division = noted(sheet, None, Priced(Survey(messages, count)), short, sheet.plain_tokens, end)
+    texts = division.shared.within(division.shared.tokens).summaries
+    return _but_for(division.write(sheet, step, None, texts), receipts)
 
 
 def _worths(sheet: Sheet, extraction: ExtractConfig) -> Worths:
