@@ -224,8 +224,7 @@ def _is_printed(value: dict[str, Any]) -> bool:
 
 def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     if gone:
-        writing.relink(transcript.source, edits, gone)
-        writing.join(transcript, edits, gone)
+        writing.relink(transcript, edits, gone)
 
 
 FORMAT: Final = Format(

@@ -66,8 +66,9 @@ class Links(msgspec.Struct):
 _decode_links = msgspec.json.Decoder(Links).decode
 
 
-def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
-    """Add edits to every record that names one of the records that go."""
+def relink(transcript: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
+    """Add edits to every record that names one of the records that go, or whose parent is missing."""
+    source = transcript.source
     links = read_links(source)
     parents = _parents(found for record, found in links.items() if record in gone)
     for record, found in links.items():
@@ -80,14 +81,14 @@ def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
         if found.type == "system" and b'"preserved' in source.raw(record):
             metadata = json_text.parse(source.raw(record)).get("compactMetadata")
             edits[record].update(_kept_by_boundary(metadata, parents, _parents(links.values())))
+    _join(transcript, links, edits, gone)
 
 
-def join(transcript: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
+def _join(transcript: Transcript, links: Mapping[int, Links], edits: RecordEdits, gone: frozenset[int]) -> None:
     """Let a record whose parent is missing name the one before it in the conversation.
 
     The client goes on at the record that was written shortly before, and finds none if that goes.
     """
-    links = read_links(transcript.source)
     uuids = {found.uuid for found in links.values()}
     before: str | None = None
     for record in dict.fromkeys(block.place.record for _, block in transcript.blocks()):

@@ -26,10 +26,10 @@ CHAIN = (line("a", None), line("b", "a"), line("c", "b"), line("d", "c"), line("
 
 def edits(records: tuple[Record, ...], *gone: str) -> dict[str, dict[JsonPath, str | None]]:
     """Return the changes of each record that stays, by its uuid or else its number."""
-    source = session(*records).source
+    transcript = session(*records)
     names = [record.get("uuid", number) for number, record in enumerate(records)]
     found: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
-    relink(source, found, frozenset(number for number, name in enumerate(names) if name in gone))
+    relink(transcript, found, frozenset(number for number, name in enumerate(names) if name in gone))
     return {names[number]: edited for number, edited in found.items() if edited}
 
 
