@@ -21,19 +21,7 @@ from condense_cli.rules.validity import validate
 from condense_cli.storage.files import packed, unpacked
 
 from .talks import BINDING, EAGER, HASTY, OPUS, further, lines, marks, post, sent, work
-from .upstream import Answer, Api, Asked, Running, api, ask, proxied, said
-
-
-@pytest.fixture
-def model() -> Iterator[Api]:
-    with api() as found:
-        yield found
-
-
-@pytest.fixture
-def running(model: Api) -> Iterator[Running]:
-    with proxied(model.url, **EAGER) as found:
-        yield found
+from .upstream import Answer, Api, Asked, Running, ask, proxied, said
 
 
 # Whatever is around the messages stays, and so do those that are not frozen, to the byte.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import further_agents
@@ -15,8 +14,8 @@ from condense_cli.proxy.bodies import BEDROCK, GOOGLE, api_of, usual_upstream
 from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.rules.validity import validate
 
-from .talks import EAGER, lines
-from .upstream import Api, Running, api, ask, proxied
+from .talks import lines
+from .upstream import Api, Running, ask
 
 Json = dict[str, Any]
 CONVERSE = "/model/us.anthropic.claude-opus-4-6-v1%3A0/converse"
@@ -40,18 +39,6 @@ def body(path: str) -> Json:
         made = further_agents.converse(chat())
         return {"messages": made["messages"], "system": [{"text": "Be brief."}], "inferenceConfig": {"maxTokens": 9}}
     return {"contents": [*further_agents.contents(chat())], "systemInstruction": {"parts": [{"text": "Be brief."}]}}
-
-
-@pytest.fixture
-def model() -> Iterator[Api]:
-    with api() as found:
-        yield found
-
-
-@pytest.fixture
-def running(model: Api) -> Iterator[Running]:
-    with proxied(model.url, **EAGER) as found:
-        yield found
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from condense_cli.proxy import forwarding
 from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.storage.files import zstd
 
-from .talks import EAGER, further, post, work
+from .talks import further, post, work
 from .upstream import TOKEN, Api, Running, api, ask, get, proxied, said
 
 LINE = b'data: {"usage": {"input_tokens": 7}}\n'
@@ -22,12 +22,6 @@ LINE = b'data: {"usage": {"input_tokens": 7}}\n'
 @pytest.fixture
 def model() -> Iterator[Api]:
     with api(lambda _: said({"usage": {"input_tokens": 9, "output_tokens": 3}})) as found:
-        yield found
-
-
-@pytest.fixture
-def running(model: Api) -> Iterator[Running]:
-    with proxied(model.url, **EAGER) as found:
         yield found
 
 

@@ -12,8 +12,8 @@ from build import assistant, user
 from condense_cli import api as api_of_package
 from condense_cli.proxy.compress import CompressOrder, compressed
 
-from .talks import EAGER, further, lines, post, work
-from .upstream import TOKEN, Answer, Api, Running, api, ask, get, proxied, said
+from .talks import further, lines, post, work
+from .upstream import TOKEN, Answer, Api, Running, api, ask, get, said
 
 
 @pytest.fixture
@@ -25,12 +25,6 @@ def model() -> Iterator[Api]:
         "output_tokens": 7,
     }
     with api(lambda _: said({"content": [], "usage": usage})) as found:
-        yield found
-
-
-@pytest.fixture
-def running(model: Api) -> Iterator[Running]:
-    with proxied(model.url, **EAGER) as found:
         yield found
 
 

@@ -12,15 +12,9 @@ import httpx
 import pytest
 from helpers import LONG
 
-from .upstream import Answer, Api, Running, api, ask, get, proxied, request, said, stream
+from .upstream import Answer, Api, Running, ask, get, proxied, request, said, stream
 
 HELLO = {"model": "claude-opus-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello."}]}
-
-
-@pytest.fixture
-def model() -> Iterator[Api]:
-    with api() as found:
-        yield found
 
 
 @pytest.fixture
