@@ -194,8 +194,8 @@ def _known(data: bytes, digest: bytes) -> KnownMessage:
 
 
 def _is_answer(message: Any) -> bool:
-    is_said = isinstance(message, dict) and message.get("role") in ("assistant", "model")
-    return is_said or (isinstance(message, dict) and str(message.get("type")) in _CALLS)
+    is_item = isinstance(message, dict)
+    return is_item and (message.get("role") in ("assistant", "model") or str(message.get("type")) in _CALLS)
 
 
 def _collapsed(content: Any) -> Any:

@@ -248,7 +248,7 @@ def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) ->
     automatic = {CACHE_MARK: decoded(bytes(members.get(CACHE_MARK, b"null")))}
     marks = [mark_of(part) for each in (automatic, *messages) for part in marked_parts(each)]
     lives_long = any(isinstance(mark, dict) and mark.get("ttl") == _HOUR for mark in marks)
-    caches = api.accounting is not Accounting.ANTHROPIC or any(mark in plain for mark in _MARKS)
+    caches = api.accounting is not Accounting.ANTHROPIC or _may_have_marks(plain)
     stop = start + len(value) + len(plain) - len(text)
     model = model or api.model
     return (
@@ -344,7 +344,12 @@ def unpacked(data: bytes, encoding: str) -> bytes:
 
 def _with_marks(raw: Raw | None) -> Any:
     """Return a value as JSON text, or decoded if it may hold cache marks."""
-    return decoded(bytes(raw)) if raw is not None and any(mark in bytes(raw) for mark in _MARKS) else raw
+    data = b"" if raw is None else bytes(raw)
+    return decoded(data) if _may_have_marks(data) else raw
+
+
+def _may_have_marks(data: bytes) -> bool:
+    return any(mark in data for mark in _MARKS)
 
 
 def _text(raw: Raw | None) -> str | None:
