@@ -37,7 +37,7 @@ from ..core.values import BlockKind, Container, Family, Role
 from ..errors import UnknownFormatError
 from .anthropic import BlockReader
 from .engine.base import Evidence, Format, Habit, message_role, not_a_message, only_value
-from .engine.blocks import Turn, call_block, image_block, joined, listed, text_block, unknown_block
+from .engine.blocks import Turn, call_block, has_text, image_block, joined, listed, text_block, unknown_block
 from .engine.container import Document, as_lazy, only_record, with_records_under
 
 _METADATA: Final = ("result", "metadata")
@@ -168,11 +168,6 @@ def _texts(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
                 yield (*path, key), inner
             elif isinstance(inner, dict | list):
                 yield from _texts(inner, (*path, key))
-
-
-def has_text(value: Any) -> bool:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return bool(isinstance(value, str) and value.strip()) or any(map(has_text, inside))
 
 
 VSCODE: Final = Format(

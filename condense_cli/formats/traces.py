@@ -34,6 +34,7 @@ from .engine.base import Evidence, Format
 from .engine.blocks import (
     Turn,
     attachment_block,
+    has_text,
     joined,
     listed,
     of_call,
@@ -41,7 +42,6 @@ from .engine.blocks import (
     unknown_block,
 )
 from .engine.container import Document
-from .exports import has_text
 from .parts import converse_blocks
 
 _ROLES: Final = {

@@ -166,6 +166,11 @@ def listed(holder: Any, key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def has_text(value: Any) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return bool(isinstance(value, str) and value.strip()) or any(map(has_text, inside))
+
+
 def unknown_block(part: Any, record: int, path: JsonPath, owner: JsonPath | None = None, **common: Any) -> Block:
     """Return the block of a part that is not understood: kept as it is, and reported by `formats.understood`."""
     place, kind = Place(record, path), part.get("type") if isinstance(part, dict) else None
