@@ -281,10 +281,11 @@ def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
     """
     if not isinstance(value, dict | list):
         return None
-    keys = keys_of(value)
-    whole = next((row.name for row in TABLE if row.in_sets and row.is_proved(value, keys)), None)
-    if whole is not None and not kind.is_named:
-        return (), whole
+    if not kind.is_named:
+        keys = keys_of(value)
+        whole = next((row.name for row in TABLE if row.in_sets and row.is_proved(value, keys)), None)
+        if whole is not None:
+            return (), whole
     empty: Column | None = None
     for column in [kind.column] if kind.is_named else _columns(value, kind):
         messages = _at(value, column)
