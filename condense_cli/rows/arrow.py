@@ -19,7 +19,7 @@ from ..core import json_text
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..storage.extras import missing
 from ..storage.files import input_errors
-from .reading import Column, RowKind, RowLines, find, partners_of
+from .reading import RowKind, RowLines, find, partners_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -381,9 +381,8 @@ class ParquetRows:
         for batch in self._source.iter_batches(_SAMPLE):
             for row in batch.to_pylist():
                 found = find({key: _parsed(value) for key, value in row.items()}, kind)
-                if found is not None and found[1] is not None:
-                    column: Column = found[0]
-                    return column[0], found[1]
+                if found is not None and found[0] and found[1] is not None:  # The row itself is no column.
+                    return found[0][0], found[1]
             break
         raise UnreadableError(
             f"No column of {self._file} holds conversations (columns: {', '.join(self._schema.names)}).",

@@ -88,3 +88,6 @@ def test_parquet_that_cannot_be_worked_on_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "x.parquet").exists()
     pq.write_table(pa.table({"a": [1, 2]}), path)
     assert "No column" in condense("run", path, "-n").message
+    # A row that is a conversation as a whole has it in no column.
+    pq.write_table(pa.table({"mapping": ["{}"], "current_node": ["a"]}), path)
+    assert "No column" in condense("run", path, "-n").message
