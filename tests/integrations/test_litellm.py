@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proxy.talks import lines
+from live_conversations import lines
 from proxy.upstream import Running, proxied
 
 NAMED = os.environ.get("CONDENSE_LITELLM")

@@ -9,7 +9,7 @@ from typing import Any
 
 import further_agents
 import pytest
-from live_conversations import lines
+from live_conversations import chat
 from live_replay import Eager, Replay
 from pictures import PIXEL
 
@@ -19,14 +19,8 @@ from condense_cli.live.requests import marks_in, tokens_of
 
 Json = dict[str, Any]
 POINT: Json = {"cachePoint": {"type": "default"}}
-CHAT: list[Json] = [{"role": "user", "content": "Please find the bug."}]
-for number in range(10):
-    call = {"name": "read_file", "arguments": json.dumps({"path": f"src/{number}.py"})}
-    CHAT.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"c{number}", "function": call}]})
-    CHAT.append({"role": "tool", "tool_call_id": f"c{number}", "content": lines(f"f{number}")})
-CHAT += [{"role": "assistant", "content": "Found it."}, {"role": "user", "content": "Thanks, go on."}]
-CONVERSE = further_agents.converse(CHAT)["messages"]
-CONTENTS = [*further_agents.contents(CHAT)]
+CONVERSE = further_agents.converse(chat(10))["messages"]
+CONTENTS = [*further_agents.contents(chat(10))]
 
 
 def live(**more: Any) -> Live:

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 from build import assistant, read_turn, user
 from helpers import LONG
+from live_conversations import lines
 
 from .upstream import Asked, Running, ask
 
@@ -23,10 +24,6 @@ HASTY: dict[str, Any] = {**EAGER, "patience": 0.05, "cold_patience": 0.05}
 OPUS = "claude-opus-4-6"
 BINDING = "claude-opus-5-5"
 """A model that refuses thinking once anything before it changed."""
-
-
-def lines(name: str, number: int = 200) -> str:
-    return "\n".join(f"{name} {n}: the value of item {n} is {n * n}" for n in range(number))
 
 
 def work(turns: int = 3, first: str = "Please find the bug.") -> list[Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from build import assistant, call, result, user
+from live_conversations import lines
 from msgspec.structs import replace
 from real import PROJECT, more_of
 
@@ -26,7 +27,7 @@ from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.proxy.record import Savings, SentRequest, cost_of, money_words, summary
 
-from .talks import EAGER, lines
+from .talks import EAGER
 from .upstream import Answer, Asked, api, ask, proxied, said
 
 sys.path.insert(0, str(PROJECT / "benchmarks"))

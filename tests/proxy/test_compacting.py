@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 import pytest
 from build import assistant, call, result, text, user
+from live_conversations import lines
 
 from condense_cli.ledger.compaction import read_back
 from condense_cli.proxy import app, compaction
 from condense_cli.proxy.bodies import api_of
 
-from .talks import lines
 from .upstream import TOKEN, Api, Running, api, ask, get, proxied, said
 
 WORD = "condense-0123456789abcdef"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from build import assistant, thinking, user
 from helpers import LONG
+from live_conversations import lines
 
 from condense_cli.formats import parse
 from condense_cli.live.deciding import Attempt
@@ -20,7 +21,7 @@ from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
 from condense_cli.storage.files import packed, unpacked
 
-from .talks import BINDING, EAGER, HASTY, OPUS, further, lines, marks, post, sent, work
+from .talks import BINDING, EAGER, HASTY, OPUS, further, marks, post, sent, work
 from .upstream import Answer, Api, Asked, Running, ask, proxied, said
 
 

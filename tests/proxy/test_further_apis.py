@@ -7,6 +7,7 @@ from typing import Any
 
 import further_agents
 import pytest
+from live_conversations import chat
 
 from condense_cli.formats import parse
 from condense_cli.money.economics import Accounting, CallUsage
@@ -14,7 +15,6 @@ from condense_cli.proxy.bodies import BEDROCK, GOOGLE, api_of, usual_upstream
 from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.rules.validity import validate
 
-from .talks import lines
 from .upstream import Api, Running, ask
 
 Json = dict[str, Any]
@@ -25,20 +25,11 @@ BEARER = {"authorization": "Bearer key"}
 SIGNED = {"authorization": "AWS4-HMAC-SHA256 Credential=x/bedrock/aws4_request, Signature=y"}
 
 
-def chat() -> list[Json]:
-    messages: list[Json] = [{"role": "user", "content": "Please find the bug."}]
-    for number in range(4):
-        call = {"name": "read_file", "arguments": json.dumps({"path": f"src/{number}.py"})}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"c{number}", "function": call}]})
-        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": lines(f"f{number}")})
-    return [*messages, {"role": "assistant", "content": "Found it."}, {"role": "user", "content": "Thanks, go on."}]
-
-
 def body(path: str) -> Json:
     if "converse" in path:
-        made = further_agents.converse(chat())
+        made = further_agents.converse(chat(4))
         return {"messages": made["messages"], "system": [{"text": "Be brief."}], "inferenceConfig": {"maxTokens": 9}}
-    return {"contents": [*further_agents.contents(chat())], "systemInstruction": {"parts": [{"text": "Be brief."}]}}
+    return {"contents": [*further_agents.contents(chat(4))], "systemInstruction": {"parts": [{"text": "Be brief."}]}}
 
 
 @pytest.mark.parametrize(

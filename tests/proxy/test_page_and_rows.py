@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from build import assistant, user
+from live_conversations import lines
 
 from condense_cli import api as api_of_package
 from condense_cli.proxy.compress import CompressOrder, compressed
 
-from .talks import further, lines, post, work
+from .talks import further, post, work
 from .upstream import TOKEN, Answer, Api, Running, api, ask, get, said
 
 

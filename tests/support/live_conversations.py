@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_work import answer, asked, call
 from build import assistant, read_turn, user
 from live_replay import Eager
 
@@ -20,6 +21,15 @@ def turns(first: int, last: int) -> list[Any]:
 
 def conversation(number: int = 10) -> list[Any]:
     return [user("Please find the bug."), *turns(0, number), assistant("Found it."), user("Thanks, go on.")]
+
+
+def chat(number: int) -> list[Any]:
+    """A conversation in chat completions, as further APIs spell it differently."""
+    messages = [user("Please find the bug.")]
+    for n in range(number):
+        messages.append(asked(call(f"c{n}", "read_file", path=f"src/{n}.py"), text=""))
+        messages.append(answer(f"c{n}", lines(f"f{n}")))
+    return [*messages, assistant("Found it."), user("Thanks, go on.")]
 
 
 def live_of(**more: Any) -> Live:
