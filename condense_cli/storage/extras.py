@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -36,6 +35,8 @@ def how_to_install(extra: str) -> str:
 
 def _packages(extra: str) -> list[str]:
     """Return the requirements of an extra, or the extra itself if this program is not installed."""
+    from importlib.metadata import PackageNotFoundError, requires  # Slow to import, and only errors need it.
+
     try:
         known = requires(DISTRIBUTION) or []
     except PackageNotFoundError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError
+from importlib import metadata
 
 import pytest
 
@@ -36,9 +36,9 @@ def test_uv_is_asked_where_there_is_no_pip(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_is_not_installed_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(name: str) -> list[str]:
-        raise PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras, "requires", unknown)
+    monkeypatch.setattr(metadata, "requires", unknown)
     assert extras.how_to_install("ui").endswith("'condense-cli[ui]'")
 
 
