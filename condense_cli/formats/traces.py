@@ -416,10 +416,8 @@ def _said_in(attributes: dict[str, Any], number: int, path: JsonPath) -> Iterato
     """Yield the messages that a span got (`number` 0) or gave (1), as chat completions have them."""
     messages = attributes.get(_GEN_AI[number])
     if isinstance(messages, str):
-        try:
+        with suppress(ValueError, RecursionError):
             messages = json_text.parse_text(messages)
-        except (ValueError, RecursionError):
-            messages = None
     if isinstance(messages, list):
         found = [one for message in messages if isinstance(message, dict) for one in _of_parts(message)]
     else:

@@ -34,7 +34,7 @@ def test_it_is_condensed(format: str, messages: list[Json], is_named: bool) -> N
     fitted = Replay(one, format, keep_recent=2).send(messages)
     assert fitted.decision.kind is DecisionKind.SEGMENT
     assert len(json.dumps(fitted.messages)) < len(json.dumps(messages)) / 2
-    again = one.fit([*messages, {**messages[1], "role": messages[1]["role"]}, messages[0]], decide=False)
+    again = one.fit([*messages, messages[1], messages[0]], decide=False)
     assert again.messages[: again.frozen] == fitted.messages[: fitted.frozen]
 
 
