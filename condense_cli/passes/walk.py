@@ -85,13 +85,14 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
     if ours.target_tokens is not None and is_met(transcript, configuration, context.count, factor):
         ours = replace(ours, target_tokens=max(ours.target_tokens, context.count.transcript(transcript)))
     # Later steps of a run read what earlier ones read, and most of it is as it was.
-    with _sharing_lines(ours, context.count):
+    with sharing_lines(ours, context.count):
         walk = _Walk(transcript, ours, context, configuration.target_tokens)
         decisions, warnings = walk.run()
     return Condensation(decisions, warnings)
 
 
-def _sharing_lines(configuration: Configuration, count: Counter) -> AbstractContextManager[None]:
+def sharing_lines(configuration: Configuration, count: Counter) -> AbstractContextManager[None]:
+    """Meanwhile whoever reads states of the conversation with this counter shares what is read, if lines are chosen."""
     if not chooses_lines(configuration):
         return nullcontext()
     from ..extractive import survey  # With the extraction.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import sqrt
 from statistics import fmean, median, quantiles
 from typing import Final
@@ -312,8 +312,7 @@ class _Needs:
     def __init__(self, messages: Sequence[Message], count: Counter) -> None:
         self._count = count
         self._survey = survey = Survey(decode(messages).messages, count)
-        self._lines = len(survey.known.numbers)
-        self._facts = len(survey.facts)
+        self._lines = _lines_of(survey)
         self.facts, self.edits = self._of(survey)
 
     def left_in(self, messages: Sequence[Message]) -> tuple[float, float]:
@@ -321,11 +320,16 @@ class _Needs:
         return self._of(Survey(decode(messages).messages, self._count, known=self._survey.known))
 
     def _of(self, survey: Survey) -> tuple[float, float]:
-        bodies = {number for found in survey.bodies.values() for number in found if number < self._lines}
-        weights, facts = self._survey.weights, self._survey.known.facts
-        named = {fact for number in bodies for fact in facts[number] if fact < self._facts}
-        edits = (place for place, number in enumerate(self._survey.editable, self._facts) if number in bodies)
+        left = self._lines & _lines_of(survey)
+        own, weights = self._survey, self._survey.weights
+        named = {fact for number in left for fact in own.known.facts[number]}
+        edits = (place for place, number in enumerate(own.editable, len(own.facts)) if number in left)
         return _sum(weights, named), _sum(weights, edits)
+
+
+def _lines_of(survey: Survey) -> frozenset[int]:
+    """Return the numbers of its lines. What is known may have those of other states, too."""
+    return frozenset(chain.from_iterable(survey.bodies.values()))
 
 
 def _sum(weights: Sequence[float], places: Iterator[int] | set[int]) -> float:

@@ -10,7 +10,13 @@ import pytest
 from desk import BY_MODEL, KEYS, Desk
 from helpers import condense
 from model_server import model_server
-from real import PROJECT
+from real import PROJECT, SESSION
+
+from condense_cli import api
+from condense_cli.core.tokens import Counter
+from condense_cli.extractive.survey import sharing_lines
+from condense_cli.quality.losses import losses
+from condense_cli.report.run.expected import expected_by_name
 
 SAMPLE = str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
 CHAT = str(PROJECT / "sample_transcripts" / "bugfix-chat.jsonl")
@@ -25,6 +31,21 @@ def test_what_is_expected_is_that_of_an_estimate_and_falls_with_the_size() -> No
     whole, half = (_expected("--preset", "balanced", *more) for more in ((), ("--target-percent", "30")))
     assert whole == estimated["kept"]
     assert half["percent"] < whole["percent"] <= 100
+
+
+@pytest.mark.parametrize("preset", ["balanced", "max"])
+def test_what_a_run_has_read_changes_nothing(preset: str) -> None:
+    """Lines of the result alone, such as those of its summary, are not lines of the original."""
+    transcript = api.load(SESSION)
+
+    def told(count: Counter) -> tuple[object, ...]:
+        result = api.condense(transcript, preset=preset, counter=count)
+        after = result.transcript.messages
+        return expected_by_name([("", result, ())], count), losses(transcript.messages, after, count)
+
+    alone, sharing = Counter.of(transcript), Counter.of(transcript)
+    with sharing_lines(sharing):
+        assert told(sharing) == told(alone)
 
 
 def test_nothing_is_said_where_references_restore_all() -> None:

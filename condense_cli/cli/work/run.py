@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 
 from ...config.options import Overrides
@@ -13,6 +14,7 @@ from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.condensation import Condensation
 from ...passes.flags import name_flags
+from ...passes.walk import sharing_lines
 from ...providers.registry import Registry
 from ...report.as_json import to_json_line
 from ...report.run.facts import Report, WrittenSession
@@ -158,56 +160,58 @@ def run_one(
     file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry
 ) -> tuple[ExitStatus, WrittenSession | None]:
     """Condense the transcript, write it and report it; return the new session, if any. Raises CondenseError."""
-    work = treatment.work
-    # Calls of models have a line of their own.
-    is_wanted = not (showing.quiet or showing.log_json or treatment.calls.profile or treatment.calls.allow_calls)
-    with progress_of(file, is_wanted=is_wanted) as tell_pass:
-        whole = read_transcript(file, treatment.format, treatment.lenient)
-        transcript = work.continuing(treatment.earlier(whole))
-        if work.overrides.keep:
-            check_keep(work.overrides.keep, [transcript.messages])
-        if treatment.to is None:
-            to.check(transcript)
-        count = Counter.of(transcript, work.configuration.counter)
-        with summaries_for(work.configuration, count, treatment.calls) as summaries:
-            condensed = Worker(work, treatment.calls, summaries, registry, time.perf_counter)
-            result = condensed(transcript, count, on_pass=tell_pass)
-    known = len(result.warnings)
-    if work.names_blocks:
-        result = name_flags(result, work.overrides, work.configuration)
-    output = output_of(result, treatment.to)
-    data = output.data or b""
-    if to.writes_stdout and not to.dry_run:
-        write_out(data)
-    written = to.write(data, whole.source.data, whole.format)
-    status = status_of_result(result, summaries, treatment)
-    told = summary_use(summaries, result)
-    if not showing.log_json:  # Its line names the error.
-        say_error(result)
-        if status and (showing.quiet or showing.json):  # Nothing else tells the reason on standard error.
-            _say_why(status, result, told)
-    if showing.is_silent:
-        for warning in result.warnings[known:]:  # What was to be kept, by a name that is mistyped, is gone.
-            say(f"condense: warning: {visible(warning)}")
-        if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
-            tell(written.new_session.id)
-        elif to.where is Where.NEW_SESSION and not to.dry_run:
-            say("condense: nothing changed, so no new session was written.")
-        return status, written.new_session
-    if showing.explain or showing.diff or showing.verbose or showing.html is not None:
-        from ...passes.explained import explained  # Only for those who read it.
+    with ExitStack() as shared:  # What is read on the way is not read again for the report.
+        work = treatment.work
+        # Calls of models have a line of their own.
+        is_wanted = not (showing.quiet or showing.log_json or treatment.calls.profile or treatment.calls.allow_calls)
+        with progress_of(file, is_wanted=is_wanted) as tell_pass:
+            whole = read_transcript(file, treatment.format, treatment.lenient)
+            transcript = work.continuing(treatment.earlier(whole))
+            if work.overrides.keep:
+                check_keep(work.overrides.keep, [transcript.messages])
+            if treatment.to is None:
+                to.check(transcript)
+            count = Counter.of(transcript, work.configuration.counter)
+            shared.enter_context(sharing_lines(work.configuration, count))
+            with summaries_for(work.configuration, count, treatment.calls) as summaries:
+                condensed = Worker(work, treatment.calls, summaries, registry, time.perf_counter)
+                result = condensed(transcript, count, on_pass=tell_pass)
+        known = len(result.warnings)
+        if work.names_blocks:
+            result = name_flags(result, work.overrides, work.configuration)
+        output = output_of(result, treatment.to)
+        data = output.data or b""
+        if to.writes_stdout and not to.dry_run:
+            write_out(data)
+        written = to.write(data, whole.source.data, whole.format)
+        status = status_of_result(result, summaries, treatment)
+        told = summary_use(summaries, result)
+        if not showing.log_json:  # Its line names the error.
+            say_error(result)
+            if status and (showing.quiet or showing.json):  # Nothing else tells the reason on standard error.
+                _say_why(status, result, told)
+        if showing.is_silent:
+            for warning in result.warnings[known:]:  # What was to be kept, by a name that is mistyped, is gone.
+                say(f"condense: warning: {visible(warning)}")
+            if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
+                tell(written.new_session.id)
+            elif to.where is Where.NEW_SESSION and not to.dry_run:
+                say("condense: nothing changed, so no new session was written.")
+            return status, written.new_session
+        if showing.explain or showing.diff or showing.verbose or showing.html is not None:
+            from ...passes.explained import explained  # Only for those who read it.
 
-        result = explained(result, count)
-    ran = Ran(file, treatment, showing, to, result, count, output, written, told)
-    if showing.html is not None:
-        write_page(showing.html, ran)
-    if showing.writes_report:
-        write_report(showing, ran.report)
-    if not (showing.json or showing.quiet):
-        show(ran)
-    if showing.log_json or showing.verbose:
-        _log(result, ran.report, work, status, as_json=showing.log_json)
-    return status, written.new_session
+            result = explained(result, count)
+        ran = Ran(file, treatment, showing, to, result, count, output, written, told)
+        if showing.html is not None:
+            write_page(showing.html, ran)
+        if showing.writes_report:
+            write_report(showing, ran.report)
+        if not (showing.json or showing.quiet):
+            show(ran)
+        if showing.log_json or showing.verbose:
+            _log(result, ran.report, work, status, as_json=showing.log_json)
+        return status, written.new_session
 
 
 def _say_why(status: ExitStatus, result: Condensation, told: SummaryUse) -> None:
