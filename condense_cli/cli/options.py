@@ -142,9 +142,7 @@ Assignments = Annotated[
 ]
 FormatOption = Annotated[str | None, _format("Format of FILE; `list` prints all.  [default: recognized]")]
 FormatOfBoth = Annotated[str | None, _format("Format of both.  [default: recognized]")]
-Lenient = Annotated[bool, Flag("Keep lines that are not JSON as they are.")]
-LenientReading = Annotated[bool, Flag("Skip lines that are not JSON.")]
-"""The same where there is nothing to keep them in."""
+Lenient = Annotated[bool, Flag("Pass over lines that are not JSON, and leave them as they are.")]
 
 NoConfig = Annotated[bool, Flag("Ignore the project's condense.yaml and your own settings.")]
 Json = Annotated[bool, Flag("Print it as JSON.")]
@@ -226,7 +224,7 @@ class CountOptions(Command, group=COUNTING):
 
 class ReadOptions(Command, group=READING):
     format: FormatOption = None
-    lenient: LenientReading = False
+    lenient: Lenient = False
 
 
 class Configuring(Command, group=SETTINGS):

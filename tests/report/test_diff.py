@@ -28,6 +28,7 @@ from condense_cli import api
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import Gap, SummaryMark
 from condense_cli.core.tokens import Counter
+from condense_cli.core.values import BlockKind
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.report.difference import diff as diffs
@@ -47,6 +48,16 @@ LINE_LISTS = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=12)
 def test_no_difference() -> None:
     transcript = anthropic(*conversation())
     assert api.diff(transcript, transcript).blocks == ()
+
+
+def test_encrypted_thinking_that_is_gone_counts_as_in_the_report_of_a_run() -> None:
+    thinking = {"type": "thinking", "thinking": "", "signature": "c2lnbmVk" * 200}
+    said = [thinking, {"type": "text", "text": "I look."}]
+    before = anthropic(user("Go."), {"role": "assistant", "content": said}, user("And?"), assistant("Good."))
+    after = anthropic(user("Go."), {"role": "assistant", "content": said[1:]}, user("And?"), assistant("Good."))
+    [gone] = api.diff(before, after).blocks
+    assert (gone.what, gone.kind) == (What.REMOVED, BlockKind.THINKING)
+    assert gone.tokens_before > 0
 
 
 # It takes the place of the first message that it stands for, and may have its role.

@@ -17,7 +17,7 @@ from ..options import (
     CountOptions,
     File,
     FormatOption,
-    LenientReading,
+    Lenient,
     Model,
     MustKeep,
     OverheadTokens,
@@ -90,7 +90,7 @@ class EstimateOptions(CountOptions, group=COMMON, work="estimate.estimate"):
     allow_calls: Annotated[bool, Flag("Permit calls to the profiles named in the configuration.", group=CALLS)] = False
     redact: Annotated[Redact, CALLS] = False
     format: Annotated[FormatOption, READING] = None
-    lenient: Annotated[LenientReading, READING] = False
+    lenient: Annotated[Lenient, READING] = False
 
 
 class CheckOptions(CountOptions, ReadOptions, group=COMMON, work="check.check"):
@@ -220,7 +220,7 @@ class EvaluateOptions(Spending, group=COMMON, work="evaluate.evaluate"):
         Flag("Prompt file for summaries, or `default`; repeat it to compare prompts.", metavar="FILE", group=SUMMARIES),
     ] = ()
     format: Annotated[FormatOption, READING_AND_COUNTING] = None
-    lenient: Annotated[LenientReading, READING_AND_COUNTING] = False
+    lenient: Annotated[Lenient, READING_AND_COUNTING] = False
     counter: Annotated[CounterOption, READING_AND_COUNTING] = None
     jobs: Annotated[
         int | None,

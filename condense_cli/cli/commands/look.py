@@ -18,7 +18,7 @@ from ..options import (
     FormatOfBoth,
     FormatOption,
     Json,
-    LenientReading,
+    Lenient,
     MustKeep,
     OverheadTokens,
     ReadOptions,
@@ -120,7 +120,7 @@ class ShowOptions(Command, work="show.show"):
     json: Annotated[bool, Flag("Print what was found as JSON.")] = False
     raw: Annotated[bool, Flag("Print the records exactly as in the file.")] = False
     format: FormatOption = None
-    lenient: LenientReading = False
+    lenient: Lenient = False
 
     @classmethod
     def prepared(cls, arguments: list[str]) -> list[str]:
@@ -164,7 +164,7 @@ class DiffOptions(CountOptions, group=COMMON, work="diff.diff"):
     all_lines: Annotated[bool, Flag("Show every line.", short="-v", group=OUTPUT)] = False
     json: Annotated[Json, OUTPUT] = False
     format: Annotated[FormatOfBoth, READING] = None
-    lenient: Annotated[LenientReading, READING] = False
+    lenient: Annotated[Lenient, READING] = False
 
 
 COMMANDS: Final = {

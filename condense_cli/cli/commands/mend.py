@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from ...config.options import Flag
 from ..building import Command
-from ..options import DryRun, File, FormatOption, LenientReading, Quiet, Session
+from ..options import DryRun, File, FormatOption, Lenient, Quiet, Session
 
 
 class ValidateOptions(Command, work="validate.validate"):
@@ -28,7 +28,7 @@ class ValidateOptions(Command, work="validate.validate"):
     session: Session = None
     json: Annotated[bool, Flag("Print the faults as JSON.")] = False
     format: FormatOption = None
-    lenient: LenientReading = False
+    lenient: Lenient = False
 
 
 class RepairOptions(Command, work="repair.repair"):

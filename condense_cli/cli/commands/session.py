@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from ...config.options import COMMON, Flag, tokens
 from ..building import Command
-from ..options import ContextWindow, CounterOption, File, FormatOption, LenientReading, Preset, Session, preset
+from ..options import ContextWindow, CounterOption, File, FormatOption, Lenient, Preset, Session, preset
 
 PORT: Final = 8788
 DECIDING: Final = "When and how"
@@ -114,7 +114,7 @@ class RecapOptions(Command, work="recap.recap"):
     json: Annotated[bool, Flag("Print it as JSON, in parts.")] = False
     counter: CounterOption = None
     format: FormatOption = None
-    lenient: LenientReading = False
+    lenient: Lenient = False
 
 
 class HookedClient(StrEnum):

@@ -177,10 +177,15 @@ class Ran(Struct, frozen=True, dict=True):
         showing = self.showing
         return showing.json or showing.report is not None or showing.html is not None
 
+    @property
+    def _is_told(self) -> bool:
+        """Whether anybody gets more of the report than a line."""
+        return self._is_read or not (self.is_brief or self.showing.quiet)
+
     @cached_property
     def expected(self) -> KeptShare | None:
         """The expected share of kept content, or None if nothing was cut or nobody sees it."""
-        if self.is_brief and not self._is_read:
+        if not self._is_told:
             return None
         from ...report.run.expected import expected_by_name
 
@@ -189,7 +194,7 @@ class Ran(Struct, frozen=True, dict=True):
     @cached_property
     def lost(self) -> facts.LostReport | None:
         """What nothing says any more, or None if nothing was cut or nobody sees it."""
-        if (self.is_brief and not self._is_read) or not self.result.changes:
+        if not (self._is_told and self.result.changes):
             return None
         from ...quality.losses import losses
 

@@ -324,7 +324,10 @@ def _compare_messages(
     assert message is not None
     for before, after in _aligned_blocks(old.blocks if old else (), new.blocks if new else ()):
         block = before or after
-        if before is after or block is None or not (block.content or (after and after.content)):
+        if before is after or block is None:
+            continue
+        # Encrypted thinking has no text, and its size is estimated.
+        if not any(each.content or each.estimate for each in (before, after) if each):
             continue
         tokens_before, tokens_after = size(before) if before else 0, size(after) if after else 0
         if before and after:
