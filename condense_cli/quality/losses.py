@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.tokens import Counter
 from ..core.transcript import Message
 from ..extractive.parts import Part, parts_of
@@ -23,7 +24,6 @@ MOST: Final = 20
 _LONGEST: Final = 200
 """Characters of a line or of words; the rest is where they were."""
 
-
 _SHORTEST: Final = 4
 
 _LOOKED_AT: Final = 20
@@ -31,6 +31,13 @@ _LOOKED_AT: Final = 20
 
 _ESCAPES: Final = ("\\n", "\\r", "\\t", "\\u0")
 """Escapes of JSON within texts: words beside them are no names."""
+
+_BY_CHANCE: Final = lazy_pattern(
+    r"(?=.*\d)[0-9a-f]{6,}"
+    r"|(?!.*(?:[a-z]{3}|[A-Z]{3}))[A-Za-z0-9]+"
+    r"|\w*[A-Za-z]\d+[A-Za-z]+\d+[A-Za-z]+\d\w*"
+)
+"""Hashes; ids and numbers without three letters of a word; longer ids, with digits throughout."""
 
 
 class LossKind(StrEnum):
@@ -116,8 +123,8 @@ def _words(before: Sequence[Message], after: Sequence[Message]) -> Iterator[Lost
 
 
 def _tells(fact: str) -> bool:
-    """Whether a fact tells a reader anything alone: no short one, and no plain word, whatever its capitals."""
-    if any(escape in fact for escape in _ESCAPES):
+    """Whether a fact tells a reader anything alone: no short one, no plain word, whatever its capitals, and no id."""
+    if any(escape in fact for escape in _ESCAPES) or _BY_CHANCE.fullmatch(fact):
         return False
     return len(fact) >= _SHORTEST and not (fact.isalpha() and (fact.islower() or fact.isupper() or fact.istitle()))
 

@@ -84,6 +84,14 @@ def test_plain_words_and_short_names_are_not_listed() -> None:
     assert _lost(before, _said("Begin.", "We do.", "Yes.", "Ok.")) == []
 
 
+def test_ids_and_numbers_tell_nobody_anything() -> None:
+    by_chance = "TncM5, FzXby, s11Ah, 46323, dae4f8, af294e7358608c48f, toolu_018ymfiz47372grXy9D7huGu"
+    names = ["useId", "sha256", "spf13", "repoID", "gamma_three", "src/a1/b2.py", "1.2.30"]
+    before = _said("Begin.", f"See {by_chance} and {', '.join(names)}.", "Yes.", "Ok.")
+    listed = [item.text for item in _lost(before, _said("Begin.", "Gone.", "Yes.", "Ok."))]
+    assert sorted(listed) == sorted(names)
+
+
 @pytest.mark.parametrize("preset", ["balanced", "speed", "max", "lossless"])
 def test_what_is_listed_is_in_no_text_of_the_result(preset: str) -> None:
     transcript = api.load(SESSION)
