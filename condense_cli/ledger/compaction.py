@@ -56,7 +56,7 @@ from ..extractive.shorten import Priced, SharedBudget
 from ..extractive.summary import Sections
 from ..extractive.survey import Survey
 from ..extractive.units import render, sentences, split
-from ..formats.engine.client_text import is_command, words_beside, words_of_user
+from ..formats.engine.client_text import as_typed, is_command, words_beside, words_of_user
 from ..toolcalls.outcomes import ENDED, OK
 from .checklist import HAS_LETTER
 from .collect import collect, merge_all
@@ -108,7 +108,6 @@ _LONGEST_ANSWERED: Final = 200
 """Most characters of a reply that is shown with a question before it, of one that is shown with whatever was before it,
 and of what is shown."""
 
-_COMMAND: Final = lazy_pattern(r"<command-name>([^<]*)</command-name>")
 _REMINDERS: Final = ("<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md instructions")
 _SHOWN: Final = ("Called the ", "was modified")
 """How texts of clients begin that come again after a compaction (tools, skills, rules), and words in reminders of
@@ -388,9 +387,8 @@ def _without_command(text: str) -> str:
     """Return a command of the client as it was typed; empty if nothing was said with it, or only how to compact."""
     if not is_command(text):
         return text
-    named, words = _COMMAND.search(text), words_of_user(text)
-    name = named[1].strip() if named else ""
-    return f"{name} {words}" if words and name != "/compact" else ""
+    typed = as_typed(text)
+    return typed if words_of_user(text) and typed.partition(" ")[0] != "/compact" else ""
 
 
 def _kept(text: str, own: Collection[int]) -> str:

@@ -25,6 +25,7 @@ from ..extractive.survey import Survey
 from ..extractive.units import render as render_units
 from ..extractive.units import split
 from ..formats.compacted import CompactionKind, compactions, stretches
+from ..formats.engine.client_text import as_typed
 from ..lossless.decode import decode
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from .collect import merge_all
@@ -306,6 +307,7 @@ def build_recap(
     if since is not None:
         words = words_not_said(words, since)
         ledger = without_named(ledger, since)
+    words = tuple(replace(request, text=as_typed(request.text) or request.text) for request in words)
     failed = unsolved(ledger.commands)
     others = [command for command in ledger.commands if command not in failed]
     ledger = replace(ledger, commands=tuple(others[-_COMMANDS:]))

@@ -224,6 +224,14 @@ def test_too_small_a_budget_is_refused() -> None:
 
 
 # The client's summary says one name of a file, and nothing of the line in it.
+def test_words_are_told_without_the_elements_of_a_client() -> None:
+    command = (
+        "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>14</command-args>"
+    )
+    said = [user("<bash-input>git pull</bash-input>"), assistant("Yes."), user(command), assistant("Done."), user(RULE)]
+    assert [request.text for request in told(said).recap.words] == ["git pull", "/plan 14", RULE]
+
+
 def test_what_a_compaction_lost_is_told_once() -> None:
     transcript = condense_cli.loads(claude_summary())
     assert "connect_timeout_ms" in recap(transcript).recap.lines

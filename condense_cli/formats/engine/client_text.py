@@ -69,6 +69,7 @@ _WHOLE: Final = lazy_pattern(
 )
 """Texts that a client wrote from the first word to the last: Codex, Roo Code and Cline, Claude Code."""
 _COMMAND: Final = ("<command-name>", "<command-message>")
+_NAMED: Final = lazy_pattern(r"<command-name>([^<]*)</command-name>")
 _INTERRUPTED: Final = lazy_pattern(r"\s*\[Request interrupted by user(?: for tool use)?\]")
 _OPENED: Final = lazy_pattern(rf"\s*<({'|'.join((*_TAGS, *_TYPED))})>")
 
@@ -92,6 +93,14 @@ def words_of_user(text: str) -> str:
     """Return what the user typed of a text, inside and behind elements; empty if the client wrote all of it."""
     typed, rest = _read(text)
     return "\n".join([*typed, rest] if rest else typed)
+
+
+def as_typed(text: str) -> str:
+    """Return a text without a client's elements if it is nothing else: a command with its arguments, a shell's line."""
+    if not is_wrapped(text):
+        return text
+    named = _NAMED.search(text)
+    return " ".join(filter(None, (named[1].strip() if named else "", words_of_user(text))))
 
 
 def words_beside(text: str) -> str:
