@@ -61,6 +61,11 @@ def test_prices_and_windows_are_whole_where_there_is_little_room(own: Path) -> N
     assert ["5", "25", "1,000,000"] in [row.split()[-3:] for row in rows]
 
 
+def test_what_costs_nothing_has_a_price(own: Path) -> None:
+    own.write_text(local("http://localhost:1").replace("{input: 1, output: 10}", "{input: 0, output: 0}"))
+    assert re.search(r"(?m)^local .* 0 +0 +9,000$", condense_process("profiles", env={"COLUMNS": "120"}).text)
+
+
 def test_the_list_as_json(own: Path) -> None:
     own.write_text("allow_calls: true\n" + local("http://localhost:1"))
     done = condense_process("profiles", "list", "--json", env={"OPENAI_API_KEY": "top-secret"})

@@ -57,13 +57,13 @@ def _row(facts: ProfileFacts) -> list[str]:
         case other:
             assert_never(other)
     price = facts.price
+    rates = (price.input, price.output) if price else (None, None)
     return [
         _label(facts),
         facts.model,
         facts.host or "",
         _key(facts),
-        f"{price.input}" if price and price.input else "?",
-        f"{price.output}" if price and price.output else "?",
+        *("?" if rate is None else f"{rate}" for rate in rates),
         f"{facts.context_window:,}" if facts.context_window else "?",
     ]
 

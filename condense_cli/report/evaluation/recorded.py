@@ -322,7 +322,7 @@ def _kept(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompacti
                 left.way,
                 f"{left.tokens:,}" if left.recall else "failed",
                 *(percent(left.share(name)) for name in _MEASURES),
-                dollars(left.cost.one_off) if left.cost.one_off else NONE,
+                NONE if left.cost.one_off is None else dollars(left.cost.one_off),
                 _PAYS.get(after := pays_after(left.cost), after.removesuffix(" turns")),
             ]
             for left in one.left
