@@ -145,15 +145,13 @@ def write_new_session(file: Path, format_name: str, data: bytes) -> NewSession:
     place = Path(os.path.abspath(file))
     if not (files.is_home(_folders(place)) and place.samefile(file)):
         place = Path(os.path.realpath(file))  # A link from elsewhere into the client's folder.
-    is_home = files.is_home(_folders(place))
     original = files.identify(open_document(data, place.name, lenient=True).values, place.name, place.parent.name)
     session = sibling(files.titled(data, original.id), format_name, place.name, place.parent.name)
     path = place.with_name(session.name)
     is_new = create_bytes(path, session.data, like=place)
     write_origin(path, place)
-    by_path = files.takes_path and not is_home
-    command = (*files.resume, str(path) if by_path else session.id)
-    return NewSession(session.id, path, len(session.data), session.cwd, command, is_new, is_home or by_path)
+    command, is_found = _resuming(files, path, session.id)
+    return NewSession(session.id, path, len(session.data), session.cwd, command, is_new, is_found)
 
 
 def command_to_resume(file: Path, format_name: str, data: bytes, here: str) -> str | None:
@@ -167,14 +165,18 @@ def command_to_resume(file: Path, format_name: str, data: bytes, here: str) -> s
         session = files.identify(open_document(data, place.name, lenient=True).values, place.name, place.parent.name)
     except UsageError:
         return None
+    command, is_found = _resuming(files, place, session.id)
+    written = NewSession(session.id, place, len(data), session.cwd, command, is_new=False, is_found=is_found)
+    return written.command_line(here) if is_found else None
+
+
+def _resuming(files: SessionFiles, place: Path, session_id: str) -> tuple[tuple[str, ...], bool]:
+    """Return the command that resumes a session in a file, and whether the client finds it."""
     is_home = files.is_home(_folders(place))
-    is_found = session.id in place.name if is_home else files.takes_path  # A client looks for the name of the file.
-    if not is_found:
-        return None
-    command = (*files.resume, session.id if is_home else str(place))
-    return NewSession(session.id, place, len(data), session.cwd, command, is_new=False, is_found=True).command_line(
-        here
-    )
+    by_path = files.takes_path and not is_home
+    # At home a client looks for the name of the file.
+    is_found = by_path or (is_home and session_id in place.name)
+    return (*files.resume, str(place) if by_path else session_id), is_found
 
 
 def _folders(path: Path) -> list[str]:
