@@ -292,3 +292,12 @@ def test_a_page_shows_the_lines_that_a_summary_has() -> None:
         lines = sum(abs(edit) for edit in block.edits if isinstance(edit, int))
         assert lines == len(block.text.split("\n"))
     assert all("in the summary" in block.whys.values() for block in stay)
+
+
+# A tool prints numbers before lines, which few of those that stay keep.
+def test_lines_that_lose_their_number_stay() -> None:
+    old = ["     8→import os", "     9→", "    10→import re", "    11→x = 1", "    12→y = 2"]
+    new = ["import os", "", "[… 2 lines #406167]", "    12→y = 2"]
+    found = [(hunk.sign, hunk.line, hunk.lines) for hunk in line_hunks(old, new)]
+    gone, marker = ("-", 3, tuple(old[2:4])), ("+", 5, (new[2],))
+    assert found == [(" ", 1, tuple(old[:2])), gone, marker, (" ", 5, (old[4],))]

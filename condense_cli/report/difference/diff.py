@@ -20,6 +20,7 @@ from ...core.transcript import Block, Message, Transcript, calls_by_id
 from ...core.values import BlockKind, Role
 from ...core.wording import plural
 from ...extractive.reason import LineReason, ReasonedLine
+from ...lossless.lines import numbering_of
 from ...lossless.references import parse_reference
 from ...passes.condensation import Condensation
 from ...passes.decisions import DecisionRow, Fate
@@ -429,17 +430,22 @@ def _new_lines(old: str, new: str) -> list[str]:
 
 
 def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
-    """Edits that make the new lines of the old. What both begin and end with is never searched."""
+    """Edits that make the new lines of the old. What both begin and end with is never searched.
+
+    A line that only loses the number that a tool printed before it stays.
+    """
+    left = set(new)
+    named = [line if line in left or (body := _without_number(line)) not in left else body for line in old]
     start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
+    while start < min(len(old), len(new)) and named[start] == new[start]:
         start += 1
     end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+    while end < min(len(old), len(new)) - start and named[-1 - end] == new[-1 - end]:
         end += 1
     if start:
         yield Hunk(" ", 1, tuple(old[:start]))
     middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
-    for tag, i1, i2, j1, j2 in _opcodes(middle_old, middle_new):
+    for tag, i1, i2, j1, j2 in _opcodes(named[start : len(old) - end], middle_new):
         if tag == "equal":
             yield Hunk(" ", start + i1 + 1, tuple(middle_old[i1:i2]))
             continue
@@ -449,6 +455,10 @@ def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
             yield Hunk("+", start + i2 + 1, tuple(middle_new[j1:j2]))
     if end:
         yield Hunk(" ", len(old) - end + 1, tuple(old[len(old) - end :]))
+
+
+def _without_number(line: str) -> str:
+    return line.removeprefix(str(numbering_of(line) or ""))
 
 
 def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
