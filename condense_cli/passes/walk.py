@@ -123,7 +123,8 @@ class _Walk:
         configuration, transcript = self.configuration, self.transcript
         warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
         warnings += override_warnings(configuration, len(transcript.messages))
-        warnings += must_keep.absent(configuration.must_keep, self.sheet.protection.must)
+        if configuration.must_keep:
+            warnings += must_keep.absent(configuration.must_keep, self.sheet.protection.must)
         is_within = self.target is not None and self.tokens_before <= self.target
         if is_within:
             self.writer.switch_off()

@@ -35,7 +35,7 @@ _ESCAPES: Final = ("\\n", "\\r", "\\t", "\\u0")
 _BY_CHANCE: Final = lazy_pattern(
     r"(?=.*\d)[0-9a-f]{6,}"
     r"|(?!.*(?:[a-z]{3}|[A-Z]{3}))[A-Za-z0-9]+"
-    r"|\w*[A-Za-z]\d+[A-Za-z]+\d+[A-Za-z]+\d\w*"
+    r"|(?>\w*?[A-Za-z]\d)(?>[A-Za-z0-9]*?[A-Za-z]\d){2}\w*+"
 )
 """Hashes; ids and numbers without three letters of a word; longer ids, with digits throughout."""
 
