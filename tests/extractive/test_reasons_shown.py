@@ -128,7 +128,7 @@ def test_where_lines_are_hidden_their_reasons_count_those_shown_too() -> None:
     assert counts
     for hidden, whole, of_one_reason in counts:
         assert int(hidden) < int(whole) > int(of_one_reason)
-    assert re.search(r"… \d+ more lines: nothing later names it", done), "one reason needs no count"
+    assert re.search(r"… \d+ more lines: named again in message \d+", done), "one reason needs no count"
 
 
 def test_a_run_tells_programs_why() -> None:
