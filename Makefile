@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test test-all clients integrations check fuzz mutants freeze format bench gates docs clean
+.PHONY: demo test test-all clients integrations check fuzz package mutants freeze format bench gates docs clean
 
 demo: .venv/.run
 	@echo "Condensing a sample, without writing anything: condense run $(SAMPLE) --dry-run"
@@ -41,6 +41,19 @@ fuzz: .venv/.dev
 	        $(BIN)/python tests/fuzz/$$target.py -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 || exit 1; \
 	    done; \
 	else echo 'atheris has no wheel for this machine: the readers were not fuzzed'; fi
+
+# Each archive in an environment of its own, with nothing else in the path: no compiler, no checkout.
+package: .venv/.dev
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --outdir dist . > /dev/null
+	for archive in dist/*.whl dist/*.tar.gz; do \
+	    folder=$$(mktemp -d) && sample=$$PWD/$(SAMPLE) && \
+	    $(PYTHON) -m venv $$folder/bare && \
+	    (PATH=$$folder/bare/bin && pip install --quiet --disable-pip-version-check "$$PWD/$$archive" && cd $$folder && \
+	        condense run "$$sample" -o small.jsonl -q && condense diff "$$sample" small.jsonl --stat) && \
+	    rm -rf $$folder || exit 1; \
+	done
 
 freeze: .venv/.dev
 	cd tests && ../$(BIN)/python -m yesterday.freeze
