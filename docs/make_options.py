@@ -23,7 +23,7 @@ HEAD = """<!-- This page is made by docs/make_options.py from the options of the
 
 All options by command; `condense COMMAND --help` shows the common ones, `--help-all` the rest, with examples. Options
 of `run` that change a configuration are arguments of `condense_cli.overrides_from`, some others of
-`condense_cli.condense` ([Python](api.md)). [Variables](settings.md#variables) hold where no flag is given.
+`condense_cli.condense` ([Python](api.md)). [Variables](configuration.md#variables) hold where no flag is given.
 """
 
 

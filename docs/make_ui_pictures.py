@@ -1,4 +1,4 @@
-"""Make the pictures of docs/ui.md: the terminal app with a sample transcript, as SVG.
+"""Make the pictures of docs/commands.md: the terminal app with a sample transcript, as SVG.
 
 python docs/make_ui_pictures.py
 """

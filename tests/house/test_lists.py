@@ -79,7 +79,7 @@ def test_every_report_names_its_page() -> None:
 
 
 def test_every_key_of_the_configuration_is_documented() -> None:
-    page, settings = (Path(PROJECT, "docs", f"{name}.md").read_text() for name in ("configuration", "settings"))
+    page = Path(PROJECT, "docs", "configuration.md").read_text()
     documented = {key for kind in kinds_of(models) for key in kind.__struct_encode_fields__}
     assert sorted(key for key in documented if key not in page) == []
-    assert sorted(name for name in map(variable_of, keys()) if f"`{name}`" not in settings) == []
+    assert sorted(name for name in map(variable_of, keys()) if f"`{name}`" not in page) == []

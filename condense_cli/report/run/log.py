@@ -1,4 +1,4 @@
-"""The log of a run: one value, as a line of JSON or in plain words. Documented in docs/settings.md."""
+"""The log of a run: one value, as a line of JSON or in plain words. Documented in docs/configuration.md."""
 
 from __future__ import annotations
 
