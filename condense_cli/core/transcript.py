@@ -36,6 +36,9 @@ TYPED_KINDS: Final = ("queued_command", "bashExecution")
 shell command (pi).
 """
 
+LISTINGS: Final = ("skill_listing", "deferred_tools_delta", "agent_listing_delta", "mcp_instructions_delta")
+"""Lists of what a client offers: skills, tools, agents, and what servers say of theirs (Claude Code)."""
+
 SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 """Types of calls that Anthropic's servers execute. The types of their results end in `_tool_result`."""
 
@@ -128,6 +131,11 @@ class Block(Struct, frozen=True, gc=False):
         """Return whether it is a text attached by the client whose words at `place` are what is sent."""
         is_readable = self.kind is BlockKind.OPAQUE and self.is_readable and not self.call_id
         return is_readable and self.injected and self.place.path != self.owner
+
+    @property
+    def is_listing(self) -> bool:
+        """Return whether it is a list that the client attached of what it offers."""
+        return self.kind is BlockKind.OPAQUE and self.injected and self.api_type in LISTINGS
 
     @property
     def looks_like_summary(self) -> bool:

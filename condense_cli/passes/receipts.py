@@ -76,6 +76,7 @@ PICKING: Final = REPLACING | {EXTRACT}
 PRELUDE: Final = "lossless-prelude"
 THINKING: Final = "thinking"
 IMAGES: Final = "images"
+LISTINGS: Final = "listings"
 """What receipts call the steps of a run that are no passes."""
 
 SWITCHED_OFF: Final = "switched off by the configuration"

@@ -368,7 +368,10 @@ def _both(one: Predicate, other: Predicate) -> Predicate:
 
 
 class Protection(Struct, frozen=True):
-    """Parts that no pass touches: instructions, the start, the first request, pins. `messages` by index."""
+    """Parts that no pass touches: instructions, the start, the first request, pins. `messages` by index.
+
+    What a client attached beside a request is none, and a list of what it offers no instruction.
+    """
 
     messages: dict[int, Kept]
     pins: tuple[Predicate, ...]
@@ -380,7 +383,8 @@ class Protection(Struct, frozen=True):
         """Return why nothing may touch a block. Who picks lines `by_lines` may touch those without such strings."""
         if block.anchors:
             return Kept.ANCHOR
-        reason = None if block.summarizes else self.messages.get(message.index)
+        is_beside = block.summarizes or block.is_attached or block.is_listing
+        reason = None if is_beside else self.messages.get(message.index)
         may_hold = reason is None and (self.holds_thinking or block.kind is not BlockKind.THINKING)
         if may_hold and any(pin(message, block) for pin in self.pins):
             return Kept.PINNED

@@ -18,7 +18,7 @@ from ..core.values import BlockKind, Family, Role, Text
 from ..formats import format_named
 from ..formats.engine.base import Habit
 from ..lossless.encode import Encoded, Positions, with_blocks
-from . import thinking
+from . import listings, thinking
 from .blocks.state import States, TodoList, states_of
 from .prelude import ReferenceWriter
 from .receipts import Receipt, places
@@ -144,6 +144,33 @@ class Sheet:
         ]
         older, newest = found[: max(0, len(found) - _NEWEST_IMAGES)], self._newest
         return [place for place in older if place[0] < newest and self._is_free(place)]
+
+    def listings(self, target: int | None) -> tuple[list[Address], list[Address]]:
+        """Lists of what the client offers that go: those that newer ones repeat, and those for which is no room.
+
+        There is little beside a `target`: the oldest go until the others take little of it.
+        """
+        messages = self.messages
+        found = [
+            (position, number)
+            for position, message in enumerate(messages)
+            for number, block in enumerate(message.blocks)
+            if block.is_listing and self._is_free((position, number))
+        ]
+        if not found:
+            return [], []
+        newest = self._newest
+        old = [place for place in listings.renewed(messages, found) if place[0] < newest]
+        gone: list[Address] = []
+        if target is not None:
+            left = [place for place in found if place not in old]
+            tokens = sum(self.count.block(self._block(*place)) for place in left)
+            for place in left:
+                if tokens <= listings.MOST * target:
+                    break
+                gone.append(place)
+                tokens -= self.count.block(self._block(*place))
+        return old, gone
 
     def _is_free(self, place: Address) -> bool:
         return self.protection.of(self.messages[place[0]], self._block(*place)) is None

@@ -2,7 +2,7 @@
 
     decode the references of the input
     where there is a target: measure what references alone leave; nothing more is done where that is enough
-    drop old thinking, and old images that calls returned
+    drop old thinking, old images that calls returned, and lists of what the client offers that it repeats
     each pass in order changes a sheet of plain messages, without references
     write references
     drop the thinking that became invalid; where any went, write references again
@@ -27,7 +27,7 @@ from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Transcript
 from ..core.values import BlockKind
 from ..toolcalls.outcomes import SIGNS
-from . import must_keep, thinking
+from . import listings, must_keep, thinking
 from .blocks.operations import leave_out_image
 from .claimed import Claimed
 from .condensation import Condensation
@@ -51,6 +51,7 @@ from .prelude import ReferenceWriter
 from .receipts import (
     IMAGES,
     KEEPS_ALL,
+    LISTINGS,
     NO_TARGET,
     PRELUDE,
     REACHED,
@@ -133,6 +134,7 @@ class _Walk:
             has_old = self._drop(self.sheet.old_thinking(), thinking.OLD)
             if configuration.old_images == "drop":
                 self._drop_images()
+            self._drop_listings()
         for config in chain.from_iterable(map(in_steps, configuration.passes)):
             self._pass(config, self._reason_to_skip(config))
         if resort := self._last_resort():
@@ -290,6 +292,21 @@ class _Walk:
                 sheet.put(position, number, marker)
         if len(self.log) > begun:
             self.passes.append(PassReceipt(IMAGES, "Old images", Status.COMPLETED))
+
+    def _drop_listings(self) -> None:
+        """Take out lists of what the client offers that it repeats, or for which a target leaves no room."""
+        sheet = self.sheet
+        renewed, too_large = sheet.listings(self.target)
+        if not (renewed or too_large):
+            return
+        messages = sheet.messages
+        for places_, reason in ((renewed, listings.RENEWED), (too_large, listings.NO_ROOM)):
+            for position, number in places_:
+                block = messages[position].blocks[number]
+                receipt = changed(LISTINGS, messages[position], number, "remove", self.count.block(block), 0, reason)
+                self.log.append(at_place(receipt, self._places.get(block.key)))
+        self.log += sheet.remove([*renewed, *too_large], LISTINGS)
+        self.passes.append(PassReceipt(LISTINGS, "Lists of what the client offers", Status.COMPLETED))
 
     def _dropped(self) -> list[PassReceipt]:
         """The receipt for all thinking that went; none where none did."""

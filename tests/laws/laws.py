@@ -326,13 +326,14 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
                 assert _texts(meant[_where(block)]) == _texts(written[_where(block)])
     if result.transcript.has_new_summary or binds_thinking(result.before.model):
         return
-    removed = {_where(block) for block in result.transcript.removed}
+    gone = [block for block in result.transcript.removed if not block.is_listing]
+    removed = {_where(block) for block in gone}
     if configuration.thinking == "keep" or {receipt.id for receipt in result.passes} <= {PRELUDE, THINKING}:
         assert not removed
     elif configuration.thinking == "auto":
         turns = [message for message in messages if not message.is_only_thinking]
         newest = {_where(block) for message in turns[-NEWEST:] for block in message.blocks}
-        assert all(block.kind is BlockKind.THINKING for block in result.transcript.removed)
+        assert all(block.kind is BlockKind.THINKING for block in gone)
         assert newest.isdisjoint(removed)
 
 

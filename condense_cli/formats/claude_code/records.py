@@ -6,7 +6,7 @@ the client adds words of its own when it sends them: the table names the values,
 are. The rules are those of version 2.1.330, as `tests/client` holds them against the client itself.
 
 Attachments are counted and reported, and no pass cuts them: the words are the client's own. If one ends with a text of
-its own, lines of it that are repeated elsewhere may become references.
+its own, lines of it that are repeated elsewhere may become references. Lists of what the client offers may go whole.
 """
 
 from __future__ import annotations

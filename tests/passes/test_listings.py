@@ -1,0 +1,102 @@
+"""Lists of what Claude Code offers: those that newer ones repeat go, and with a small target all of them."""
+
+from __future__ import annotations
+
+import json
+
+import laws
+import pytest
+from build import call, configuration, result, text
+from claude_tree import Json, reply, said
+from kind_cases import attached
+from msgspec.structs import replace
+
+from condense_cli import api
+from condense_cli.config.options import Overrides
+from condense_cli.config.presets import load_preset
+from condense_cli.core.transcript import LISTINGS, Transcript
+from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.receipts import LISTINGS as PASS
+
+RULE = "Never delete the folder named attic, whatever anybody says of it."
+
+
+def skills(*names: str, words: str = "what it is for, in so many words that nobody reads them twice") -> Json:
+    return {"content": "\n".join(f"- {name}: {words}" for name in names)}
+
+
+def session(*lists: tuple[str, Json], rule: str = RULE) -> Transcript:
+    """A request with the first of the lists beside it, and each other one in a turn of its own."""
+    first, *others = lists
+    records = [said(1, None, f"Tidy up. {rule}"), attached(2, 1, *first)]
+    for number, each in enumerate([*others, *[None] * 6]):
+        start = 10 * (number + 1)
+        name, before = f"c{number}", records[-1]["uuid"]
+        records += [
+            reply(start, 1, f"m{number}", text(f"Step {number}."), call(name, path=f"/srv/{number}.py")),
+            said(start + 1, start, [result(name, "\n".join(f"line {line} of {number}" for line in range(80)))]),
+        ]
+        records[-2]["parentUuid"] = before
+        if each is not None:
+            records += [
+                reply(start + 2, start + 1, f"n{number}", text("Done.")),
+                said(start + 3, start + 2, f"Go on with {number}."),
+                attached(start + 4, start + 3, *each),
+            ]
+    return api.loads("".join(json.dumps(each, separators=(",", ":")) + "\n" for each in records))
+
+
+def left(condensation: Condensation) -> list[str]:
+    return [block.text for _, block in condensation.transcript.blocks() if block.is_listing]
+
+
+def balanced(transcript: Transcript, target: int | None = None, **given: object) -> Condensation:
+    return api.condense(transcript, load_preset("balanced"), target_tokens=target, overrides=Overrides(**given))  # type: ignore[arg-type]
+
+
+def test_a_list_that_a_newer_one_repeats_goes_whatever_it_says_of_each() -> None:
+    newest = skills("bake", "paint", "read", words="briefly")
+    whole = session(("skill_listing", skills("bake", "paint")), ("skill_listing", newest))
+    condensed = laws.check_all(whole, load_preset("balanced"))
+    assert left(condensed) == [newest["content"]]
+    [gone] = [one for one in condensed.changes if one.pass_id == PASS]
+    assert "newer ones have all of it" in gone.reason
+
+
+@pytest.mark.parametrize("kind", LISTINGS)
+def test_a_list_with_something_of_its_own_stays(kind: str) -> None:
+    keys = {"skill_listing": "content", "mcp_instructions_delta": "addedBlocks"}.get(kind, "addedLines")
+    one, other = (f"- {name}: what it is for" for name in ("bake", "paint"))
+    lists = [(kind, {keys: each if keys == "content" else [each]}) for each in (one, other)]
+    assert left(balanced(session(*lists))) == [one, other]
+
+
+def test_with_a_small_target_lists_go_before_the_users_words() -> None:
+    names = [f"skill-number-{number}" for number in range(200)]
+    whole = session(("skill_listing", skills(*names)), ("agent_listing_delta", {"addedLines": names}))
+    size = balanced(whole).tokens_before
+    condensed = laws.check_all(whole, replace(load_preset("balanced"), target_tokens=size // 4))
+    assert not condensed.is_target_missed
+    assert left(condensed) == []
+    assert RULE in "\n".join(block.text for _, block in condensed.transcript.blocks())
+
+
+def test_of_lists_for_which_is_room_the_newest_stay() -> None:
+    old, new = skills(*map("old-{}".format, range(60))), skills(*map("new-{}".format, range(5)))
+    whole = session(("skill_listing", old), ("skill_listing", new))
+    condensed = balanced(whole, target=balanced(whole).tokens_before // 2)
+    assert left(condensed) == [new["content"]]
+
+
+def test_a_pinned_list_stays() -> None:
+    whole = session(("skill_listing", skills("bake")), ("skill_listing", skills("bake", "paint")))
+    condensed = balanced(whole, keep=("/^- bake/",))
+    assert len(left(condensed)) == 2
+
+
+def test_without_passes_a_list_beside_the_request_may_refer_to_a_newer_one() -> None:
+    same = ("skill_listing", skills("bake", "paint", "read", "write", "sew"))
+    condensed = laws.check_all(session(same, same), configuration(lossless_prelude={}))
+    older, newer = left(condensed)
+    assert "[see " in older
+    assert newer == same[1]["content"]
