@@ -12,8 +12,13 @@ a line is the user's own: a fence without an end encloses nothing, and a list of
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
-from typing import Final
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
@@ -22,6 +27,9 @@ from ..core.transcript import TYPED_KINDS, Block, Message
 from ..core.values import BlockKind, LazyText, Role, Text
 from ..toolcalls.tools import name_of
 from .units import Units, split
+
+if TYPE_CHECKING:
+    from ..core.tokens import Counter
 
 _ASKS: Final = lazy_pattern(
     r"(?:^|[_.])ask_?(?:the_?)?(?:user|human|question|followup)"
@@ -210,63 +218,135 @@ def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[in
     return {*_fenced(units), *_numbered(units), *_repeated(units, shown), *_printed(units)}.difference(_ran(units))
 
 
-Without = dict[frozenset[str], set[Text]]
-"""By lines the texts of results that have none of them."""
+class _Typed(Struct):
+    """A typed text: its units, lines in a row of it, and its own units as `own_units` tells them where none is shown.
 
-
-def own_units(messages: Sequence[Message], without: Without | None = None) -> dict[Address, tuple[int, ...] | None]:
-    """For every text with words of the user the numbers of their units, or None where they are all of it.
-
-    Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there. Which
-    results have no line of what was typed is noted in `without`: in another state most are the same.
+    `number` is how many texts were read before it.
     """
-    typed = {
-        (position, number): split(block.text)
-        for position, message in enumerate(messages)
-        for number, block in enumerate(message.blocks)
-        if is_typed(message, block)
-    }
-    shown = _shown(messages, typed, {} if without is None else without)
-    found: dict[Address, tuple[int, ...] | None] = {}
-    for address, units in typed.items():
-        earlier = {window for window in _windows(units) if shown.get(window, address) < address}
-        pasted = pasted_units(units, earlier)
-        own = tuple(unit for unit in range(len(units.texts)) if unit not in pasted)
-        found[address] = own if pasted else None
-    for position, message in enumerate(messages):
-        for number, block in enumerate(message.blocks):
-            if lines := lines_with_words(block):
-                words = set(split("\n".join(lines)).texts)
-                own = tuple(unit for unit, text in enumerate(split(block.text).texts) if text in words)
-                found[position, number] = None if is_all_words(block) else own
+
+    number: int
+    units: Units
+    windows: frozenset[Window]
+    own: tuple[int, ...] | None = None
+    is_told: bool = False
+
+
+class WordsRead:
+    """What `own_units` has read of texts, most of which are the same in another state of the conversation."""
+
+    def __init__(self) -> None:
+        self._typed: dict[Text, _Typed] = {}
+        self._shown: dict[Text, tuple[int, Sequence[Window]]] = {}
+        """By the text of a result for how many typed texts it was looked through, and what of them it shows."""
+
+    def windows(self, content: Text) -> frozenset[Window]:
+        """Lines in a row of a typed text, without blank ones."""
+        return self._read(content).windows
+
+    def _read(self, content: Text) -> _Typed:
+        read = self._typed.get(content)
+        if read is None:
+            units = split(str(content))
+            read = self._typed[content] = _Typed(len(self._typed), units, frozenset(_windows(units)))
+        return read
+
+    def own(self, content: Text, earlier: Set[Window]) -> tuple[int, ...] | None:
+        """The units of a typed text that are not pasted, or None if none is pasted; `earlier` is shown before it."""
+        read = self._read(content)
+        if read.is_told and not earlier:
+            return read.own
+        pasted = pasted_units(read.units, earlier)
+        own = tuple(unit for unit in range(len(read.units.texts)) if unit not in pasted) if pasted else None
+        if not earlier:
+            read.own, read.is_told = own, True
+        return own
+
+    def shown(self, typed: Iterable[Text], results: Iterable[tuple[Address, Text]]) -> dict[Window, Address]:
+        """Where the first result is that shows lines in a row of typed texts, maybe of others that were read too."""
+        needed = max((self._read(content).number + 1 for content in typed), default=0)
+        found: dict[Window, Address] = {}
+        wanted: dict[int, dict[str, set[Window]]] = {}
+        for address, content in results if needed else ():
+            done, windows = self._shown.get(content, (0, ()))
+            if done < needed:
+                if done not in wanted:
+                    wanted[done] = _by_first_line(islice(self._typed.values(), done, needed))
+                windows = (*windows, *_windows_in(str(content), wanted[done]))
+                self._shown[content] = needed, windows
+            for window in windows:
+                found.setdefault(window, address)
+        return found
+
+
+def _by_first_line(typed: Iterable[_Typed]) -> dict[str, set[Window]]:
+    found: dict[str, set[Window]] = {}
+    for window in chain.from_iterable(read.windows for read in typed):
+        found.setdefault(window[0], set()).add(window)
     return found
 
 
-def _shown(messages: Sequence[Message], typed: dict[Address, Units], without: Without) -> dict[Window, Address]:
-    """The position of the first result that shows lines in a row of what was typed."""
-    wanted = {window for units in typed.values() for window in _windows(units)}
-    firsts = frozenset(window[0] for window in wanted)
-    found: dict[Window, Address] = {}
-    none = without.setdefault(firsts, set())
-    for position, message in enumerate(messages) if wanted else ():
+def _windows_in(text: str, wanted: Mapping[str, Set[Window]]) -> Iterator[Window]:
+    """Lines in a row of a text that are among those wanted, by the first."""
+    lines = text.split("\n")
+    if not wanted.keys().isdisjoint(lines):
+        for number, line in enumerate(lines):
+            if (windows := wanted.get(line)) and (window := tuple(lines[number : number + _RUN])) in windows:
+                yield window
+
+
+_SHARED: Final[WeakKeyDictionary[Counter, WordsRead]] = WeakKeyDictionary()
+
+
+@contextmanager
+def sharing_words(count: Counter) -> Iterator[None]:
+    """Meanwhile all who ask with this counter for the user's own words read each text once."""
+    if count in _SHARED:
+        yield
+        return
+    _SHARED[count] = WordsRead()
+    try:
+        yield
+    finally:
+        del _SHARED[count]
+
+
+def own_units(messages: Sequence[Message], count: Counter | None = None) -> dict[Address, tuple[int, ...] | None]:
+    """For every text with words of the user the numbers of their units, or None where they are all of it.
+
+    Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there. With
+    a `count` whose words are shared, nothing is read again.
+    """
+    read = (_SHARED.get(count) if count else None) or WordsRead()
+    typed: dict[Address, Text] = {}
+    results: list[tuple[Address, Text]] = []
+    answers: list[tuple[Address, Block]] = []
+    for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
-            if block.kind is BlockKind.TOOL_RESULT and block.content not in none:
-                lines = block.text.split("\n")
-                if firsts.isdisjoint(lines):
-                    none.add(block.content)
-                    continue
-                for line in range(len(lines)):
-                    window = tuple(lines[line : line + _RUN])
-                    if window in wanted:
-                        found.setdefault(window, (position, number))
+            if is_typed(message, block):
+                typed[position, number] = block.content
+            if block.kind is BlockKind.TOOL_RESULT:
+                results.append(((position, number), block.content))
+            if block.answers or block.kind is BlockKind.TOOL_RESULT:
+                answers.append(((position, number), block))
+    shown = read.shown(typed.values(), results)
+    found: dict[Address, tuple[int, ...] | None] = {}
+    for address, content in typed.items():
+        also = read.windows(content) & shown.keys()
+        found[address] = read.own(content, {window for window in also if shown[window] < address})
+    for address, block in answers:
+        if lines := lines_with_words(block):
+            words = set(split("\n".join(lines)).texts)
+            own = tuple(unit for unit, text in enumerate(split(block.text).texts) if text in words)
+            found[address] = None if is_all_words(block) else own
     return found
 
 
 def _windows(units: Units) -> Iterator[Window]:
-    for unit in range(len(units.texts) - _RUN + 1):
-        window = tuple(units.texts[unit : unit + _RUN])
-        if all(line.strip() for line in window):
-            yield window
+    texts = units.texts
+    has_text = [bool(line) and not line.isspace() for line in texts]
+    for unit in range(len(texts) - _RUN + 1):
+        if all(has_text[unit : unit + _RUN]):
+            yield tuple(texts[unit : unit + _RUN])
 
 
 def _repeated(units: Units, shown: Container[Window]) -> Iterator[int]:

@@ -29,7 +29,7 @@ from ..toolcalls.outcomes import DENIED, ENDED, OK, Results, command_outcome, te
 from ..toolcalls.tools import command_lines, main_argument, name_of, patched_paths, paths, writes_a_file
 from .answers import Address
 from .choice import AGAIN
-from .parts import Key, Part, restated_units
+from .parts import Key, Part
 from .reason import LineReason, Reason, ReasonedLine
 from .survey import Survey
 from .units import Units, split
@@ -464,8 +464,7 @@ class Reasons:
 
     @cached_property
     def _said_again(self) -> dict[Key, frozenset[int]]:
-        found = restated_units(self._survey.parts, self._survey.units)
-        return {key: frozenset(units) for key, units in found.items()}
+        return {key: frozenset(units) for key, units in self._survey.restated.items()}
 
 
 def _filled(found: Sequence[LineReason | None], *, stays: bool) -> list[LineReason]:

@@ -18,7 +18,7 @@ from ..core.markers import Gap
 from ..core.values import Text
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch, fit
-from .parts import Key, Part, restated_units
+from .parts import Key, Part
 from .summary import Sections, addresses
 from .survey import ReadText, Survey
 from .units import Units, priced_texts, render
@@ -64,7 +64,6 @@ class Priced:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._known: dict[Key, Costs] = {}
-        self._again = restated_units(survey.parts, survey.units)
         self._lines: dict[str, int] = {}
 
     def of(self, key: Key) -> Costs:
@@ -73,7 +72,7 @@ class Priced:
             text = self.survey.texts[key]
             tokens = text.tokens or self._tokens(text, self.survey.units[key])
             values = _own_values(self.survey, self.survey.parts[key], tokens)
-            for unit in self._again.get(key, ()):
+            for unit in self.survey.restated.get(key, ()):
                 values[unit] = -_SAID * tokens[unit]
             known = self._known[key] = Costs(tokens, array("d", values), text.pieces)
         return known
@@ -184,24 +183,19 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
         bodies = survey.units[part.key].bodies
         return [_REQUEST * weight_of(body) * count for body, count in zip(bodies, tokens, strict=True)]
     # Of most parts what is known of their lines is enough.
-    bodies = survey.units[part.key].bodies if is_said or own else [""] * len(tokens)
+    bodies = survey.units[part.key].bodies if is_said or own else ()
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
     # Earlier runs chose what is left of a text that was cut.
     base = _SAID if is_said or survey.gaps[part.key] else _REST
-    worth: Mapping[int, float] = {Kind.ERROR: error, Kind.DEFINITION: _DEFINED}
-    kinds = survey.known.kinds
-    values = []
-    for body, number, count in zip(bodies, survey.bodies[part.key], tokens, strict=True):
-        kind = kinds[number]
-        value = base * count if kind else 0.0
-        if kind > Kind.PLAIN:
-            value += worth[kind]
-        elif is_said and DECISION.search(body):
-            value += _DECIDED
-        value *= recency
-        if is_said and survey.is_talk and is_settled(body):
-            value += _SETTLED * count
-        values.append(value)
+    kinds = bytes(map(survey.known.kinds.__getitem__, survey.bodies[part.key]))
+    each, besides = (0.0, base, base, base), (0.0, 0.0, error, _DEFINED)  # By the kind of a line.
+    values = [(each[kind] * count + besides[kind]) * recency for kind, count in zip(kinds, tokens, strict=True)]
+    if is_said:
+        for unit, body in enumerate(bodies):
+            if kinds[unit] == Kind.PLAIN and DECISION.search(body):
+                values[unit] = (base * tokens[unit] + _DECIDED) * recency
+            if survey.is_talk and is_settled(body):
+                values[unit] += _SETTLED * tokens[unit]
     for unit in own:
         values[unit] = _REQUEST * weight_of(bodies[unit]) * tokens[unit]
     return values

@@ -22,9 +22,10 @@ from ..core.markers import Gap
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import Text
+from ..lossless.lines import Listing
 from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
-from .answers import Address, Without, own_units
+from .answers import Address, own_units, sharing_words
 from .choice import UNSIGNED, Coverage
 from .likelihood import (
     ARGUMENT,
@@ -48,8 +49,8 @@ from .likelihood import (
     odds,
     probability,
 )
-from .parts import Headings, Key, Part, parts_of
-from .units import Units, split
+from .parts import Headings, Key, Part, parts_of, restated_units
+from .units import Units, put_together, split
 from .versions import (
     OF_SHAPE,
     OF_SURROUNDINGS,
@@ -72,14 +73,18 @@ from .weights import OVERSTATED
 class ReadText(Struct):
     """A text: the numbers of its units' lines, what is missing in it already, its facts, and its characters.
 
-    Once somebody has asked for them, `tokens` are those of its units, and `pieces` the first unit of its line, and the
-    one behind its last, by each unit that is a piece of one.
+    `hash`, `has_final_break` and `listings` are those of its units. Once somebody has asked for them, `tokens` are
+    those of its units, and `pieces` the first unit of its line, and the one behind its last, by each unit that is a
+    piece of one.
     """
 
     bodies: array[int]
     gaps: Mapping[int, Gap]
     said: Sequence[int]
     size: int
+    hash: str
+    has_final_break: bool
+    listings: Sequence[Listing] | None
     tokens: array[int] | None = None
     pieces: Mapping[int, tuple[int, int]] = {}
 
@@ -93,13 +98,14 @@ class KnownLines:
     """
 
     def __init__(self) -> None:
+        self.lines: list[str] = []
         self.numbers: dict[str, int] = {}
         self.names: dict[str, int] = defaultdict(count_up().__next__)
         self.facts: list[tuple[int, ...]] = []
         self.kinds = bytearray()
         self.tells = bytearray()
-        self.without: Without = {}
-        """What `own_units` notes."""
+        self.restated: dict[tuple[bool, tuple[Text, ...]], Sequence[Sequence[int]]] = {}
+        """By the texts that the assistant says, and whether people only talk, what it says again later of each."""
         self._forms: list[Form] = []
         self._shapes: dict[int, Shape] = {}
         self._once: dict[tuple[object, ...], Any] = {}
@@ -114,8 +120,17 @@ class KnownLines:
         """Read a text of so many characters, by its units."""
         bodies, facts_in = self._lines(units.bodies), self.facts
         said = facts_in[bodies[0]] if len(bodies) == 1 else tuple(set().union(*map(facts_in.__getitem__, bodies)))
-        read = self._texts[content, by_sentence] = ReadText(bodies, units.gaps, said, size)
+        read = self._texts[content, by_sentence] = ReadText(
+            bodies, units.gaps, said, size, units.hash, units.has_final_break, units.listings
+        )
         return read
+
+    def units(self, read: ReadText, content: Text, *, by_sentence: bool) -> Units:
+        """The units of a text that was read; it is split again only where its lines do not tell them."""
+        if read.listings is None:
+            return split(str(content), by_sentence=by_sentence)
+        bodies = [*map(self.lines.__getitem__, read.bodies)]
+        return put_together(bodies, read.hash, read.listings, has_final_break=read.has_final_break)
 
     def forms(self) -> Sequence[Form]:
         """The forms of all facts, by their numbers."""
@@ -125,11 +140,11 @@ class KnownLines:
 
     def shapes(self, lines: Iterable[int]) -> Iterator[Shape]:
         """The shapes of some lines."""
-        bodies, shapes, once = [*self.numbers], self._shapes, self._once
+        shapes, once = self._shapes, self._once
         for line in lines:
             shape = shapes.get(line)
             if shape is None:
-                shape = shape_of(bodies[line])
+                shape = shape_of(self.lines[line])
                 shape = shapes[line] = once.setdefault(shape, shape)
             yield shape
 
@@ -139,6 +154,7 @@ class KnownLines:
         new = [*dict.fromkeys(body for body in bodies if body not in numbers)]
         self.kinds += bytes(kinds_of(new))
         self.tells += bytes([len(body.strip()) >= SHORTEST_LINE for body in new])
+        self.lines += new
         for body in new:
             numbers[body] = len(self.facts)
             self.facts.append(tuple(dict.fromkeys(map(names.__getitem__, facts_of(body)))))
@@ -156,7 +172,8 @@ def sharing_lines(count: Counter) -> Iterator[None]:
         return
     _SHARED[count] = KnownLines()
     try:
-        yield
+        with sharing_words(count):
+            yield
     finally:
         del _SHARED[count]
 
@@ -167,13 +184,15 @@ def known_to(count: Counter) -> KnownLines:
 
 
 class _Units(Mapping[Key, Units]):
-    """The units of parts, which are read each time: held, they would take several times the text."""
+    """The units of parts, which are put together each time: held, they would take several times the text."""
 
-    def __init__(self, parts: Mapping[Key, Part], by_sentence: Set[Key]) -> None:
-        self._parts, self._by_sentence = parts, by_sentence
+    def __init__(
+        self, known: KnownLines, texts: Mapping[Key, ReadText], parts: Mapping[Key, Part], by_sentence: Set[Key]
+    ) -> None:
+        self._known, self._texts, self._parts, self._by_sentence = known, texts, parts, by_sentence
 
     def __getitem__(self, key: Key) -> Units:
-        return split(self._parts[key].text, by_sentence=key in self._by_sentence)
+        return self._known.units(self._texts[key], self._parts[key].content, by_sentence=key in self._by_sentence)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._parts)
@@ -205,13 +224,13 @@ class Survey:
         self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
         self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
         """Whether people, or one and a model, only talk: no tool is called."""
-        self.units: Mapping[Key, Units] = _Units(self.parts, self._prose)
+        self.texts: dict[Key, ReadText] = {}
+        self.units: Mapping[Key, Units] = _Units(self.known, self.texts, self.parts, self._prose)
         self.gaps: dict[Key, Mapping[int, Gap]] = {}
         self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
         self.positions: dict[Key, int] = {}
         self.end = 0
         self.bodies: dict[Key, array[int]] = {}
-        self.texts: dict[Key, ReadText] = {}
         self._mentions = Mentions()
         self._kinds: dict[int, tuple[bool, bool]] = {}
         """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
@@ -227,8 +246,7 @@ class Survey:
     @cached_property
     def lines(self) -> dict[str, Line]:
         """Lines of the newest known state of every file."""
-        bodies = [*self.known.numbers]
-        return {bodies[number]: line for number, line in self._lines.items()}
+        return {self.known.lines[number]: line for number, line in self._lines.items()}
 
     @property
     def editable(self) -> Iterable[int]:
@@ -238,7 +256,7 @@ class Survey:
     @cached_property
     def own(self) -> dict[Address, tuple[int, ...] | None]:
         """The user's own words, as `own_units` tells them."""
-        return own_units(self.messages, self.known.without)
+        return own_units(self.messages, self.count)
 
     @cached_property
     def _prose(self) -> frozenset[Key]:
@@ -249,6 +267,17 @@ class Survey:
             if part.is_said or (part.is_request and self.own.get(key[:2]) is None)
         )
         return frozenset(said if self.is_talk else ())
+
+    @cached_property
+    def restated(self) -> dict[Key, Sequence[int]]:
+        """By part the numbers of the units that the assistant says again later."""
+        said = [key for key, part in self.parts.items() if part.is_said]
+        texts = self.is_talk, tuple(self.parts[key].content for key in said)
+        found = self.known.restated.get(texts)
+        if found is None:
+            again = restated_units(self.parts, self.units)
+            found = self.known.restated[texts] = [again.get(key, ()) for key in said]
+        return {key: units for key, units in zip(said, found, strict=True) if units}
 
     @cached_property
     def headings(self) -> Headings:

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from operator import add
 from types import MappingProxyType
 from typing import Final
 
@@ -22,7 +23,7 @@ from msgspec import Struct
 
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import ELLIPSIS, REFERENCE_PREFIX, Gap, gaps_at, may_be_marked, short_hash
-from ..lossless.lines import numbering_of, read_lines
+from ..lossless.lines import Listing, numbering_of, prefixes, read_lines
 
 _END: Final = lazy_pattern(r"[.!?…]{1,8}[\"'”’»)\]*_]{0,4}(?=\s)|[。！？]{1,8}[”』」）]{0,4}")
 """An end, with the marks that close what it ends."""
@@ -77,7 +78,8 @@ class Units(Struct, frozen=True):
     The line of unit n is units `starts[n]` up to `stops[n]`, that one not included. Sentences count as lines of their
     own; `go_on` are the numbers of those that do not begin a line of the text. `gaps` are what is left out already, by
     the number of the unit behind it, which is `len(texts)` at the end. `hash` is that of the text which the gaps were
-    first cut from, or of this one. `has_final_break`: a line break ends the text.
+    first cut from, or of this one. `has_final_break`: a line break ends the text. `listings` are those in which texts
+    have numbers that bodies have not, None where units are no whole lines or something is left out already.
     """
 
     texts: Sequence[str]
@@ -88,6 +90,7 @@ class Units(Struct, frozen=True):
     hash: str
     has_final_break: bool
     go_on: Set[int] = frozenset()
+    listings: Sequence[Listing] | None = None
 
 
 _NO_GAPS: Final[Mapping[int, Gap]] = MappingProxyType({})
@@ -104,15 +107,27 @@ def split(text: str, *, by_sentence: bool = False) -> Units:
     marks = _marks(lines) if may_be_marked(text) else {}
     own = {gap.hash for gap in marks.values() if gap.hash}
     digest = own.pop() if len(own) == 1 else short_hash(text)
-    starts, stops, gaps = *_whole(len(lines)), _NO_GAPS
-    go_on: Set[int] = frozenset()
     if by_sentence:
         lines, bodies, gaps, go_on = _sentences_of(lines, marks, digest)
-        starts, stops = _whole(len(lines))
-    elif marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
+        return Units(lines, bodies, *_whole(len(lines)), gaps, digest, has_final_break, go_on)
+    if marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
         lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, digest)
-        starts, stops = _whole(len(lines)) if starts == [*range(len(lines))] else (starts, _stops(starts))
-    return Units(lines, bodies, starts, stops, gaps, digest, has_final_break, go_on)
+        places = _whole(len(lines)) if starts == [*range(len(lines))] else (starts, _stops(starts))
+        return Units(lines, bodies, *places, gaps, digest, has_final_break)
+    return Units(lines, bodies, *_whole(len(lines)), _NO_GAPS, digest, has_final_break, listings=read.shape.listings)
+
+
+def put_together(bodies: Sequence[str], digest: str, listings: Sequence[Listing], *, has_final_break: bool) -> Units:
+    """The units of a text of whole lines, as `split` has them, from these without their numbers in listings."""
+    texts = bodies
+    if listings:
+        texts = [*bodies]
+        for listing in listings:
+            numbers = prefixes(listing.first, listing.stop - listing.start)
+            texts[listing.start : listing.stop] = map(add, numbers, bodies[listing.start : listing.stop])
+    return Units(
+        texts, bodies, *_whole(len(bodies)), _NO_GAPS, digest, has_final_break=has_final_break, listings=listings
+    )
 
 
 @lru_cache(1_000)

@@ -159,7 +159,8 @@ class _Walk:
             passes = [undone(receipt) for receipt in decisions.passes]
             same = unchanged(transcript, self.tokens_before, passes, factor, asked, self.target)
             return same, tuple(warnings)
-        warnings += told(self.writer.messages, self.sheet.messages, decisions.receipts, configuration, self.target)
+        messages = self.writer.messages, self.sheet.messages
+        warnings += told(*messages, decisions.receipts, configuration, self.target, self.count)
         return decisions, tuple(warnings)
 
     def _references(self, *, is_within: bool) -> PassReceipt:

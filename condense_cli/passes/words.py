@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
+from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind, Role
 from ..core.wording import plural
@@ -21,9 +22,10 @@ def told(
     receipts: Iterable[Receipt],
     configuration: Configuration,
     target: int | None,
+    count: Counter | None = None,
 ) -> list[str]:
     """Say which words of the user a run cut: because the configuration names them, or for want of room."""
-    gone = {*lost(before, after)}
+    gone = {*lost(before, after, count)}
     individual = {config.id for config in configuration.passes if config.mode == "individual"}
     named = {
         (receipt.message, receipt.block): receipt.pass_id
@@ -40,15 +42,17 @@ def told(
     return said
 
 
-def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
+def lost(before: Sequence[Message], after: Sequence[Message], count: Counter | None = None) -> list[Address]:
     """Indices of messages, and numbers of blocks in them, of which words of the user are gone.
 
     They are texts that the user typed, and summaries that quote such texts.
     """
-    return [*lost_units(before, after)]
+    return [*lost_units(before, after, count)]
 
 
-def lost_units(before: Sequence[Message], after: Sequence[Message]) -> dict[Address, list[str]]:
+def lost_units(
+    before: Sequence[Message], after: Sequence[Message], count: Counter | None = None
+) -> dict[Address, list[str]]:
     """The words of the user that are gone, by message index and block number."""
     now = {block.key: block for message in after for block in message.blocks}
     changed = [
@@ -59,7 +63,7 @@ def lost_units(before: Sequence[Message], after: Sequence[Message]) -> dict[Addr
     ]
     if not changed:
         return {}
-    own = own_units(before)
+    own = own_units(before, count)
     # By unit: to look for each text in each quotation would take the square of their number.
     quoted = {
         unit for message in after for block in message.blocks for words in _quoted(block) for unit in _units(words)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
+from unittest.mock import Mock
+
+import pytest
 from build import anthropic, assistant, call, result, user
 from hypothesis import given
 from hypothesis import strategies as st
 
+from condense_cli import api
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive import versions
-from condense_cli.extractive.answers import Without, own_units
+from condense_cli.extractive import answers, versions
+from condense_cli.extractive import survey as survey_module
+from condense_cli.extractive.answers import own_units
+from condense_cli.extractive.parts import restated_units
 from condense_cli.extractive.survey import Survey, known_to, sharing_lines
+from condense_cli.extractive.units import split
 from condense_cli.extractive.versions import DEFINITION, ERROR, Kind, kinds_of
 
 WORDS = ("error", "Error:", "E  ", "e  x", "FAILED", "not found", "def f", "class Fail", "plain", "erſt", "aſsert", "")
@@ -39,10 +47,64 @@ def test_what_was_typed_is_told_alike_however_often_states_are_read() -> None:
         anthropic(user("Go."), assistant("Yes?"), pasted, *turn).messages,
         anthropic(user("Go."), *turn, pasted).messages,
     ]
-    without: Without = {}
-    found = [own_units(state, without) for state in states]
+    count = Counter()
+    with sharing_lines(count):
+        found = [own_units(state, count) for state in states]
     assert found == [*map(own_units, states)]
     assert (found[0][4, 0], found[1][4, 0], found[2][2, 0]) == ((0,), None, None)
+
+
+def test_what_was_typed_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = "\n".join(f"step {number} took {number * 7} ms" for number in range(9))
+    turn = [assistant([call("t", "Bash", command="make")]), user([result("t", log)]), assistant("Done.")]
+    state = anthropic(user("Go."), *turn, user(f"Why is it slow?\n{log}")).messages
+    reading = Mock(wraps=split)
+    monkeypatch.setattr(answers, "split", reading)
+    count = Counter()
+    with sharing_lines(count):
+        assert own_units(state, count) == own_units(state, count) == own_units(state)
+    assert [one.args[0] for one in reading.call_args_list] == ["Go.", f"Why is it slow?\n{log}"] * 2
+
+
+@given(st.lists(st.sampled_from((*WORDS, "  9→a", " 10→b", "11→c", "9: x", "10: y", "\r", "x" * 500)), max_size=9))
+def test_lines_that_are_known_tell_the_units_of_a_text(lines: list[str]) -> None:
+    text = "\n".join(["Said", *lines])
+    messages = anthropic(
+        user("Go."), assistant([call("t", "Bash", command="make")]), user([result("t", text)])
+    ).messages
+    survey = Survey(messages, Counter())
+    for key, part in survey.parts.items():
+        assert survey.units[key] == split(part.text)
+
+
+def test_a_text_is_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("went", "came", "stood", "ran", "fell", "rose", "slept")
+    logs = ["\n".join(f"it {one} and {other} {name}" for one in words for other in words) for name in "abcdef"]
+    read = [
+        message
+        for name, text in zip("abcdef", logs, strict=True)
+        for message in (assistant([call(name, "Bash", command=f"make {name}")]), user([result(name, text)]))
+    ]
+    transcript = anthropic(user("Go."), *read, assistant("Thanks."), *(user("On."), assistant("Yes.")) * 6)
+    reading = Mock(wraps=split)
+    for module in (answers, survey_module):
+        monkeypatch.setattr(module, "split", reading)
+    found = api.condense(transcript, preset="balanced")
+    assert found.tokens_after < found.tokens_before
+    split_here = Counts(one.args[0] for one in reading.call_args_list)
+    assert [split_here[text] for text in logs] == [1] * len(logs)
+
+
+def test_what_is_said_again_is_looked_for_once_in_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages, count = anthropic(user("Go."), *(assistant("I look again."), user("On.")) * 4).messages, Counter()
+    looking = Mock(wraps=restated_units)
+    monkeypatch.setattr(survey_module, "restated_units", looking)
+    with sharing_lines(count):
+        first, second = Survey(messages, count), Survey(messages, count)
+        third = Survey(messages[:-2], count)
+        assert first.restated == second.restated == {(place, 0, ()): [0] for place in (1, 3, 5)}
+        assert third.restated == {(place, 0, ()): [0] for place in (1, 3)}
+    assert looking.call_count == 2
 
 
 def test_whoever_shares_lines_already_goes_on_sharing_them() -> None:

@@ -107,8 +107,8 @@ def test_reasons_of_equal_lines_are_found_at_once(monkeypatch: pytest.MonkeyPatc
     def searched(function: Any) -> Any:
         return lambda *given: {key: found and Searched(found) for key, found in function(*given).items()}
 
-    for module, name in ((finding, "restated_units"), (survey_module, "own_units")):
-        monkeypatch.setattr(module, name, searched(getattr(module, name)))
+    for name in ("restated_units", "own_units"):
+        monkeypatch.setattr(survey_module, name, searched(getattr(survey_module, name)))
     own = "Please keep each of these lines.\n" * 200
     records = [
         {"role": "user", "content": f"{own}```\nx\n```\n"},
@@ -125,7 +125,7 @@ def test_reasons_of_equal_lines_are_found_at_once(monkeypatch: pytest.MonkeyPatc
 def test_texts_that_are_shortened_one_by_one_are_priced_together(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = Survey(api.loads(SHAPES["equal turns"](8_000)).messages, Counter())
     looking = Mock(wraps=restated_units)
-    monkeypatch.setattr(shorten, "restated_units", looking)
+    monkeypatch.setattr(survey_module, "restated_units", looking)
     texts = shorten.shorten_each(survey, dict.fromkeys(survey.parts, 9))
     assert len(texts) > 20
     assert looking.call_count == 1

@@ -34,7 +34,6 @@ class Shortening:
     def __init__(self, sheet: Sheet, step: Step, *, most_words: int | None = None) -> None:
         # With the extraction: only where something may be shortened.
         from ...extractive.answers import own_units
-        from ...extractive.survey import known_to
 
         self._sheet, self._id, self._step, self._selected = sheet, step.config.id, step, step.selected
         self._untouched = sheet.saved()
@@ -46,7 +45,7 @@ class Shortening:
         self.fixed: dict[Key, tuple[int, ...]] = {}
         self.held: set[Address] = set()
         """Blocks that stay in their place: what nothing may touch, the newest state, and words of the user."""
-        own = {} if most_words == 0 else own_units(sheet.messages, known_to(sheet.count).without)
+        own = {} if most_words == 0 else own_units(sheet.messages, sheet.count)
         extraction = step.config.extract_config or ExtractConfig()
         for position, message in enumerate(sheet.messages):
             for number, block in enumerate(message.blocks):
