@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import IntEnum
+from itertools import accumulate
 from math import log2
 from typing import Final
 
@@ -23,19 +24,15 @@ ERROR: Final = lazy_pattern(
 _ERRORS: Final = (
     "error", "exception", "fail", "fatal", "panic", "traceback", "assert", "denied", "not found", "cannot",
 )  # fmt: skip
-"""Small letters of what `ERROR` finds in a line of ASCII, but for what it finds at the beginning."""
+"""Small letters of what `ERROR` finds in a line, but for what it finds at the beginning."""
+
+_ALSO_LETTERS: Final = "ſıİ\u212a"
+"""Patterns that ignore case take these for letters of ASCII: in lines with one `ERROR` may find something else."""
 
 
-def tells_an_error(line: str, words: Iterable[str] = _ERRORS) -> bool:
-    """Whether `ERROR` is found in the line, which has none but these `words`. Most have none: that is known sooner."""
-    if line.isascii() and line[:1] not in ("E", "e"):
-        small = line.lower()
-        for word in words:
-            if word in small:
-                break
-        else:
-            return False
-    return ERROR.search(line) is not None
+def tells_an_error(line: str) -> bool:
+    """Whether `ERROR` is found in the line. Most have none of its words: that is known sooner."""
+    return bool(_with_words([line])) and ERROR.search(line) is not None
 
 
 DEFINITION: Final = lazy_pattern(
@@ -58,16 +55,35 @@ class Kind(IntEnum):
 
 
 def kinds_of(lines: Sequence[str]) -> Iterator[Kind]:
-    """The kinds of all lines of a text. What is in none of them is not looked for in each."""
-    together = "\n".join(lines).lower()
-    words = [word for word in _ERRORS if word in together]
-    for line in lines:
+    """The kinds of all lines of a text, which is looked through at once: what tells an error is in few of them."""
+    blank, plain, error, definition = Kind  # A member takes a while to look up.
+    maybe = _with_words(lines)
+    for number, line in enumerate(lines):
         if not line or line.isspace():
-            yield Kind.BLANK
-        elif tells_an_error(line, words):
-            yield Kind.ERROR
+            yield blank
+        elif number in maybe and ERROR.search(line):
+            yield error
         else:
-            yield Kind.DEFINITION if DEFINITION.match(line) else Kind.PLAIN
+            yield definition if DEFINITION.match(line) else plain
+
+
+def _with_words(lines: Sequence[str]) -> Set[int]:
+    """The numbers of the lines in which `ERROR` may be found."""
+    together = "\n".join(lines)
+    found = {number for number, line in enumerate(lines) if line.startswith(("E  ", "e  "))}
+    if not together.isascii() and any(letter in together for letter in _ALSO_LETTERS):
+        found.update(number for number, line in enumerate(lines) if not line.isascii())
+    small = together.lower()
+    starts: list[int] = []
+    for word in _ERRORS:
+        at = small.find(word)
+        if at >= 0 and not starts:
+            starts = [0, *accumulate(len(line) + 1 for line in small.split("\n"))]
+        while at >= 0:
+            number = bisect_right(starts, at) - 1
+            found.add(number)
+            at = small.find(word, starts[number + 1])
+    return found
 
 
 SHORTEST_LINE: Final = 3
