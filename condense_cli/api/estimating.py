@@ -29,7 +29,7 @@ from ..core.factor import Factor, factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..core.transcript import Transcript
 from ..errors import UsageError
-from ..extractive.survey import sharing_lines
+from ..extractive.reading import sharing_lines
 from ..passes.condensation import Condensation
 from ..plugins import Installed
 from ..providers.registry import Registry
@@ -152,7 +152,7 @@ def estimated(
         target = int(before * target_percent / 100)
     found = []
     warnings: dict[str, None] = {}
-    # They read the same texts, and much of what one makes of them is what others make.
+    # They read the same texts, and much of what one makes of them is what others make; so does what is told of them.
     with sharing_lines(count):
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) if calls else nullcontext() as summaries:
@@ -169,24 +169,24 @@ def estimated(
             used, said = told(result, summaries)
             found.append((name, result, used))
             warnings |= dict.fromkeys(said)
-    kept = None
-    if quality:
-        from .evaluating import kept_here  # Importing it takes a tenth of a second.
+        kept = None
+        if quality:
+            from .evaluating import kept_here  # Importing it takes a tenth of a second.
 
-        configured = [(name, registry.configured(configuration)) for name, configuration in configurations]
-        share = None if target is None else target / max(1, before)
-        kept, reason = kept_here(transcript, configured, count=count, target=share, registry=registry)
-        warnings |= dict.fromkeys([reason] if reason else [])
-    return facts.build(
-        transcript,
-        found,
-        count=count,
-        factor=factor,
-        encoding=encoding_for(transcript.model, count.counter),
-        overhead=overhead_of(transcript, count, factor, overhead_tokens),
-        source=source,
-        price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
-        target=target,
-        warnings=tuple(warnings),
-        kept=kept,
-    )
+            configured = [(name, registry.configured(configuration)) for name, configuration in configurations]
+            share = None if target is None else target / max(1, before)
+            kept, reason = kept_here(transcript, configured, count=count, target=share, registry=registry)
+            warnings |= dict.fromkeys([reason] if reason else [])
+        return facts.build(
+            transcript,
+            found,
+            count=count,
+            factor=factor,
+            encoding=encoding_for(transcript.model, count.counter),
+            overhead=overhead_of(transcript, count, factor, overhead_tokens),
+            source=source,
+            price_source=PriceSource.of(transcript.model, datetime.now(UTC), lives_hour=transcript.lives_hour),
+            target=target,
+            warnings=tuple(warnings),
+            kept=kept,
+        )

@@ -19,8 +19,9 @@ from ..core.values import Text
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch, fit
 from .parts import Key, Part
+from .reading import ReadText
 from .summary import Sections, addresses
-from .survey import ReadText, Survey
+from .survey import Survey
 from .units import Units, priced_texts, render
 from .versions import DECISION, Kind
 

@@ -5,28 +5,14 @@ How likely that is comes from two models that were fitted to real conversations,
 
 from __future__ import annotations
 
-from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import count as count_up
-from itertools import islice
-from typing import Any, Final
-from weakref import WeakKeyDictionary
 
-from msgspec import Struct
-
-from ..core.facts import facts_of
-from ..core.markers import Gap
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
-from ..core.values import Text
-from ..lossless.lines import Listing
 from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
-from .answers import Address, own_units, sharing_words
-from .choice import UNSIGNED, Coverage
+from .choice import Coverage
 from .likelihood import (
     ARGUMENT,
     IN_EDIT,
@@ -37,7 +23,6 @@ from .likelihood import (
     SHOWN,
     TOKEN,
     Features,
-    Form,
     Mentions,
     Model,
     Row,
@@ -45,168 +30,30 @@ from .likelihood import (
     Surroundings,
     Taking,
     as_they_are,
-    form_of,
     odds,
     probability,
 )
-from .parts import Headings, Key, Part, parts_of, restated_units
-from .units import Units, put_together, split
+from .parts import Headings, Key, Part
+from .reading import KnownLines, Reading
 from .versions import (
     OF_SHAPE,
     OF_SURROUNDINGS,
     OF_TEXT,
-    SHORTEST_LINE,
     EditableText,
     Kind,
     Line,
-    Shape,
     editable_lines,
     failed_calls,
-    kinds_of,
     of_shape,
     of_text,
-    shape_of,
 )
 from .weights import OVERSTATED
 
 
-class ReadText(Struct):
-    """A text: the numbers of its units' lines, what is missing in it already, its facts, and its characters.
-
-    `hash`, `has_final_break` and `listings` are those of its units. Once somebody has asked for them, `tokens` are
-    those of its units, and `pieces` the first unit of its line, and the one behind its last, by each unit that is a
-    piece of one.
-    """
-
-    bodies: array[int]
-    gaps: Mapping[int, Gap]
-    said: Sequence[int]
-    size: int
-    hash: str
-    has_final_break: bool
-    listings: Sequence[Listing] | None
-    tokens: array[int] | None = None
-    pieces: Mapping[int, tuple[int, int]] = {}
-
-
-class KnownLines:
-    """Lines without the numbers of listings. Each has a number, by which `facts` has the numbers of its facts, and
-    `kinds` its kind; `tells` is 0 for lines that are too short to be a reason for anything. `names` are the facts
-    themselves, with their numbers.
-
-    Several states of one conversation may share what is known: what was read of one is not read again in the next.
-    """
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.numbers: dict[str, int] = {}
-        self.names: dict[str, int] = defaultdict(count_up().__next__)
-        self.facts: list[tuple[int, ...]] = []
-        self.kinds = bytearray()
-        self.tells = bytearray()
-        self.restated: dict[tuple[bool, tuple[Text, ...]], Sequence[Sequence[int]]] = {}
-        """By the texts that the assistant says, and whether people only talk, what it says again later of each."""
-        self._forms: list[Form] = []
-        self._shapes: dict[int, Shape] = {}
-        self._once: dict[tuple[object, ...], Any] = {}
-        """Each form and each shape once: there are few, and facts and lines by the thousand."""
-        self._texts: dict[tuple[Text, bool], ReadText] = {}
-
-    def text(self, content: Text, *, by_sentence: bool) -> ReadText | None:
-        """Return the knowledge of a text, if it was read."""
-        return self._texts.get((content, by_sentence))
-
-    def read(self, content: Text, units: Units, size: int, *, by_sentence: bool) -> ReadText:
-        """Read a text of so many characters, by its units."""
-        bodies, facts_in = self._lines(units.bodies), self.facts
-        said = facts_in[bodies[0]] if len(bodies) == 1 else tuple(set().union(*map(facts_in.__getitem__, bodies)))
-        read = self._texts[content, by_sentence] = ReadText(
-            bodies, units.gaps, said, size, units.hash, units.has_final_break, units.listings
-        )
-        return read
-
-    def units(self, read: ReadText, content: Text, *, by_sentence: bool) -> Units:
-        """The units of a text that was read; it is split again only where its lines do not tell them."""
-        if read.listings is None:
-            return split(str(content), by_sentence=by_sentence)
-        bodies = [*map(self.lines.__getitem__, read.bodies)]
-        return put_together(bodies, read.hash, read.listings, has_final_break=read.has_final_break)
-
-    def forms(self) -> Sequence[Form]:
-        """The forms of all facts, by their numbers."""
-        for form in map(form_of, islice(self.names, len(self._forms), None)):
-            self._forms.append(self._once.setdefault(form, form))
-        return self._forms
-
-    def shapes(self, lines: Iterable[int]) -> Iterator[Shape]:
-        """The shapes of some lines."""
-        shapes, once = self._shapes, self._once
-        for line in lines:
-            shape = shapes.get(line)
-            if shape is None:
-                shape = shape_of(self.lines[line])
-                shape = shapes[line] = once.setdefault(shape, shape)
-            yield shape
-
-    def _lines(self, bodies: Sequence[str]) -> array[int]:
-        """The numbers of lines; those that are new get theirs."""
-        numbers, names = self.numbers, self.names
-        new = [*dict.fromkeys(body for body in bodies if body not in numbers)]
-        self.kinds += bytes(kinds_of(new))
-        self.tells += bytes([len(body.strip()) >= SHORTEST_LINE for body in new])
-        self.lines += new
-        for body in new:
-            numbers[body] = len(self.facts)
-            self.facts.append(tuple(dict.fromkeys(map(names.__getitem__, facts_of(body)))))
-        return array(UNSIGNED, map(numbers.__getitem__, bodies))
-
-
-_SHARED: Final[WeakKeyDictionary[Counter, KnownLines]] = WeakKeyDictionary()
-
-
-@contextmanager
-def sharing_lines(count: Counter) -> Iterator[None]:
-    """Meanwhile all surveys with this counter share what they read: for who condenses one conversation repeatedly."""
-    if count in _SHARED:
-        yield
-        return
-    _SHARED[count] = KnownLines()
-    try:
-        with sharing_words(count):
-            yield
-    finally:
-        del _SHARED[count]
-
-
-def known_to(count: Counter) -> KnownLines:
-    """Return what the surveys with this counter share; nothing yet if they share nothing."""
-    return _SHARED.get(count) or KnownLines()
-
-
-class _Units(Mapping[Key, Units]):
-    """The units of parts, which are put together each time: held, they would take several times the text."""
-
-    def __init__(
-        self, known: KnownLines, texts: Mapping[Key, ReadText], parts: Mapping[Key, Part], by_sentence: Set[Key]
-    ) -> None:
-        self._known, self._texts, self._parts, self._by_sentence = known, texts, parts, by_sentence
-
-    def __getitem__(self, key: Key) -> Units:
-        return self._known.units(self._texts[key], self._parts[key].content, by_sentence=key in self._by_sentence)
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._parts)
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-
-class Survey:
-    """Parts of a conversation with their units, keys and weights.
+class Survey(Reading):
+    """What is read of a conversation, with keys and weights.
 
     A key is the number of a fact, or of a line of a file's newest state; `keys` has those of every unit of a part.
-    Equal lines have one number, by which `known` has what they say; `bodies` has those of every unit of a part. What is
-    `known` of an earlier state of the same conversation is not read again, and keeps its numbers.
     """
 
     def __init__(
@@ -216,25 +63,14 @@ class Survey:
         model: Model | None = None,
         known: KnownLines | None = None,
     ) -> None:
+        super().__init__(messages, count, known)
         model = model or likelihood.MODEL
-        self.messages = messages
-        self.count = count
-        self.known = known or known_to(count)
-        self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
         self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
-        self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
-        """Whether people, or one and a model, only talk: no tool is called."""
-        self.texts: dict[Key, ReadText] = {}
-        self.units: Mapping[Key, Units] = _Units(self.known, self.texts, self.parts, self._prose)
-        self.gaps: dict[Key, Mapping[int, Gap]] = {}
         self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
-        self.positions: dict[Key, int] = {}
-        self.end = 0
-        self.bodies: dict[Key, array[int]] = {}
         self._mentions = Mentions()
         self._kinds: dict[int, tuple[bool, bool]] = {}
         """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
-        self._read()
+        self._tell()
         self.facts: list[str] = [*self.known.names]
         self.weights: list[float] = [0.0] * len(self.facts)
         for fact, found in zip(self._mentions.mentioned(), self._fact_rows(odds(model.facts)), strict=True):
@@ -252,32 +88,6 @@ class Survey:
     def editable(self) -> Iterable[int]:
         """The numbers of these lines; their weights follow those of the facts, in this order."""
         return self._lines.keys()
-
-    @cached_property
-    def own(self) -> dict[Address, tuple[int, ...] | None]:
-        """The user's own words, as `own_units` tells them."""
-        return own_units(self.messages, self.count)
-
-    @cached_property
-    def _prose(self) -> frozenset[Key]:
-        """Where people only talk: parts that are what somebody says, with nothing pasted in it."""
-        said = (
-            key
-            for key, part in self.parts.items()
-            if part.is_said or (part.is_request and self.own.get(key[:2]) is None)
-        )
-        return frozenset(said if self.is_talk else ())
-
-    @cached_property
-    def restated(self) -> dict[Key, Sequence[int]]:
-        """By part the numbers of the units that the assistant says again later."""
-        said = [key for key, part in self.parts.items() if part.is_said]
-        texts = self.is_talk, tuple(self.parts[key].content for key in said)
-        found = self.known.restated.get(texts)
-        if found is None:
-            again = restated_units(self.parts, self.units)
-            found = self.known.restated[texts] = [again.get(key, ()) for key in said]
-        return {key: units for key, units in zip(said, found, strict=True) if units}
 
     @cached_property
     def headings(self) -> Headings:
@@ -323,20 +133,13 @@ class Survey:
         """The lines of a part that are long enough to be a reason for anything."""
         return filter(self.known.tells.__getitem__, self.bodies[key])
 
-    def _read(self) -> None:
+    def _tell(self) -> None:
+        """Take in which facts the parts mention, and which lines name one that the assistant wrote."""
         known, mentions = self.known, self._mentions
+        mentions.grow(len(known.names))
         for key, part in self.parts.items():
-            by_sentence = key in self._prose
-            read = known.text(part.content, by_sentence=by_sentence)
-            if read is None:
-                units, size = split(part.text, by_sentence=by_sentence), len(part.text)
-                read = known.read(part.content, units, size, by_sentence=by_sentence)
-            mentions.grow(len(known.names))
-            self.texts[key] = read
-            self.bodies[key], self.gaps[key], self.positions[key] = read.bodies, read.gaps, self.end
-            if read.said:
-                mentions.tell(read.said, self.end, self._flags(part), is_written=part.is_written)
-            self.end += read.size
+            if said := self.texts[key].said:
+                mentions.tell(said, self.positions[key], self._flags(part), is_written=part.is_written)
         facts, kinds = known.facts, known.kinds
         self._named = named = bytearray(len(facts))
         """Which lines name a fact that the assistant wrote."""

@@ -96,9 +96,9 @@ def sharing_lines(configuration: Configuration, count: Counter) -> AbstractConte
     """Meanwhile whoever reads states of the conversation with this counter shares what is read, if lines are chosen."""
     if not chooses_lines(configuration):
         return nullcontext()
-    from ..extractive import survey  # With the extraction.
+    from ..extractive import reading  # With the extraction.
 
-    return survey.sharing_lines(count)
+    return reading.sharing_lines(count)
 
 
 class _Walk:

@@ -16,6 +16,7 @@ from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript, cut_before
 from ..errors import CondenseError, GoneError, StoppedError
+from ..extractive.reading import Reading
 from ..extractive.survey import Survey
 from ..extractive.weights import OVERSTATED
 from ..lossless.decode import decode
@@ -317,19 +318,19 @@ class _Needs:
 
     def left_in(self, messages: Sequence[Message]) -> tuple[float, float]:
         """Return the needed facts and lines of edits that are still on a line of the original."""
-        return self._of(Survey(decode(messages).messages, self._count, known=self._survey.known))
+        return self._of(Reading(decode(messages).messages, self._count, self._survey.known))
 
-    def _of(self, survey: Survey) -> tuple[float, float]:
-        left = self._lines & _lines_of(survey)
+    def _of(self, read: Reading) -> tuple[float, float]:
+        left = self._lines & _lines_of(read)
         own, weights = self._survey, self._survey.weights
         named = {fact for number in left for fact in own.known.facts[number]}
         edits = (place for place, number in enumerate(own.editable, len(own.facts)) if number in left)
         return _sum(weights, named), _sum(weights, edits)
 
 
-def _lines_of(survey: Survey) -> frozenset[int]:
+def _lines_of(read: Reading) -> frozenset[int]:
     """Return the numbers of its lines. What is known may have those of other states, too."""
-    return frozenset(chain.from_iterable(survey.bodies.values()))
+    return frozenset(chain.from_iterable(read.bodies.values()))
 
 
 def _sum(weights: Sequence[float], places: Iterator[int] | set[int]) -> float:

@@ -28,8 +28,9 @@ from condense_cli.extractive.choice import (
     fit,
 )
 from condense_cli.extractive.parts import Key
+from condense_cli.extractive.reading import sharing_lines
 from condense_cli.extractive.shorten import Priced
-from condense_cli.extractive.survey import Survey, sharing_lines
+from condense_cli.extractive.survey import Survey
 
 MARKER = 9
 OPENING = 4

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from condense_cli import api
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive import answers, versions
-from condense_cli.extractive import survey as survey_module
+from condense_cli.extractive import answers, reading, versions
 from condense_cli.extractive.answers import own_units
 from condense_cli.extractive.parts import restated_units
-from condense_cli.extractive.survey import Survey, known_to, sharing_lines
+from condense_cli.extractive.reading import known_to, sharing_lines
+from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import split
 from condense_cli.extractive.versions import DEFINITION, ERROR, Kind, kinds_of
 
@@ -58,12 +58,12 @@ def test_what_was_typed_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     log = "\n".join(f"step {number} took {number * 7} ms" for number in range(9))
     turn = [assistant([call("t", "Bash", command="make")]), user([result("t", log)]), assistant("Done.")]
     state = anthropic(user("Go."), *turn, user(f"Why is it slow?\n{log}")).messages
-    reading = Mock(wraps=split)
-    monkeypatch.setattr(answers, "split", reading)
+    splitting = Mock(wraps=split)
+    monkeypatch.setattr(answers, "split", splitting)
     count = Counter()
     with sharing_lines(count):
         assert own_units(state, count) == own_units(state, count) == own_units(state)
-    assert [one.args[0] for one in reading.call_args_list] == ["Go.", f"Why is it slow?\n{log}"] * 2
+    assert [one.args[0] for one in splitting.call_args_list] == ["Go.", f"Why is it slow?\n{log}"] * 2
 
 
 @given(st.lists(st.sampled_from((*WORDS, "  9→a", " 10→b", "11→c", "9: x", "10: y", "\r", "x" * 500)), max_size=9))
@@ -86,19 +86,19 @@ def test_a_text_is_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
         for message in (assistant([call(name, "Bash", command=f"make {name}")]), user([result(name, text)]))
     ]
     transcript = anthropic(user("Go."), *read, assistant("Thanks."), *(user("On."), assistant("Yes.")) * 6)
-    reading = Mock(wraps=split)
-    for module in (answers, survey_module):
-        monkeypatch.setattr(module, "split", reading)
+    splitting = Mock(wraps=split)
+    for module in (answers, reading):
+        monkeypatch.setattr(module, "split", splitting)
     found = api.condense(transcript, preset="balanced")
     assert found.tokens_after < found.tokens_before
-    split_here = Counts(one.args[0] for one in reading.call_args_list)
+    split_here = Counts(one.args[0] for one in splitting.call_args_list)
     assert [split_here[text] for text in logs] == [1] * len(logs)
 
 
 def test_what_is_said_again_is_looked_for_once_in_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
     messages, count = anthropic(user("Go."), *(assistant("I look again."), user("On.")) * 4).messages, Counter()
     looking = Mock(wraps=restated_units)
-    monkeypatch.setattr(survey_module, "restated_units", looking)
+    monkeypatch.setattr(reading, "restated_units", looking)
     with sharing_lines(count):
         first, second = Survey(messages, count), Survey(messages, count)
         third = Survey(messages[:-2], count)

@@ -21,13 +21,13 @@ def test_it_comes_out_the_same(order: tuple[float | None, ...], monkeypatch: pyt
     remembering = Counter.of(transcript)
     remember(remembering)
     read: list[Survey] = []
-    survey = Survey._read
+    survey = Survey._tell
 
     def reading(self: Survey) -> None:
         read.append(self)
         survey(self)
 
-    monkeypatch.setattr(Survey, "_read", reading)
+    monkeypatch.setattr(Survey, "_tell", reading)
     numbers = []
     for share in order:
         target = None if share is None else int(share * before)

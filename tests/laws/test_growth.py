@@ -15,9 +15,8 @@ from condense_cli.core import json_text
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import LazyText
+from condense_cli.extractive import reading, shorten
 from condense_cli.extractive import reasons as finding
-from condense_cli.extractive import shorten
-from condense_cli.extractive import survey as survey_module
 from condense_cli.extractive.parts import Key, restated_units
 from condense_cli.extractive.reason import Reason
 from condense_cli.extractive.survey import Survey
@@ -108,7 +107,7 @@ def test_reasons_of_equal_lines_are_found_at_once(monkeypatch: pytest.MonkeyPatc
         return lambda *given: {key: found and Searched(found) for key, found in function(*given).items()}
 
     for name in ("restated_units", "own_units"):
-        monkeypatch.setattr(survey_module, name, searched(getattr(survey_module, name)))
+        monkeypatch.setattr(reading, name, searched(getattr(reading, name)))
     own = "Please keep each of these lines.\n" * 200
     records = [
         {"role": "user", "content": f"{own}```\nx\n```\n"},
@@ -125,7 +124,7 @@ def test_reasons_of_equal_lines_are_found_at_once(monkeypatch: pytest.MonkeyPatc
 def test_texts_that_are_shortened_one_by_one_are_priced_together(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = Survey(api.loads(SHAPES["equal turns"](8_000)).messages, Counter())
     looking = Mock(wraps=restated_units)
-    monkeypatch.setattr(survey_module, "restated_units", looking)
+    monkeypatch.setattr(reading, "restated_units", looking)
     texts = shorten.shorten_each(survey, dict.fromkeys(survey.parts, 9))
     assert len(texts) > 20
     assert looking.call_count == 1

@@ -14,7 +14,7 @@ from real import PROJECT, SESSION
 
 from condense_cli import api
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive.survey import sharing_lines
+from condense_cli.extractive.reading import sharing_lines
 from condense_cli.quality.losses import losses
 from condense_cli.report.run.expected import expected_by_name
 

@@ -9,7 +9,7 @@ The user's own words are cut last, once all else is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, assert_never
@@ -27,7 +27,6 @@ from .shortening import Shortening
 if TYPE_CHECKING:
     from ...extractive.parts import Key
     from ...extractive.shorten import Shortened
-    from ...extractive.survey import Survey
     from .division import Division
     from .head_summary import HeadSummary
     from .notes import Exchange
@@ -148,30 +147,37 @@ def _leave_out_the_rest(sheet: Sheet, shortening: Shortening, worths: Worths, *,
     `worths` tells what 1,000 tokens have to be worth, in facts and lines that later work is expected to need.
     """
     # With the extraction: it is imported where something is to be shortened.
-    from ...extractive.survey import Survey
+    from ...extractive.reading import known_to
 
     goes_on = True
     # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
     while goes_on:
-        survey = Survey(sheet.messages, sheet.count)
-        goes_on = shortening.put(_texts_worth_it(survey, shortening, worths)) and settles
-        del survey  # All that is held of it, before the next takes as much.
+        messages, known = sheet.messages, known_to(sheet.count).worth_it
+        asked = {key: worths(key) for keys in shortening.keys.values() for key in keys}, shortening.fixed
+        found = next((texts for *before, texts in known if before == [messages, asked]), None)
+        if found is None:  # Another preset may have asked for the same.
+            found = _texts_worth_it(sheet, *asked)
+            known.append((messages, asked, found))
+        goes_on = shortening.put(found) and settles
 
 
-def _texts_worth_it(survey: Survey, shortening: Shortening, worths: Worths) -> dict[Key, Text]:
+def _texts_worth_it(sheet: Sheet, worths: Mapping[Key, float], fixed: Mapping[Key, tuple[int, ...]]) -> dict[Key, Text]:
     """The texts that were not cut yet without their lines that are worth less."""
     from ...extractive.shorten import Priced, SharedBudget
+    from ...extractive.survey import Survey
 
+    survey = Survey(sheet.messages, sheet.count)
     priced = Priced(survey)
     keys_of: dict[float, set[Key]] = {}
-    for key in (key for placed in shortening.keys.values() for key in placed if not survey.gaps[key]):
-        keys_of.setdefault(worths(key), set()).add(key)
+    for key, worth in worths.items():
+        if not survey.gaps[key]:
+            keys_of.setdefault(worth, set()).add(key)
     texts: dict[Key, Text] = {}
     gone: set[Key] = set()
     # Where less is asked for, a line stays also for what others say that may go.
     for least in sorted(keys_of, reverse=True):
         keys = keys_of[least]
-        shared = SharedBudget(priced, keys, fixed=shortening.fixed, unsaid=gone)
+        shared = SharedBudget(priced, keys, fixed=fixed, unsaid=gone)
         texts |= shared.value_at_least(least / 1_000)
         gone |= keys
     return texts

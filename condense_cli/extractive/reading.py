@@ -1,0 +1,214 @@
+"""Read the texts of a conversation line by line: lines have numbers, and what is known of one is worked out once."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import count as count_up
+from itertools import islice
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+
+from ..core.facts import facts_of
+from ..core.markers import Gap
+from ..core.tokens import Counter
+from ..core.transcript import Message
+from ..core.values import Text
+from ..lossless.lines import Listing
+from .answers import Address, own_units, sharing_words
+from .choice import UNSIGNED
+from .likelihood import Form, form_of
+from .parts import Key, Part, parts_of, restated_units
+from .units import Units, put_together, split
+from .versions import SHORTEST_LINE, Shape, kinds_of, shape_of
+
+
+class ReadText(Struct):
+    """A text: the numbers of its units' lines, what is missing in it already, its facts, and its characters.
+
+    `hash`, `has_final_break` and `listings` are those of its units. Once somebody has asked for them, `tokens` are
+    those of its units, and `pieces` the first unit of its line, and the one behind its last, by each unit that is a
+    piece of one.
+    """
+
+    bodies: array[int]
+    gaps: Mapping[int, Gap]
+    said: Sequence[int]
+    size: int
+    hash: str
+    has_final_break: bool
+    listings: Sequence[Listing] | None
+    tokens: array[int] | None = None
+    pieces: Mapping[int, tuple[int, int]] = {}
+
+
+class KnownLines:
+    """Lines without the numbers of listings. Each has a number, by which `facts` has the numbers of its facts, and
+    `kinds` its kind; `tells` is 0 for lines that are too short to be a reason for anything. `names` are the facts
+    themselves, with their numbers.
+
+    Several states of one conversation may share what is known: what was read of one is not read again in the next.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.names: dict[str, int] = defaultdict(count_up().__next__)
+        self.facts: list[tuple[int, ...]] = []
+        self.kinds = bytearray()
+        self.tells = bytearray()
+        self.restated: dict[tuple[bool, tuple[Text, ...]], Sequence[Sequence[int]]] = {}
+        """By the texts that the assistant says, and whether people only talk, what it says again later of each."""
+        self.worth_it: list[tuple[Sequence[Message], object, Mapping[Key, Text]]] = []
+        """Texts without lines of little worth, by the state of the conversation and what was asked for."""
+        self._forms: list[Form] = []
+        self._shapes: dict[int, Shape] = {}
+        self._once: dict[tuple[object, ...], Any] = {}
+        """Each form and each shape once: there are few, and facts and lines by the thousand."""
+        self._texts: dict[tuple[Text, bool], ReadText] = {}
+
+    def text(self, content: Text, *, by_sentence: bool) -> ReadText:
+        """What is known of a text, which is read if it was not before."""
+        read = self._texts.get((content, by_sentence))
+        if read is None:
+            text = str(content)
+            units = split(text, by_sentence=by_sentence)
+            bodies, facts = self._lines(units.bodies), self.facts
+            said = facts[bodies[0]] if len(bodies) == 1 else tuple(set().union(*map(facts.__getitem__, bodies)))
+            read = self._texts[content, by_sentence] = ReadText(
+                bodies, units.gaps, said, len(text), units.hash, units.has_final_break, units.listings
+            )
+        return read
+
+    def units(self, read: ReadText, content: Text, *, by_sentence: bool) -> Units:
+        """The units of a text that was read; it is split again only where its lines do not tell them."""
+        if read.listings is None:
+            return split(str(content), by_sentence=by_sentence)
+        bodies = [*map(self.lines.__getitem__, read.bodies)]
+        return put_together(bodies, read.hash, read.listings, has_final_break=read.has_final_break)
+
+    def forms(self) -> Sequence[Form]:
+        """The forms of all facts, by their numbers."""
+        for form in map(form_of, islice(self.names, len(self._forms), None)):
+            self._forms.append(self._once.setdefault(form, form))
+        return self._forms
+
+    def shapes(self, lines: Iterable[int]) -> Iterator[Shape]:
+        """The shapes of some lines."""
+        shapes, once = self._shapes, self._once
+        for line in lines:
+            shape = shapes.get(line)
+            if shape is None:
+                shape = shape_of(self.lines[line])
+                shape = shapes[line] = once.setdefault(shape, shape)
+            yield shape
+
+    def _lines(self, bodies: Sequence[str]) -> array[int]:
+        """The numbers of lines; those that are new get theirs."""
+        numbers, names = self.numbers, self.names
+        new = [*dict.fromkeys(body for body in bodies if body not in numbers)]
+        self.kinds += bytes(kinds_of(new))
+        self.tells += bytes([len(body.strip()) >= SHORTEST_LINE for body in new])
+        self.lines += new
+        for body in new:
+            numbers[body] = len(self.facts)
+            self.facts.append(tuple(dict.fromkeys(map(names.__getitem__, facts_of(body)))))
+        return array(UNSIGNED, map(numbers.__getitem__, bodies))
+
+
+_SHARED: Final[WeakKeyDictionary[Counter, KnownLines]] = WeakKeyDictionary()
+
+
+@contextmanager
+def sharing_lines(count: Counter) -> Iterator[None]:
+    """Meanwhile all surveys with this counter share what they read: for who condenses one conversation repeatedly."""
+    if count in _SHARED:
+        yield
+        return
+    _SHARED[count] = KnownLines()
+    try:
+        with sharing_words(count):
+            yield
+    finally:
+        del _SHARED[count]
+
+
+def known_to(count: Counter) -> KnownLines:
+    """Return what the surveys with this counter share; nothing yet if they share nothing."""
+    return _SHARED.get(count) or KnownLines()
+
+
+class _Units(Mapping[Key, Units]):
+    """The units of parts, which are put together each time: held, they would take several times the text."""
+
+    def __init__(
+        self, known: KnownLines, texts: Mapping[Key, ReadText], parts: Mapping[Key, Part], by_sentence: Set[Key]
+    ) -> None:
+        self._known, self._texts, self._parts, self._by_sentence = known, texts, parts, by_sentence
+
+    def __getitem__(self, key: Key) -> Units:
+        return self._known.units(self._texts[key], self._parts[key].content, by_sentence=key in self._by_sentence)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+class Reading:
+    """Parts of a conversation with their units.
+
+    Equal lines have one number, by which `known` has what they say; `bodies` has those of every unit of a part. What is
+    `known` of an earlier state of the same conversation is not read again, and keeps its numbers. `positions` are the
+    characters before each part, and `end` are all.
+    """
+
+    def __init__(self, messages: Sequence[Message], count: Counter, known: KnownLines | None = None) -> None:
+        self.messages = messages
+        self.count = count
+        self.known = known = known or known_to(count)
+        self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
+        self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
+        """Whether people, or one and a model, only talk: no tool is called."""
+        self.texts: dict[Key, ReadText] = {}
+        self.units: Mapping[Key, Units] = _Units(known, self.texts, self.parts, self._prose)
+        self.gaps: dict[Key, Mapping[int, Gap]] = {}
+        self.bodies: dict[Key, array[int]] = {}
+        self.positions: dict[Key, int] = {}
+        self.end = 0
+        for key, part in self.parts.items():
+            read = self.texts[key] = known.text(part.content, by_sentence=key in self._prose)
+            self.bodies[key], self.gaps[key], self.positions[key] = read.bodies, read.gaps, self.end
+            self.end += read.size
+
+    @cached_property
+    def own(self) -> dict[Address, tuple[int, ...] | None]:
+        """The user's own words, as `own_units` tells them."""
+        return own_units(self.messages, self.count)
+
+    @cached_property
+    def _prose(self) -> frozenset[Key]:
+        """Where people only talk: parts that are what somebody says, with nothing pasted in it."""
+        said = (
+            key
+            for key, part in self.parts.items()
+            if part.is_said or (part.is_request and self.own.get(key[:2]) is None)
+        )
+        return frozenset(said if self.is_talk else ())
+
+    @cached_property
+    def restated(self) -> dict[Key, Sequence[int]]:
+        """By part the numbers of the units that the assistant says again later."""
+        said = [key for key, part in self.parts.items() if part.is_said]
+        texts = self.is_talk, tuple(self.parts[key].content for key in said)
+        found = self.known.restated.get(texts)
+        if found is None:
+            again = restated_units(self.parts, self.units)
+            found = self.known.restated[texts] = [again.get(key, ()) for key in said]
+        return {key: units for key, units in zip(said, found, strict=True) if units}
