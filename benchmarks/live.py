@@ -19,22 +19,46 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from live_cache import REGIMES, Billed, Cache, Regime, Sizes, least_of
-from live_sessions import MARK, SECONDS, Session, requests_of, session
+from live_sessions import Session, requests_of, session
+from msgspec.structs import replace
 
 from condense_cli import Live, api
 from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.policies import Moment, Outcome, Policy
+from condense_cli.live.replaying import MARK, Sizes, Way, answers_in, replayed, untouched
+from condense_cli.money.bill import HOUR, Billed, Cache, CacheRules, spent
+from condense_cli.money.prices import Price
 from condense_cli.quality.recall import Questions, TextReader
 
 BESIDE = 12_000
 """Tokens of system prompt and tools."""
 CLEARED = "[cleared]"
 
-Way = Callable[[list[Any], float, int], list[Any]]
-"""Turns the client's messages, the time and the previous request's tokens into the messages to send."""
+
+class Regime(NamedTuple):
+    """A provider's cache, and its prices relative to input."""
+
+    name: str
+    rules: CacheRules
+    write: Decimal = Decimal("1.25")
+    read: Decimal = Decimal("0.1")
+
+    def cost(self, billed: Billed) -> float:
+        """Return the cost in tokens at the input price."""
+        price = Price("", "", Decimal(1), None, self.read, self.write)
+        found = spent(billed, price)
+        assert found is not None
+        return float(found.total)
+
+
+REGIMES = {
+    "anthropic": Regime("Anthropic, 5 minutes", CacheRules()),
+    "anthropic-1h": Regime("Anthropic, an hour", CacheRules(life=HOUR), write=Decimal(2)),
+    "openai": Regime("OpenAI, writes free", CacheRules(needs_marks=False), write=Decimal(1)),
+    "openai-5.6": Regime("OpenAI since GPT-5.6", CacheRules(needs_marks=False)),
+}
 
 
 class Doublings:
@@ -48,10 +72,6 @@ class Doublings:
 
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough
-
-
-def untouched(messages: list[Any], now: float, used: int) -> list[Any]:
-    return messages
 
 
 def cleared(keep: int, above: int = 0) -> Way:
@@ -156,24 +176,25 @@ def compacted(recorded: Session) -> Way:
 
 
 def replay(
-    recorded: Session, way: Way, regime: Regime, sizes: Sizes, kept: Kept, *, as_recorded: bool = False
+    recorded: Session, way: Way, rules: CacheRules, sizes: Sizes, kept: Kept, *, as_recorded: bool = False
 ) -> tuple[Billed, float]:
-    """Return the cost of all requests, and the way's processor seconds."""
-    cache, total, seconds, used, now = Cache(regime, BESIDE), Billed(), 0.0, 0, 0.0
-    kept.start()
-    for number, (position, request) in enumerate(requests_of(recorded.messages)):
-        if number:
-            now = max(now, recorded.times[position]) if as_recorded and position in recorded.times else now + SECONDS
-        else:
-            now = recorded.times.get(position, 0.0) if as_recorded else 0.0
+    """Return what is billed for all requests, and the way's processor seconds."""
+    seconds = 0.0
+
+    def timed(messages: list[Any], now: float, used: int) -> list[Any]:
+        nonlocal seconds
         started = time.process_time()
-        sent = way(request, now, used)
+        sent = way(messages, now, used)
         seconds += time.process_time() - started
-        billed = cache.bill(sizes.pieces(sent), now)
-        used = billed.tokens
-        total += billed
-        kept.ask(position, sent, number)
-    return total, seconds
+        return sent
+
+    whole = Billed()
+    kept.start()
+    requests = requests_of(recorded, as_recorded=as_recorded)
+    for number, (request, sent, billed) in enumerate(replayed(requests, timed, Cache(rules, BESIDE), sizes)):
+        whole += billed.billed
+        kept.ask(request.position, sent, number)
+    return whole, seconds
 
 
 def main() -> None:
@@ -194,20 +215,20 @@ def main() -> None:
     for path in options.sessions:
         recorded = session(path)
         messages, model = recorded.messages, recorded.model
-        regime = REGIMES[options.regime]._replace(least=least_of(options.model or model))
+        rules = replace(regime.rules, least=CacheRules.of(options.model or model).least)
         sizes, kept = Sizes(recorded.factor), Kept(messages, options.every)
-        send = partial(replay, recorded, regime=regime, sizes=sizes, as_recorded=options.recorded_times)
+        send = partial(replay, recorded, rules=rules, sizes=sizes, as_recorded=options.recorded_times)
         whole, _ = send(untouched, kept=Kept(messages, 10**9))
         size = sum(piece.tokens for piece in sizes.pieces(messages))
-        number = sum(1 for _ in requests_of(messages))
+        number = sum(1 for _ in answers_in(messages))
         print(f"\n{path.name[-50:]}: {number} requests, {size:,} tokens, {model}")
-        ways = {name: WAYS[name](options.model or model, options.preset, options.keep_recent, regime.life)
+        ways = {name: WAYS[name](options.model or model, options.preset, options.keep_recent, rules.life)
                 for name in options.ways}  # fmt: skip
         if recorded.compacted is not None:
             ways["the client's own compaction"] = compacted(recorded)
         for name, way in ways.items():
             billed, seconds = send(way, kept=kept)
-            share, (facts, lines) = billed.cost / whole.cost, kept.shares()
+            share, (facts, lines) = regime.cost(billed) / regime.cost(whole), kept.shares()
             found.setdefault(name, []).append((share, facts, lines))
             print(
                 f"  {name:27} {billed.tokens:>12,} {billed.written:>11,} {billed.read:>12,} {share:6.2f}"

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from live import WAYS
-from live_cache import REGIMES, Cache, Sizes
+from live import BESIDE, REGIMES, WAYS
 from live_sessions import requests_of, session
 
 from condense_cli.live.conversation import KEEP_RECENT
+from condense_cli.live.replaying import Sizes, replayed
+from condense_cli.money.bill import Cache
 
 COLOURS = {
     "untouched": "#8b949e",
@@ -24,20 +25,15 @@ COLOURS = {
 }
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 760, 340, 56, 40, 16
 PLOT = WIDTH - LEFT - 190
-BESIDE, SECONDS = 12_000, 20.0
 
 
 def costs(path: Path, name: str) -> list[float]:
     """Return the cumulative input cost after each request, in tokens at the input price."""
     recorded = session(path)
     way = WAYS[name](recorded.model, None, KEEP_RECENT, 300.0)
-    sizes, cache = Sizes(recorded.factor), Cache(REGIMES["anthropic"], BESIDE)
-    each, used = [], 0
-    for number, (_, request) in enumerate(requests_of(recorded.messages)):
-        billed = cache.bill(sizes.pieces(way(request, SECONDS * number, used)), SECONDS * number)
-        used = billed.tokens
-        each.append(billed.cost)
-    return [*accumulate(each)]
+    regime = REGIMES["anthropic"]
+    sent = replayed(requests_of(recorded), way, Cache(regime.rules, BESIDE), Sizes(recorded.factor))
+    return [*accumulate(regime.cost(billed.billed) for _, _, billed in sent)]
 
 
 def svg(lines: dict[str, Sequence[float]]) -> str:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from condense_cli import api
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Transcript
 from condense_cli.formats.compacted import compactions, stretches
+from condense_cli.live.replaying import ClientRequest, answers_in, api_messages, as_marked
 
 SECONDS = 20.0
 """Seconds between requests if the file has no times."""
-MARK = {"cache_control": {"type": "ephemeral"}}
 
 
 class Session(NamedTuple):
@@ -43,30 +39,24 @@ def session(path: Path) -> Session:
     model = transcript.model or "claude-opus-4-6"
     first = next(iter(stretches(transcript, compactions(transcript.source, transcript.format) or ())), None)
     if first is None or first.before is None or first.is_undone:
-        messages = _messages(transcript)
+        messages = api_messages(transcript)
         return Session(messages, model, factor, _times(path, messages))
-    before = _messages(first.before)
-    whole = [*before, *_messages(replace(transcript, messages=first.later))]
-    left = _messages(replace(transcript, messages=first.after))
+    before = api_messages(first.before)
+    whole = [*before, *api_messages(transcript, first.later)]
+    left = api_messages(transcript, first.after)
     return Session(whole, model, factor, _times(path, whole), len(before), left)
 
 
-def requests_of(messages: Sequence[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the position of each answer, and the request that the client sent for it."""
-    for position, message in enumerate(messages):
-        if position and message["role"] == "assistant" and messages[position - 1]["role"] != "assistant":
-            request = copy.deepcopy([*messages[:position]])
-            last = request[-1]
-            if isinstance(last["content"], str):
-                last["content"] = [{"type": "text", "text": last["content"]}]
-            last["content"][-1].update(MARK)
-            yield position, request
-
-
-def _messages(transcript: Transcript) -> list[Any]:
-    found = json.loads(api.convert(transcript, "anthropic").data)
-    found = found if isinstance(found, list) else found["messages"]
-    return [message for message in found if message["role"] in ("user", "assistant") and message["content"]]
+def requests_of(recorded: Session, *, as_recorded: bool = False) -> Iterator[ClientRequest]:
+    """Yield the requests of a session, at the times in the file or SECONDS apart."""
+    now: float | None = None
+    for position in answers_in(recorded.messages):
+        told = recorded.times.get(position) if as_recorded else None
+        if now is None:
+            now = told or 0.0
+        else:
+            now = now + SECONDS if told is None else max(now, told)
+        yield ClientRequest(position, as_marked(recorded.messages[:position]), now)
 
 
 def _times(path: Path, messages: Sequence[Any]) -> dict[int, float]:

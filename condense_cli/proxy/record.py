@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from ..core.wording import plural
 from ..live.deciding import CacheGuess, Decision, DecisionKind
-from ..money.economics import Accounting, CallUsage, Rates, cost_of_call
+from ..money.bill import Billed, spent
+from ..money.economics import Accounting, CallUsage, cost_of_call
 from ..money.prices import Price, bare_name, price_of
 
 _NOTHING: Final = Decimal(0)
@@ -78,16 +79,19 @@ class Savings:
         total = usage.total_tokens(accounting) - usage.output_tokens
         other = max(0, total - asked.saved if watches else total + asked.saved)
         fresh = total - usage.cache_read_tokens - usage.cache_write_tokens
-        hour = Decimal(usage.hour_write_tokens) / usage.cache_write_tokens if usage.cache_write_tokens else None
-        sent = _Billed(total, usage.cache_read_tokens, usage.cache_write_tokens, hour)
+        sent = Billed(usage.cache_read_tokens, usage.cache_write_tokens, fresh, usage.hour_write_tokens)
         if asked.caches:
             read = 0 if watches and asked.rewrites else self._cached(other, asked.cache)
             # Anything behind the client's last cache mark is not cached.
             behind = min(fresh, other - read) if accounting is Accounting.ANTHROPIC else 0
-            hour = Decimal(asked.for_an_hour) if hour is None else hour
-            unsent = _Billed(other, read, other - read - behind, hour)
+            written = other - read - behind
+            if sent.written:
+                hour = round(written * sent.hour / sent.written)
+            else:
+                hour = written if asked.for_an_hour else 0
+            unsent = Billed(read, written, behind, hour)
         else:
-            unsent = _Billed(other, 0, 0, None)
+            unsent = Billed(plain=other)
         self._other = other
         costs = [_cost(each, asked.model, now) for each in (unsent, sent)]
         money = None
@@ -116,36 +120,17 @@ def cost_of(usage: CallUsage, accounting: Accounting, model: str | None, now: fl
 
 def least_cost(tokens: int, model: str | None, now: float) -> Decimal | None:
     """Return the US dollars of input that is read from the cache; None if no price is known."""
-    return _cost(_Billed(tokens, tokens, 0, None), model, now)
+    return _cost(Billed(tokens), model, now)
 
 
-class _Billed(Struct, frozen=True):
-    """Input tokens of a request; `hour` is the share of the written ones that is cached for an hour."""
-
-    total: int
-    read: int
-    written: int
-    hour: Decimal | None
-
-
-def _cost(billed: _Billed, model: str | None, now: float) -> Decimal | None:
+def _cost(billed: Billed, model: str | None, now: float) -> Decimal | None:
     """Return the dollars for the input; None if no price is known."""
     if model is None:
         return None
     day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-    price = _price(bare_name(model), day, -(-billed.total // _THOUSAND) * _THOUSAND)
-    if price is None:
-        return None
-    rates = Rates.of(price)
-    if rates.write is None:
-        return None
-    hour = billed.written * (billed.hour or _NOTHING)
-    return (
-        (billed.total - billed.read - billed.written) * price.input
-        + billed.read * rates.read
-        + (billed.written - hour) * rates.write
-        + hour * (rates.write if price.cache_write_1h is None else price.cache_write_1h)
-    )
+    price = _price(bare_name(model), day, -(-billed.tokens // _THOUSAND) * _THOUSAND)
+    found = None if price is None else spent(billed, price)
+    return None if found is None else found.total
 
 
 @lru_cache(1_024)

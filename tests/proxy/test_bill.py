@@ -1,7 +1,7 @@
 """A day's work through proxies that come and go: the closing lines against a bill that is computed apart from them.
 
-The API here keeps a cache as `benchmarks/live_cache.py` models it, and reports what that comes to. The bill is the
-difference between that cache's and another's that gets each request as the client made it.
+The API here keeps a cache as `money/bill.py` models it, and reports what that comes to. The bill is the
+difference between that and a sum over the requests as the client made them, by prices and rules that are repeated here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import takewhile
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,9 @@ from real import PROJECT, more_of
 
 from condense_cli.core.factor import typical_of
 from condense_cli.live.deciding import CacheGuess
+from condense_cli.live.replaying import Sizes
 from condense_cli.live.state import StateFile
+from condense_cli.money.bill import Billed, Cache, CacheRules
 from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.proxy.record import Savings, SentRequest, cost_of, money_words, summary
@@ -32,12 +36,13 @@ from .upstream import Answer, Asked, api, ask, proxied, said
 
 sys.path.insert(0, str(PROJECT / "benchmarks"))
 
-from live_cache import REGIMES, Billed, Cache, Sizes
 from live_sessions import requests_of, session
 
 DOLLARS = 5 / 1_000_000
 """For a token of input of claude-opus-4-6: https://platform.claude.com/docs/en/about-claude/pricing"""
 MODEL = "claude-opus-4-6"
+READ, WRITTEN, HOUR = 0.1, 1.25, 2.0
+"""Of the price of input."""
 SYSTEM = "You write programs. " * 2_000
 
 
@@ -63,15 +68,17 @@ class Till:
     came: Billed = field(default_factory=Billed)
 
     def __post_init__(self) -> None:
-        regime = REGIMES["anthropic-1h" if self.life == "1h" else "anthropic"]
-        beside = self.sizes.pieces([{"role": "system", "content": SYSTEM}])[0].tokens
-        self._caches = [Cache(regime, beside) for _ in range(2)]
+        rules = CacheRules(life=3_600 if self.life == "1h" else 300)
+        self._beside = self.sizes.pieces([{"role": "system", "content": SYSTEM}])[0].tokens
+        self._cache = Cache(rules, self._beside)
+        self._before: list[tuple[bytes, int]] = []
+        self._last = -inf
 
     def respond(self, asked: Asked) -> Answer:
         words = self.refuses(asked)
         if words is not None:
             return said({"type": "error", "error": {"type": "invalid_request_error", "message": words}}, 400)
-        billed = self._caches[0].bill(self.sizes.pieces(asked.json["messages"]), self.clock.now)
+        billed = self._cache.bill(self.sizes.pieces(asked.json["messages"]), self.clock.now)
         self.sent += billed
         usage = {
             "input_tokens": billed.plain,
@@ -83,11 +90,21 @@ class Till:
         return said({"usage": usage})
 
     def as_it_came(self, messages: Sequence[Any]) -> None:
-        self.came += self._caches[1].bill(self.sizes.pieces(messages), self.clock.now)
+        """Add a request as the client made it: what is as in the request before is read, unless that was long ago."""
+        pieces = [(piece.content, piece.tokens) for piece in self.sizes.pieces(messages)]
+        is_warm = self.clock.now - self._last <= (3_600 if self.life == "1h" else 300)
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(pieces, self._before, strict=False))
+        read = self._beside + sum(piece[1] for piece, _ in same) if is_warm else 0
+        self.came += Billed(read, self._beside + sum(tokens for _, tokens in pieces) - read)
+        self._before, self._last = pieces, self.clock.now
 
     @property
     def saved(self) -> float:
-        return (self.came.cost - self.sent.cost) * DOLLARS
+        return (self.cost(self.came) - self.cost(self.sent)) * DOLLARS
+
+    def cost(self, billed: Billed) -> float:
+        write = HOUR if self.life == "1h" else WRITTEN
+        return billed.read * READ + billed.written * write + billed.plain
 
 
 def day(turns: int) -> list[list[Any]]:
@@ -137,7 +154,7 @@ def work_through(
                 assert record.sums.money is not None
                 money += float(record.sums.money)
     # What was taken away is an estimate, in tokens of the model.
-    assert money == pytest.approx(till.saved, rel=0.1, abs=0.01 * till.came.cost * DOLLARS)
+    assert money == pytest.approx(till.saved, rel=0.1, abs=0.01 * till.cost(till.came) * DOLLARS)
     return told
 
 
@@ -162,8 +179,6 @@ GUESSES = {
     "known": CacheGuess(fresh=1_000),
     "next": CacheGuess(False, 9, True),
 }
-READ, WRITTEN, HOUR = 0.1, 1.25, 2.0
-"""Of the price of input."""
 
 
 # A request of 50,000 tokens, 40,000 of them read, that would have had 20,000 more: by hand.
@@ -235,7 +250,7 @@ RECORDED = [path for path in more_of("claude-code") if 700_000 < path.stat().st_
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name[:20])
 def test_recorded_days(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = session(path)
-    requests = [messages for _, messages in requests_of(found.messages)]
+    requests = [request.messages for request in requests_of(found)]
     third = len(requests) // 3
     days = [requests[:third], requests[third : 2 * third], requests[2 * third :]]
     till = Till(Clock(), "1h", refuses=wrong([ODD, "prompt is too long", ODD, ODD]))
