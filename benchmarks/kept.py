@@ -17,9 +17,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+import figures
 import left_out
 from msgspec import Struct
-from recorded import DOCS, PROJECT, replace_between
+from recorded import DOCS, PROJECT, files_in, replace_between
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -153,12 +154,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=usable_processors())
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.relative_to(PROJECT)}")
     given = parser.parse_args(arguments)
-    found = [one for some in in_order(kept_of, given.paths, given.jobs) for one in some]
+    paths = files_in(given.paths)
+    found = [one for some in in_order(kept_of, paths, given.jobs) for one in some]
     if not found:
         parser.error("nothing to measure: no session could be read, or none asks for anything behind its cuts")
     text = "\n".join(table(found))
     if given.write:
         replace_between(PAGE, BEGIN, END, text)
+        figures.keep("kept", paths)
     else:
         print(text)
 

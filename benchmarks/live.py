@@ -1,6 +1,10 @@
 """Compute what a recorded session would have cost request by request: untouched, with other tools' methods, with Live.
 
-    python benchmarks/live.py SESSION... --ways untouched cleared live --regime anthropic
+    python benchmarks/live.py SESSION... --ways untouched "live, economic" --regime anthropic
+    python benchmarks/live.py --write
+
+Without sessions, one of each project beside the checkout, of 40,000 to 200,000 tokens. The weights that choose lines
+had no part in a session's project (`left_out.py`).
 
 Each request holds the messages before an answer, with a usual client's cache marks: one after the system prompt, one on
 the newest message. Prints per session and way: input tokens, those written to and read from the cache, the cost of
@@ -21,20 +25,35 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from live_sessions import Session, requests_of, session
+import figures
+import left_out
+from live_sessions import Session, requests_of, sample, session
 from msgspec.structs import replace
+from recorded import DOCS, PROJECT, replace_between
 
 from condense_cli import Live, api
 from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.policies import Moment, Outcome, Policy
-from condense_cli.live.replaying import MARK, Sizes, Way, answers_in, replayed, untouched
-from condense_cli.money.bill import HOUR, Billed, Cache, CacheRules, spent
+from condense_cli.live.replaying import MARK, BlockSizes, Way, answers_in, replayed, untouched
+from condense_cli.money.bill import HOUR, Billed, CacheRules, PromptCache, spent
 from condense_cli.money.prices import Price
 from condense_cli.quality.recall import Questions, TextReader
 
 BESIDE = 12_000
 """Tokens of system prompt and tools."""
 CLEARED = "[cleared]"
+PAGE = DOCS / "live.md"
+BEGIN, END = "<!-- written by benchmarks/live.py --write -->", "<!-- end of what Live saves -->"
+ROWS = {
+    "untouched": "untouched",
+    "cleared, keep 3": "old results cleared at each turn, 3 stay",
+    "cleared, keep 10": "old results cleared at each turn, 10 stay",
+    "renewed at doublings": "all condensed anew at doublings",
+    "live, economic": "**`Live`, `economic`**",
+    "live, economic:20": "`Live`, `economic:20`",
+    "live, tokens:60000": "`Live`, `tokens:60000`",
+}
+"""Rows of the page."""
 
 
 class Regime(NamedTuple):
@@ -176,7 +195,7 @@ def compacted(recorded: Session) -> Way:
 
 
 def replay(
-    recorded: Session, way: Way, rules: CacheRules, sizes: Sizes, kept: Kept, *, as_recorded: bool = False
+    recorded: Session, way: Way, rules: CacheRules, sizes: BlockSizes, kept: Kept, *, as_recorded: bool = False
 ) -> tuple[Billed, float]:
     """Return what is billed for all requests, and the way's processor seconds."""
     seconds = 0.0
@@ -191,7 +210,7 @@ def replay(
     whole = Billed()
     kept.start()
     requests = requests_of(recorded, as_recorded=as_recorded)
-    for number, (request, sent, billed) in enumerate(replayed(requests, timed, Cache(rules, BESIDE), sizes)):
+    for number, (request, sent, billed) in enumerate(replayed(requests, timed, PromptCache(rules, BESIDE), sizes)):
         whole += billed.billed
         kept.ask(request.position, sent, number)
     return whole, seconds
@@ -199,7 +218,7 @@ def replay(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sessions", nargs="+", type=Path)
+    parser.add_argument("sessions", nargs="*", type=Path)
     parser.add_argument("--ways", nargs="*", default=[name for name in WAYS if "rewritten" not in name])
     parser.add_argument("--regime", choices=REGIMES, default="anthropic")
     parser.add_argument("--model", help="whose prices Live reckons with, in place of the recorded model's")
@@ -208,15 +227,17 @@ def main() -> None:
     parser.add_argument("--recorded-times", action="store_true", help="as the file tells them, not 20 seconds apart")
     parser.add_argument("--every", type=int, default=1, help="ask what is needed at each so manieth request")
     parser.add_argument("-v", action="store_true", help="print each decision")
+    parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.relative_to(PROJECT)}")
     options = parser.parse_args()
     regime = REGIMES[options.regime]
     found: dict[str, list[tuple[float, float | None, float | None]]] = {}
     print(f"{regime.name}; {options.preset or 'as Live comes'}; keep recent {options.keep_recent}")
-    for path in options.sessions:
+    paths = options.sessions or sample()
+    for path in paths:
         recorded = session(path)
         messages, model = recorded.messages, recorded.model
         rules = replace(regime.rules, least=CacheRules.of(options.model or model).least)
-        sizes, kept = Sizes(recorded.factor), Kept(messages, options.every)
+        sizes, kept = BlockSizes(recorded.factor), Kept(messages, options.every)
         send = partial(replay, recorded, rules=rules, sizes=sizes, as_recorded=options.recorded_times)
         whole, _ = send(untouched, kept=Kept(messages, 10**9))
         size = sum(piece.tokens for piece in sizes.pieces(messages))
@@ -227,7 +248,8 @@ def main() -> None:
         if recorded.compacted is not None:
             ways["the client's own compaction"] = compacted(recorded)
         for name, way in ways.items():
-            billed, seconds = send(way, kept=kept)
+            with left_out.without(path):
+                billed, seconds = send(way, kept=kept)
             share, (facts, lines) = regime.cost(billed) / regime.cost(whole), kept.shares()
             found.setdefault(name, []).append((share, facts, lines))
             print(
@@ -235,6 +257,10 @@ def main() -> None:
                 f" {_shown(facts)} {_shown(lines)} {seconds:7.1f} s",
                 flush=True,
             )
+    if options.write:
+        text = f"{len(paths)} recorded sessions.\n\n" + "\n".join(table(found))
+        replace_between(PAGE, BEGIN, END, text)
+        figures.keep("live", paths)
     print("\nMedians: cost, needs there, edit lines there; worst of each")
     for name, rows in found.items():
         costs = [row[0] for row in rows]
@@ -243,6 +269,15 @@ def main() -> None:
             f"  {name:27} {statistics.median(costs):5.2f} {_median(known[0])} {_median(known[1])}"
             f"   {max(costs):5.2f} {_shown(min(known[0], default=None))} {_shown(min(known[1], default=None))}"
         )
+
+
+def table(found: dict[str, list[tuple[float, float | None, float | None]]]) -> Iterator[str]:
+    yield "| way | cost | needs | edit lines | worst cost | worst needs | worst edit lines |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for way, name in ROWS.items():
+        costs, *shares = ([each for row in found[way] if (each := row[at]) is not None] for at in range(3))
+        values = [statistics.median(costs), *map(statistics.median, shares), max(costs), *map(min, shares)]
+        yield f"| {name} | {' | '.join(f'{value:.2f}'.removeprefix('0') for value in values)} |"
 
 
 def _shown(share: float | None) -> str:

@@ -14,8 +14,8 @@ from live import BESIDE, REGIMES, WAYS
 from live_sessions import requests_of, session
 
 from condense_cli.live.conversation import KEEP_RECENT
-from condense_cli.live.replaying import Sizes, replayed
-from condense_cli.money.bill import Cache
+from condense_cli.live.replaying import BlockSizes, replayed
+from condense_cli.money.bill import PromptCache
 
 COLOURS = {
     "untouched": "#8b949e",
@@ -32,7 +32,7 @@ def costs(path: Path, name: str) -> list[float]:
     recorded = session(path)
     way = WAYS[name](recorded.model, None, KEEP_RECENT, 300.0)
     regime = REGIMES["anthropic"]
-    sent = replayed(requests_of(recorded), way, Cache(regime.rules, BESIDE), Sizes(recorded.factor))
+    sent = replayed(requests_of(recorded), way, PromptCache(regime.rules, BESIDE), BlockSizes(recorded.factor))
     return [*accumulate(regime.cost(billed.billed) for _, _, billed in sent)]
 
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import left_out
+from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
+from condense_cli.errors import CondenseError
 from condense_cli.formats.compacted import compactions, stretches
-from condense_cli.live.replaying import ClientRequest, answers_in, api_messages, as_marked
+from condense_cli.live.replaying import BlockSizes, ClientRequest, answers_in, api_messages, as_marked
 
 SECONDS = 20.0
 """Seconds between requests if the file has no times."""
+LEAST, MOST = 40_000, 200_000
+"""Tokens of a session in the sample."""
 
 
 class Session(NamedTuple):
@@ -45,6 +52,30 @@ def session(path: Path) -> Session:
     whole = [*before, *api_messages(transcript, first.later)]
     left = api_messages(transcript, first.after)
     return Session(whole, model, factor, _times(path, whole), len(before), left)
+
+
+def sample(number: int = 16) -> list[Path]:
+    """Return a session of Claude Code of each project beside the checkout, of LEAST to MOST tokens.
+
+    Which one, and which projects, their hashes decide.
+    """
+    paths = [path for folder in (TRANSCRIPTS, MORE) for path in (folder / "claude-code").glob("*.jsonl")]
+    chosen: dict[str, Path] = {}
+    for path in sorted(paths, key=lambda path: sha256(path.read_bytes()).digest()):
+        project = left_out.project_of(path)
+        if project not in chosen and LEAST <= _tokens(path) <= MOST:
+            chosen[project] = path
+            if len(chosen) == number:
+                break
+    return [*chosen.values()]
+
+
+def _tokens(path: Path) -> int:
+    try:
+        recorded = session(path)
+    except CondenseError:
+        return 0
+    return sum(piece.tokens for piece in BlockSizes(recorded.factor).pieces(recorded.messages))
 
 
 def requests_of(recorded: Session, *, as_recorded: bool = False) -> Iterator[ClientRequest]:

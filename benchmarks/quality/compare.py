@@ -22,6 +22,7 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import figures
 from measure_tables import tables
 from peers import PEERS, Peer, PeerError, Worker, version_of
 from platformdirs import user_cache_path
@@ -94,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = tables(groups, given.measures, versions)
     if given.write:
         replace_between(PAGE, BEGIN, END, text)
+        every = (Path(one.name) for projects in groups.values() for found in projects.values() for one in found)
+        figures.keep("quality", every, [f"{package} {version}" for package, version in versions.items()])
     else:
         print(text)
 

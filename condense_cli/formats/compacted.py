@@ -59,7 +59,7 @@ def compactions(source: Source, format_name: str) -> list[Compacted] | None:
     return None if finder is None else list(finder(source))
 
 
-_CLEARED: Final = "[Old tool result content cleared]"
+CLEARED: Final = "[Old tool result content cleared]"
 """Text that Claude Code sends in place of a result that it cleared."""
 
 
@@ -81,7 +81,7 @@ def _claude_code(source: Source) -> Iterator[Compacted]:
                 CompactionKind.CLEARED,
                 is_auto=_is_auto(noted.get("trigger")),
                 said_before=_tokens(noted, "preTokens"),
-                cleared=tuple((str(call), _CLEARED) for call in (calls if isinstance(calls, list) else ())),
+                cleared=tuple((str(call), CLEARED) for call in (calls if isinstance(calls, list) else ())),
             )
         elif isinstance(attachment, dict) and attachment.get("type") == "tool_results_cut":
             yield Compacted(range(record, record + 1), record + 1, CompactionKind.CLEARED, is_auto=True)

@@ -18,7 +18,7 @@ from .. import api
 from ..core.tokens import CALL_TOKENS, count_text
 from ..core.transcript import Message, Transcript
 from ..formats.engine.client_text import encrypted_thinking
-from ..money.bill import Billed, BilledRequest, Cache, Piece
+from ..money.bill import Billed, BilledPart, BilledRequest, PromptCache
 
 MARK: Final = {"cache_control": {"type": "ephemeral"}}
 _PART: Final = 4
@@ -44,14 +44,14 @@ def untouched(messages: list[ApiMessage], now: float, used: int) -> list[ApiMess
     return messages
 
 
-class Sizes:
+class BlockSizes:
     """Tokens of blocks, each counted once; `factor` is model tokens per token of ours."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
         self._known: dict[bytes, int] = {}
 
-    def pieces(self, messages: Iterable[ApiMessage]) -> list[Piece]:
+    def pieces(self, messages: Iterable[ApiMessage]) -> list[BilledPart]:
         found = []
         for message in messages:
             content = message.get("content") if message.get("role") else [message]
@@ -62,7 +62,7 @@ class Sizes:
                 digest = blake2b(data, digest_size=16).digest()
                 if digest not in self._known:
                     self._known[digest] = round(self.factor * _tokens(bare))
-                found.append(Piece(digest, self._known[digest], "cache_control" in part))
+                found.append(BilledPart(digest, self._known[digest], "cache_control" in part))
         return found
 
 
@@ -111,7 +111,7 @@ def as_marked(messages: Sequence[ApiMessage]) -> list[ApiMessage]:
 
 
 def replayed(
-    requests: Iterable[ClientRequest], way: Way, cache: Cache, sizes: Sizes
+    requests: Iterable[ClientRequest], way: Way, cache: PromptCache, sizes: BlockSizes
 ) -> Iterator[tuple[ClientRequest, list[ApiMessage], BilledRequest]]:
     """Yield each request with what was sent in its place and how that is billed."""
     used = 0

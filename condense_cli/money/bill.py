@@ -9,15 +9,17 @@ https://platform.openai.com/docs/guides/prompt-caching
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from math import inf
 from typing import Final
 
 from msgspec import Struct
 
-from .prices import Price, bare_name
+from .prices import Price, bare_name, price_of
 
 LOOK_BACK: Final = 20
 MINUTES: Final = 300.0
@@ -68,33 +70,57 @@ class Billed(Struct, frozen=True):
         return self.read + self.written + self.plain
 
 
-class Spent(Struct, frozen=True):
+class InputDollars(Struct, frozen=True):
     """US dollars for input, by kind."""
 
     read: Decimal = _NOTHING
     written: Decimal = _NOTHING
     plain: Decimal = _NOTHING
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.read + other.read, self.written + other.written, self.plain + other.plain)
+    def __add__(self, other: InputDollars) -> InputDollars:
+        return InputDollars(self.read + other.read, self.written + other.written, self.plain + other.plain)
 
     @property
     def total(self) -> Decimal:
         return self.read + self.written + self.plain
 
 
-def spent(billed: Billed, price: Price) -> Spent | None:
+def spent(billed: Billed, price: Price) -> InputDollars | None:
     """Return the dollars of input; None if the price of writing is unknown. Without a cache all is plain input."""
     if price.cache_read is None:
-        return Spent(billed.read * price.input, billed.written * price.input, billed.plain * price.input)
+        return InputDollars(billed.read * price.input, billed.written * price.input, billed.plain * price.input)
     if price.cache_write_5m is None:
         return None
     hour = price.cache_write_5m if price.cache_write_1h is None else price.cache_write_1h
     written = (billed.written - billed.hour) * price.cache_write_5m + billed.hour * hour
-    return Spent(billed.read * price.cache_read, written, billed.plain * price.input)
+    return InputDollars(billed.read * price.cache_read, written, billed.plain * price.input)
 
 
-class Piece(Struct, frozen=True):
+_THOUSAND: Final = 1_000
+"""Prices that depend on the size change at whole thousands of tokens."""
+
+
+def price_at(model: str | None, at: float, tokens: int) -> Price | None:
+    """Return a model's price at a time in seconds, for requests of so many tokens; None if it is not known."""
+    if model is None:
+        return None
+    day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+    return _price(bare_name(model), day, -(-tokens // _THOUSAND) * _THOUSAND)
+
+
+@lru_cache(1_024)
+def _price(model: str, day: str, tokens: int) -> Price | None:
+    return price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC), tokens)
+
+
+def dollars(billed: Billed, model: str | None, at: float) -> Decimal | None:
+    """Return the dollars for the input of one request; None if no price is known."""
+    price = price_at(model, at, billed.tokens)
+    found = None if price is None else spent(billed, price)
+    return None if found is None else found.total
+
+
+class BilledPart(Struct, frozen=True):
     """A block of a request: its content or a digest of it, its tokens, and whether it has a mark."""
 
     content: bytes
@@ -102,14 +128,14 @@ class Piece(Struct, frozen=True):
     is_marked: bool = False
 
 
-class Cache:
+class PromptCache:
     """The cache of one provider. `beside` are the tokens of system prompt and tools, which have a mark of their own."""
 
     def __init__(self, rules: CacheRules, beside: int) -> None:
         self.rules, self.beside = rules, beside
         self._entries: dict[bytes, float] = {}
 
-    def bill(self, pieces: Sequence[Piece], now: float, model: str = "") -> Billed:
+    def bill(self, pieces: Sequence[BilledPart], now: float, model: str = "") -> Billed:
         """Bill a request at a time in seconds, and update the cache. Models share nothing."""
         rules, entries = self.rules, self._entries
         chain = blake2b(model.encode(), digest_size=16)
@@ -138,7 +164,7 @@ class Cache:
         return Billed(was_read, written, sizes[-1] - cached, written if rules.life >= HOUR else 0)
 
 
-class Cause(StrEnum):
+class RebuildCause(StrEnum):
     """Why what was cached is not read."""
 
     MODEL = "another model"
@@ -158,23 +184,24 @@ class Rebuilding(Struct, frozen=True):
     """Tokens written again although the request before had them cached, and why."""
 
     tokens: int
-    cause: Cause
+    cause: RebuildCause
 
 
 _WORTH_TELLING: Final = 2_000
 """Tokens. Less is lost where a client moves its marks."""
 
 
-def rebuilding(before: BilledRequest, after: BilledRequest, life: float = MINUTES) -> Rebuilding | None:
-    """Return what a request of a conversation wrote again; `life` is that of the entries of the one before."""
-    billed = after.billed
-    lost = min(before.billed.read + before.billed.written - billed.read, billed.written + billed.plain)
+def rebuilding(before: BilledRequest, after: BilledRequest, rules: CacheRules) -> Rebuilding | None:
+    """Return what a request of a conversation wrote again; the rules are those of the one before."""
+    billed, cached = after.billed, before.billed
+    was_cached = cached.read + cached.written if rules.needs_marks else cached.tokens
+    lost = min(was_cached - billed.read, billed.written + billed.plain)
     if lost < _WORTH_TELLING:
         return None
     if before.model and after.model and before.model != after.model:
-        return Rebuilding(lost, Cause.MODEL)
-    is_late = before.at is not None and after.at is not None and after.at - before.at > life
-    return Rebuilding(lost, Cause.EXPIRED if is_late else Cause.CHANGED)
+        return Rebuilding(lost, RebuildCause.MODEL)
+    is_late = before.at is not None and after.at is not None and after.at - before.at > rules.life
+    return Rebuilding(lost, RebuildCause.EXPIRED if is_late else RebuildCause.CHANGED)
 
 
 def extra(rebuilt: Rebuilding, billed: Billed, price: Price) -> Decimal | None:

@@ -55,6 +55,7 @@ from .record import (
     PAGE_HEADERS,
     Decided,
     Record,
+    SeenClearing,
     SeenCompaction,
     SentRequest,
     cost_of,
@@ -170,6 +171,9 @@ class Proxy:
             return None
         conversation, messages, body = found
         usage, conversation.reported = conversation.reported, None
+        cleared = conversation.newly_cleared(body)
+        if cleared:
+            self.record.cleared(SeenClearing(time.time(), conversation.label, body.model or "", cleared))
         is_off = request.headers.get(OFF.decode(), "").strip().lower() == "off"
         turn = request.headers.get("x-codex-turn-metadata", "")
         seen = None if is_off else await self._compaction(conversation, body, turn)

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
+from ..formats.compacted import CLEARED
 from ..live.conversation import Live
 from ..live.deciding import Decision, DecisionKind, Fitted
 from ..live.requests import KnownMessage, Request, Segments, live_part, matching
@@ -85,6 +86,9 @@ class ConversationState:
 MOST: Final = 256
 """Most conversations to keep; the least recently used are dropped."""
 
+_CLEARED: Final = f'"{CLEARED}"'.encode()
+"""As JSON. Where a file quotes it, its quotation marks are escaped."""
+
 _LONG_LIFE: Final = 3_600.0
 _LIFE: Final = 300.0
 _NAMES: Final = (
@@ -113,6 +117,13 @@ class Conversation:
         """Whether the last request went out as it came."""
         self.refused = 0
         """How often in a row the API refused the condensed messages and took the originals."""
+        self.cleared: int | None = None
+        """Results that the client had cleared in the last request."""
+
+    def newly_cleared(self, body: Body) -> int:
+        """Return how many more results the client has cleared since the request before."""
+        before, self.cleared = self.cleared, body.data.count(_CLEARED)
+        return 0 if before is None else max(0, self.cleared - before)
 
 
 class Conversations:

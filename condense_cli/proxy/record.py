@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
 from html import escape
 from typing import Final
 
@@ -18,14 +17,12 @@ from msgspec import Struct
 
 from ..core.wording import plural
 from ..live.deciding import CacheGuess, Decision, DecisionKind
-from ..money.bill import Billed, spent
+from ..money.bill import Billed, dollars
 from ..money.economics import Accounting, CallUsage, cost_of_call
-from ..money.prices import Price, bare_name, price_of
+from ..money.prices import price_of
 
 _NOTHING: Final = Decimal(0)
 _CENT: Final = Decimal("0.01")
-_THOUSAND: Final = 1_000
-"""Prices that depend on the size change at whole thousands of tokens."""
 
 
 class Sums(Struct):
@@ -93,7 +90,7 @@ class Savings:
         else:
             unsent = Billed(plain=other)
         self._other = other
-        costs = [_cost(each, asked.model, now) for each in (unsent, sent)]
+        costs = [dollars(each, asked.model, now) for each in (unsent, sent)]
         money = None
         if costs[0] is not None and costs[1] is not None:
             difference = costs[1] - costs[0] if watches else costs[0] - costs[1]
@@ -120,22 +117,7 @@ def cost_of(usage: CallUsage, accounting: Accounting, model: str | None, now: fl
 
 def least_cost(tokens: int, model: str | None, now: float) -> Decimal | None:
     """Return the US dollars of input that is read from the cache; None if no price is known."""
-    return _cost(Billed(tokens), model, now)
-
-
-def _cost(billed: Billed, model: str | None, now: float) -> Decimal | None:
-    """Return the dollars for the input; None if no price is known."""
-    if model is None:
-        return None
-    day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-    price = _price(bare_name(model), day, -(-billed.tokens // _THOUSAND) * _THOUSAND)
-    found = None if price is None else spent(billed, price)
-    return None if found is None else found.total
-
-
-@lru_cache(1_024)
-def _price(model: str, day: str, tokens: int) -> Price | None:
-    return price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC), tokens)
+    return dollars(Billed(tokens), model, now)
 
 
 _LAST: Final = 50
@@ -182,6 +164,15 @@ class SeenCompaction(Struct):
     money: Decimal | None = None
 
 
+class SeenClearing(Struct, frozen=True):
+    """Results that a client sends as a short text from this request on."""
+
+    at: float
+    conversation: str
+    model: str
+    results: int
+
+
 class Record:
     """The record of a run. `say` gets a line for each change, compaction and fault."""
 
@@ -191,6 +182,7 @@ class Record:
         self.faults: deque[Fault] = deque(maxlen=_LAST)
         self.fault_count = 0
         self.compactions: list[SeenCompaction] = []
+        self.clearings: list[SeenClearing] = []
         self.passed_on: deque[Fault] = deque(maxlen=_LAST)
         """Requests that look like a compaction, but are not certainly one."""
         self._say = say or (lambda _: None)
@@ -211,6 +203,9 @@ class Record:
         if seen.is_ours:
             self._say(f"{seen.conversation} {seen.model}: compacted; {seen.before:,} → {seen.after:,} tokens")
 
+    def cleared(self, seen: SeenClearing) -> None:
+        self.clearings.append(seen)
+
     def passed(self, at: float, words: str) -> None:
         self.passed_on.append(Fault(at, words))
         self._say(words)
@@ -219,7 +214,7 @@ class Record:
 def summary(record: Record, conversations: int, *, watches: bool) -> str:
     """Return the run in one line."""
     sums = record.sums
-    compactions = [*_compactions(record.compactions)]
+    compactions = [*_compactions(record.compactions), *_clearings(record.clearings)]
     if not sums.requests:
         return "; ".join(compactions) or "no request with a conversation has come through"
     came = sums.sent + (0 if watches else sums.saved)
@@ -253,6 +248,12 @@ def _compactions(seen: Sequence[SeenCompaction]) -> Iterator[str]:
         took = f"{sum(each.model_seconds for each in some):.0f} s{cost}"
         words = f"the model took {took} for {plural(len(some), 'compaction')}"
         yield words + (f", --compact own would have taken {seconds} ({tokens})" if known else "")
+
+
+def _clearings(seen: Sequence[SeenClearing]) -> Iterator[str]:
+    if seen:
+        words = f"the client cleared {plural(sum(each.results for each in seen), 'old result')}"
+        yield f"{words} in {plural(len(seen), 'step')}"
 
 
 def money_words(money: Decimal) -> str:
@@ -307,6 +308,11 @@ def status_page(record: Record, conversations: Sequence[tuple[str, Sums]], numbe
     ]  # fmt: skip
     columns = ("time", "conversation", "model", "answered by", "tokens", "seconds", "cost of the call")
     parts += _table("Compactions", columns, compactions) if compactions else []
+    clearings = [
+        (_time(each.at), each.conversation, each.model, f"{each.results:,}") for each in reversed(record.clearings)
+    ]
+    fields = ("time", "conversation", "model", "old results")
+    parts += _table("Cleared by the client", fields, clearings) if clearings else []
     passed_on = [(_time(each.at), each.words) for each in reversed(record.passed_on)]
     parts += _table("Passed on", ("time", ""), passed_on) if passed_on else []
     faults = [(_time(each.at), each.words) for each in reversed(record.faults)]

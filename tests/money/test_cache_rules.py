@@ -8,13 +8,13 @@ import pytest
 
 from condense_cli.money.bill import (
     Billed,
+    BilledPart,
     BilledRequest,
-    Cache,
     CacheRules,
-    Cause,
-    Piece,
+    InputDollars,
+    PromptCache,
+    RebuildCause,
     Rebuilding,
-    Spent,
     extra,
     rebuilding,
     spent,
@@ -25,17 +25,17 @@ PRICE = Price("m", "p", Decimal(5), Decimal(25), Decimal("0.5"), Decimal("6.25")
 BESIDE = 2_000
 
 
-def pieces(words: str, marks: int = 1) -> list[Piece]:
+def pieces(words: str, marks: int = 1) -> list[BilledPart]:
     """A piece of 1,000 tokens for each letter; the last `marks` are marked."""
-    return [Piece(word.encode(), 1_000, at >= len(words) - marks) for at, word in enumerate(words)]
+    return [BilledPart(word.encode(), 1_000, at >= len(words) - marks) for at, word in enumerate(words)]
 
 
 def test_the_first_request_is_written() -> None:
-    assert Cache(CacheRules(), BESIDE).bill(pieces("ab"), 0.0) == Billed(0, 4_000)
+    assert PromptCache(CacheRules(), BESIDE).bill(pieces("ab"), 0.0) == Billed(0, 4_000)
 
 
 def test_what_was_sent_is_read_as_long_as_it_lives() -> None:
-    cache = Cache(CacheRules(), BESIDE)
+    cache = PromptCache(CacheRules(), BESIDE)
     cache.bill(pieces("ab"), 0.0)
     assert cache.bill(pieces("abc"), 300.0) == Billed(4_000, 1_000)
     assert cache.bill(pieces("abcd"), 600.0) == Billed(5_000, 1_000)  # It lives on from its last use.
@@ -43,36 +43,36 @@ def test_what_was_sent_is_read_as_long_as_it_lives() -> None:
 
 
 def test_an_hour() -> None:
-    cache = Cache(CacheRules(life=3_600.0), BESIDE)
+    cache = PromptCache(CacheRules(life=3_600.0), BESIDE)
     assert cache.bill(pieces("ab"), 0.0) == Billed(0, 4_000, 0, 4_000)
     assert cache.bill(pieces("abc"), 3_600.0) == Billed(4_000, 1_000, 0, 1_000)
 
 
 def test_a_change_is_written_from_there_on() -> None:
-    cache = Cache(CacheRules(), BESIDE)
+    cache = PromptCache(CacheRules(), BESIDE)
     cache.bill(pieces("abc", marks=3), 0.0)
     assert cache.bill(pieces("axcd"), 1.0) == Billed(3_000, 3_000)
 
 
 def test_without_marks_every_prefix_is_an_entry_and_with_them_what_lies_behind_is_not_cached() -> None:
     requests = [pieces("abc"), pieces("axcd")]
-    without, with_marks = Cache(CacheRules(needs_marks=False), BESIDE), Cache(CacheRules(), BESIDE)
+    without, with_marks = PromptCache(CacheRules(needs_marks=False), BESIDE), PromptCache(CacheRules(), BESIDE)
     assert [without.bill(each, 0.0).read for each in requests] == [0, 3_000]
     assert [with_marks.bill(each, 0.0).read for each in requests] == [0, BESIDE]
-    assert Cache(CacheRules(), BESIDE).bill(pieces("abc", marks=0), 0.0) == Billed(0, BESIDE, 3_000)
+    assert PromptCache(CacheRules(), BESIDE).bill(pieces("abc", marks=0), 0.0) == Billed(0, BESIDE, 3_000)
 
 
 def test_a_look_up_goes_back_twenty_blocks() -> None:
     for more, read in ((20, 3_000), (21, BESIDE)):
-        cache = Cache(CacheRules(), BESIDE)
+        cache = PromptCache(CacheRules(), BESIDE)
         cache.bill(pieces("a"), 0.0)
         assert cache.bill(pieces("a" + "b" * more), 1.0).read == read
 
 
 def test_short_prefixes_are_not_cached_and_models_share_nothing() -> None:
-    short = Cache(CacheRules.of("claude-opus-4-6"), BESIDE)
+    short = PromptCache(CacheRules.of("claude-opus-4-6"), BESIDE)
     assert short.bill(pieces("ab"), 0.0) == Billed(0, 0, 4_000)
-    cache = Cache(CacheRules(), BESIDE)
+    cache = PromptCache(CacheRules(), BESIDE)
     cache.bill(pieces("ab"), 0.0, "one")
     assert cache.bill(pieces("ab"), 1.0, "other") == Billed(0, 4_000)
     assert cache.bill(pieces("ab"), 2.0, "one") == Billed(4_000)
@@ -94,9 +94,9 @@ def test_rules_of_models(model: str | None, least: int, needs_marks: bool) -> No
 
 def test_dollars_by_kind() -> None:
     billed = Billed(10, 8, 1, hour=3) + Billed(plain=1)
-    assert spent(billed, PRICE) == Spent(Decimal(5), Decimal("61.25"), Decimal(10))
+    assert spent(billed, PRICE) == InputDollars(Decimal(5), Decimal("61.25"), Decimal(10))
     free = Price("m", "p", Decimal(2), None, None, None)
-    assert spent(billed, free) == Spent(Decimal(20), Decimal(16), Decimal(4))
+    assert spent(billed, free) == InputDollars(Decimal(20), Decimal(16), Decimal(4))
     unknown = Price("m", "p", Decimal(2), None, Decimal(1), None)
     assert spent(billed, unknown) is None
 
@@ -109,19 +109,26 @@ BEFORE = BilledRequest(Billed(40_000, 10_000), 1_000.0, "one")
     [
         (Billed(50_000, 9_000), 1_020.0, "one", None),
         (Billed(49_000, 9_000), 1_020.0, "one", None),
-        (Billed(30_000, 25_000), 1_020.0, "one", Rebuilding(20_000, Cause.CHANGED)),
-        (Billed(0, 60_000), 1_301.0, "one", Rebuilding(50_000, Cause.EXPIRED)),
-        (Billed(0, 60_000), 1_301.0, "other", Rebuilding(50_000, Cause.MODEL)),
-        (Billed(0, 60_000), None, "one", Rebuilding(50_000, Cause.CHANGED)),
+        (Billed(30_000, 25_000), 1_020.0, "one", Rebuilding(20_000, RebuildCause.CHANGED)),
+        (Billed(0, 60_000), 1_301.0, "one", Rebuilding(50_000, RebuildCause.EXPIRED)),
+        (Billed(0, 60_000), 1_301.0, "other", Rebuilding(50_000, RebuildCause.MODEL)),
+        (Billed(0, 60_000), None, "one", Rebuilding(50_000, RebuildCause.CHANGED)),
         # What a compaction left is all that was written again.
-        (Billed(0, 0, 7_000), 1_020.0, "one", Rebuilding(7_000, Cause.CHANGED)),
+        (Billed(0, 0, 7_000), 1_020.0, "one", Rebuilding(7_000, RebuildCause.CHANGED)),
     ],
 )
 def test_rebuildings(billed: Billed, at: float | None, model: str, expected: Rebuilding | None) -> None:
-    assert rebuilding(BEFORE, BilledRequest(billed, at, model)) == expected
+    assert rebuilding(BEFORE, BilledRequest(billed, at, model), CacheRules()) == expected
+
+
+def test_without_marks_all_that_was_sent_is_cached() -> None:
+    before = BilledRequest(Billed(10_000, 0, 20_000), 0.0, "gpt-5.1")
+    after = BilledRequest(Billed(10_000, 0, 22_000), 20.0, "gpt-5.1")
+    assert rebuilding(before, after, CacheRules.of("gpt-5.1")) == Rebuilding(20_000, RebuildCause.CHANGED)
+    assert rebuilding(before, after, CacheRules()) is None
 
 
 def test_what_a_rebuilding_costs() -> None:
-    rebuilt = Rebuilding(20_000, Cause.EXPIRED)
+    rebuilt = Rebuilding(20_000, RebuildCause.EXPIRED)
     assert extra(rebuilt, Billed(30_000, 25_000), PRICE) == 20_000 * (Decimal("6.25") - Decimal("0.5"))
     assert extra(rebuilt, Billed(30_000, 25_000, hour=25_000), PRICE) == 20_000 * (10 - Decimal("0.5"))

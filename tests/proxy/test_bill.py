@@ -24,9 +24,9 @@ from real import PROJECT, more_of
 
 from condense_cli.core.factor import typical_of
 from condense_cli.live.deciding import CacheGuess
-from condense_cli.live.replaying import Sizes
+from condense_cli.live.replaying import BlockSizes
 from condense_cli.live.state import StateFile
-from condense_cli.money.bill import Billed, Cache, CacheRules
+from condense_cli.money.bill import Billed, CacheRules, PromptCache
 from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.proxy.record import Savings, SentRequest, cost_of, money_words, summary
@@ -62,7 +62,7 @@ class Till:
 
     clock: Clock
     life: str
-    sizes: Sizes = field(default_factory=lambda: Sizes(typical_of(MODEL)))
+    sizes: BlockSizes = field(default_factory=lambda: BlockSizes(typical_of(MODEL)))
     refuses: Callable[[Asked], str | None] = lambda _: None
     sent: Billed = field(default_factory=Billed)
     came: Billed = field(default_factory=Billed)
@@ -70,7 +70,7 @@ class Till:
     def __post_init__(self) -> None:
         rules = CacheRules(life=3_600 if self.life == "1h" else 300)
         self._beside = self.sizes.pieces([{"role": "system", "content": SYSTEM}])[0].tokens
-        self._cache = Cache(rules, self._beside)
+        self._cache = PromptCache(rules, self._beside)
         self._before: list[tuple[bytes, int]] = []
         self._last = -inf
 

@@ -12,6 +12,7 @@ from live_conversations import lines
 
 from condense_cli import api as api_of_package
 from condense_cli.proxy.compress import CompressOrder, compressed
+from condense_cli.proxy.record import Sums, summary
 
 from .talks import further, post, work
 from .upstream import TOKEN, Answer, Api, Running, api, ask, get, said
@@ -50,6 +51,39 @@ def test_the_page(running: Running) -> None:
         assert part in answer.text
     assert "value of item" not in answer.text
     assert "Please find the bug" not in answer.text
+
+
+def test_results_that_the_client_cleared_are_named(running: Running) -> None:
+    quoted = 'CLEARED = "[Old tool result content cleared]"'
+    messages, named = further(work(6), 1), {"X-Claude-Code-Session-Id": "5f2c91d8"}
+    post(running, [*messages, user(quoted)], headers=named)
+    assert running.proxy.record.clearings == []
+    for message in [message for message in messages if message["role"] == "user"][1:4]:
+        for part in message["content"]:
+            part["content"] = "[Old tool result content cleared]"
+    for number in (1, 2):
+        post(running, further(messages, number), headers=named)
+    (seen,) = running.proxy.record.clearings
+    assert (seen.results, seen.model) == (3, "claude-opus-4-6")
+    told = summary(running.proxy.record, running.proxy.conversations.number, watches=False)
+    assert "the client cleared 3 old results in 1 step" in told
+    page = get(f"{running.url}/condense", params={"token": TOKEN}).text
+    assert "Cleared by the client" in page
+    assert told.capitalize() in page
+
+
+# What the page says of single conversations adds up to what the closing line says.
+def test_the_page_and_the_closing_line_are_one_sum(running: Running) -> None:
+    for first in ("Please find the bug.", "Please write the tests."):
+        for number in range(4):
+            post(running, further(work(5, first), number))
+    found = Sums()
+    for each in running.proxy.conversations.all():
+        found.add(each.savings.sums)
+    assert found == running.proxy.record.sums
+    assert found.requests == 8
+    page = get(f"{running.url}/condense", params={"token": TOKEN}).text
+    assert summary(running.proxy.record, 2, watches=False).capitalize() in page
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ class InspectOptions(CountOptions, ReadOptions, group=COMMON, work="inspect.insp
     """Show what fills a transcript, in tokens.
 
     By content type, tool, file and message, with the largest blocks and what repeats. Blocks are named by message and
-    position, as in 12.0; condense show prints them.
+    position, as in 12.0; condense show prints them. --history looks back over sessions, or folders of them: what each
+    file, tool and prompt cost by the requests that it stayed in, and each rebuilding of the cache, with its cause.
 
     Examples:
 
@@ -76,10 +77,23 @@ class InspectOptions(CountOptions, ReadOptions, group=COMMON, work="inspect.insp
     condense inspect session.jsonl --count o200k          plain counts
     condense inspect session.jsonl --count exact --profile claude-opus-5
     condense inspect session.jsonl --json | jq .repeats.tokens
+    condense inspect --history --session latest           what it cost, and why
+    condense inspect --history ~/.claude/projects --what-if
     """
 
-    file: File = None
+    files: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Transcript; - reads standard input. With --history, any number, and folders.",
+            metavar="[FILE]...",
+            is_argument=True,
+        ),
+    ] = ()
     session: Session = None
+    history: Annotated[bool, Flag("Show what the sessions cost, request by request, and why.")] = False
+    what_if: Annotated[bool, Flag("With --history: also what the same requests would have cost with the proxy.")] = (
+        False
+    )
     top: Annotated[int | None, Flag("Entries in each list.  [default: 10]", metavar="N", least=1)] = None
     shows_all: Annotated[bool, Flag("Show everything, as in a pipe.", name="--all")] = False
     json: Annotated[bool, Flag("Print the figures as JSON.")] = False

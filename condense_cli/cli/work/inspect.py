@@ -1,19 +1,25 @@
-"""`condense inspect`: show what fills a transcript, or a set of rows."""
+"""`condense inspect`: show what fills a transcript, or a set of rows, and what sessions cost."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from ...config.files import load_user_configuration
 from ...config.models import Configuration
+from ...errors import CondenseError, UsageError
 from ...money.prices import signs_of
 from ...providers.window import window_of
 from ...report.as_json import to_json
+from ...report.history import facts as history_facts
+from ...report.history import sections as history_sections
 from ...report.inspection import facts, sections
+from ...rows.many_files import files_in
 from ...rows.reading import rows_in
 from ..commands.look import InspectOptions
-from ..console import print_parts, write_text
+from ..console import bar, print_parts, write_text
 from .counting import check_one, count_asked, counted_transcript
 from .reading import check_rows, input_file, name_of, read_transcript
 from .settings import counter_of, settings_if_any
@@ -24,9 +30,16 @@ _TOP: Final = 10
 
 def inspect(options: InspectOptions) -> None:
     """Print the figures. Raises CondenseError."""
+    if options.history:
+        _history(options)
+        return
+    if options.what_if:
+        raise UsageError("--what-if needs --history.")
+    if len(options.files) > 1:
+        raise UsageError("Several transcripts need --history.", "Without it, inspect shows one.")
     settings = settings_if_any()
     how, calls = count_asked(options, settings)
-    file = input_file(options.file, options.session)
+    file = input_file(options.files[0] if options.files else None, options.session)
     model, counter, top = options.model, counter_of(options.counter, settings), options.top or _TOP
     kind = rows_in(file, options.format)
     if kind is not None:
@@ -56,3 +69,50 @@ def inspect(options: InspectOptions) -> None:
         return
     is_answer_enough = sys.stdout.isatty() and not options.shows_all and options.top is None
     print_parts((sections.answer if is_answer_enough else sections.sections)(found))
+
+
+def _history(options: InspectOptions) -> None:
+    """Print what the sessions cost. Raises CondenseError."""
+    for flag, value in (("--overhead-tokens", options.overhead_tokens), ("--model", options.model)):
+        if value:
+            raise UsageError(f"{flag} cannot be used with --history.", "The file tells what each request cost.")
+    from ...live.what_if import what_if  # With all that sends requests.
+
+    settings = settings_if_any()
+    how, calls = count_asked(options, settings)
+    files, guessed = _files(options)
+    found, unread = [], []
+    with bar(len(files), "transcripts") as done:
+        for number, file in enumerate(files, start=1):
+            try:
+                transcript = read_transcript(file, options.format, options.lenient)
+                transcript, count, factor, _ = counted_transcript(
+                    transcript, counter_of(options.counter, settings), how, calls
+                )
+            except CondenseError:
+                if file not in guessed:
+                    raise
+                unread.append(file)
+                continue
+            one = history_facts.history_of(transcript, count, factor, name_of(file))
+            if options.what_if:
+                with suppress(CondenseError):  # Of a format without a form for an API.
+                    one.what_if = what_if(transcript, count, factor)
+            found.append(one)
+            done(number)
+    result = history_facts.build(found, unread, top=options.top or _TOP)
+    if options.json:
+        write_text(to_json(result))
+    else:
+        print_parts(history_sections.sections(result))
+
+
+def _files(options: InspectOptions) -> tuple[list[str], set[str]]:
+    """Return the files to read, and those that only lie in a folder. Raises UsageError and UnreadableError."""
+    if options.session is not None or not options.files:
+        return [input_file(options.files[0] if options.files else None, options.session)], set()
+    named = [file for file in options.files if not Path(file).is_dir()]
+    guessed = [str(path) for file in options.files if Path(file).is_dir() for path in files_in(Path(file))]
+    if not named and not guessed:
+        raise UsageError(f"There is no transcript in {options.files[0]}.", "Name a file or another folder.")
+    return list(dict.fromkeys((*(input_file(file, None) for file in named), *guessed))), {*guessed} - {*named}

@@ -1,0 +1,135 @@
+"""Find the requests that a recorded conversation consists of: what was sent, when, to which model, and what was billed.
+
+Usage is what the client noted with each answer: Claude Code, opencode, pi, and Codex in a record that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from ..core import json_text
+from ..core.transcript import Message, Source, Transcript
+from ..core.values import Role
+from ..money.bill import Billed
+from .compacted import compactions, stretches
+from .engine.base import is_count
+
+
+class RecordedRequest(Struct, frozen=True):
+    """A request with the first `sent` of the messages, which the next one answers; of it, what the file tells.
+
+    `at` is in seconds since 1970. With `is_first` the conversation begins, or begins again after a compaction, which
+    left the `taken_over` first messages.
+    """
+
+    messages: Sequence[Message]
+    taken_over: int
+    sent: int
+    at: float | None = None
+    model: str | None = None
+    billed: Billed | None = None
+    is_first: bool = False
+
+
+def phases(transcript: Transcript) -> Iterator[tuple[Sequence[Message], int]]:
+    """Yield the conversation up to each compaction and behind the last one, and how many messages it took over."""
+    found = [*stretches(transcript, compactions(transcript.source, transcript.format) or ())]
+    if not found:
+        yield transcript.messages, 0
+    for number, stretch in enumerate(found):
+        if number == 0 and stretch.before is not None:
+            yield stretch.before.messages, 0
+        yield (*stretch.after, *stretch.later), len(stretch.after)
+
+
+def recorded_requests(transcript: Transcript) -> Iterator[RecordedRequest]:
+    """Yield all requests of a conversation, in order. Those for summaries are not in the file."""
+    for messages, taken_over in phases(transcript):
+        is_first = True
+        for sent in range(max(1, taken_over), len(messages)):
+            answer = messages[sent]
+            if answer.role is not Role.ASSISTANT or messages[sent - 1].role is Role.ASSISTANT:
+                continue
+            at, model, billed = _told(transcript.source, answer)
+            yield RecordedRequest(messages, taken_over, sent, at, model or transcript.model, billed, is_first)
+            is_first = False
+
+
+_AHEAD: Final = 40
+"""Records behind an answer in which Codex notes its usage."""
+
+_Told = tuple[float | None, str | None, Billed | None]
+
+
+def _told(source: Source, answer: Message) -> _Told:
+    records = [block.place.record for block in answer.blocks]
+    value = _record(source, records[0]) if records else {}
+    message, info = _object(value.get("message")), _object(value.get("info"))
+    model = message.get("model") or info.get("modelID") or value.get("model")
+    billed = _billed(_object(message.get("usage"))) or _billed_elsewhere(_object(info.get("tokens")))
+    if billed is None and value.get("type") == "response_item":
+        billed = _noted_behind(source, max(records))
+    return _time(value, info), model if isinstance(model, str) else None, billed
+
+
+def _billed(usage: Mapping[str, Any]) -> Billed | None:
+    """Read usage as Anthropic's API and pi write it."""
+    read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
+    hour = _object(usage.get("cache_creation")).get("ephemeral_1h_input_tokens")
+    found = Billed(
+        _count(read) or _count(usage.get("cacheRead")),
+        _count(written) or _count(usage.get("cacheWrite")),
+        _count(usage.get("input_tokens")) or _count(usage.get("input")),
+        min(_count(hour), _count(written)),
+    )
+    return found if found.tokens else None
+
+
+def _billed_elsewhere(tokens: Mapping[str, Any]) -> Billed | None:
+    """Read usage as opencode writes it."""
+    cache = _object(tokens.get("cache"))
+    found = Billed(_count(cache.get("read")), _count(cache.get("write")), _count(tokens.get("input")))
+    return found if found.tokens else None
+
+
+def _noted_behind(source: Source, record: int) -> Billed | None:
+    """Read the usage in the next record of Codex that has one."""
+    for later in range(record + 1, min(record + _AHEAD, len(source.spans))):
+        payload = _object(_record(source, later).get("payload"))
+        if payload.get("type") == "token_count":
+            usage = _object(_object(payload.get("info")).get("last_token_usage"))
+            read, written = _count(usage.get("cached_input_tokens")), _count(usage.get("cache_write_input_tokens"))
+            found = Billed(read, written, max(0, _count(usage.get("input_tokens")) - read - written))
+            return found if found.tokens else None
+    return None
+
+
+def _record(source: Source, record: int) -> dict[str, Any]:
+    if record >= len(source.spans) or record in source.unparsed:
+        return {}
+    return _object(json_text.parse(source.raw(record)))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return value if is_count(value) else 0
+
+
+def _time(value: Mapping[str, Any], info: Mapping[str, Any]) -> float | None:
+    """Return the time of a record: ISO 8601, or milliseconds."""
+    time = value.get("timestamp", _object(info.get("time")).get("created"))
+    if isinstance(time, str):
+        try:
+            said = datetime.fromisoformat(time)
+            return (said if said.tzinfo else said.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    is_milliseconds = isinstance(time, int | float) and 1e12 < time < 1e13
+    return time / 1000 if is_milliseconds else None

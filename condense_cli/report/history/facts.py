@@ -1,0 +1,307 @@
+"""Say what recorded sessions cost, request by request: by source, and by each rebuilding of the cache.
+
+A source is in every request from the one that it came with on. What that cost is its share of what each of them was
+billed: the beginning of a request is what was read from the cache, then comes what was written, then the rest.
+
+Documented in docs/json-report.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import reduce
+from operator import add
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
+
+from ...core.factor import Factor
+from ...core.tokens import Counter
+from ...core.transcript import Block, Message, Transcript, calls_by_id
+from ...core.values import STANDING_ROLES, BlockKind, Role
+from ...formats.requests import RecordedRequest, recorded_requests
+from ...money.bill import (
+    Billed,
+    BilledPart,
+    BilledRequest,
+    CacheRules,
+    InputDollars,
+    PromptCache,
+    extra,
+    price_at,
+    rebuilding,
+    spent,
+)
+from ...toolcalls.tools import path_argument
+from ..as_json import SHAPE
+from ..costs.usage import overhead_of
+
+BESIDE: Final = "system prompt and tools"
+_SECONDS: Final = 20.0
+"""Between requests if the file has no times."""
+_MOST_OFF: Final = 1.5
+"""Factor between what is counted and what was billed for it that is taken for a mistake of counting."""
+_LABEL: Final = 80
+"""Characters of a prompt that name it."""
+
+
+class SourceCost(Struct):
+    """Cost of a file, a tool, a prompt, and so on: `tokens` at most, in so many requests, and both multiplied.
+
+    `dollars` is a part of what these requests cost; those without a known price are left out.
+    """
+
+    kind: str
+    name: str
+    tokens: int = 0
+    requests: int = 0
+    token_requests: int = 0
+    dollars: float = 0.0
+
+
+class RebuiltCache(Struct, frozen=True):
+    """A request that wrote again what the one before it had cached: how many tokens, why, and the dollars more that
+    this cost than reading them; None if no price is known. `pause` are the seconds since the request before."""
+
+    input: str
+    request: int
+    time: str | None
+    cause: str
+    tokens: int
+    dollars: Decimal | None
+    pause: float | None
+
+
+class DollarsByKind(Struct, frozen=True):
+    """US dollars for input: read from the cache, written to it, and neither."""
+
+    read: Decimal
+    written: Decimal
+    plain: Decimal
+    total: Decimal
+
+    @classmethod
+    def of(cls, found: InputDollars) -> DollarsByKind:
+        return cls(found.read, found.written, found.plain, found.total)
+
+
+class WhatIf(Struct, frozen=True):
+    """The requests sent again as they were, and with the proxy, both billed by the cache's rules.
+
+    `decisions` condensed something.
+    """
+
+    policy: str
+    requests: int
+    decisions: int
+    tokens: int
+    tokens_with: int
+    dollars: Decimal
+    dollars_with: Decimal
+
+    def __add__(self, other: WhatIf) -> WhatIf:
+        sums = [one + two for one, two in zip(astuple(self)[1:], astuple(other)[1:], strict=True)]
+        return WhatIf(self.policy, *sums)
+
+
+class SpentHistory(Struct, frozen=True):
+    """Of `requests`, `recorded` are billed as the file says, the others by the cache's rules; `unpriced` have no
+    known price and no dollars."""
+
+    version: int
+    inputs: list[str]
+    unread: list[str]
+    requests: int
+    recorded: int
+    unpriced: int
+    tokens: Billed
+    dollars: DollarsByKind
+    sources: list[SourceCost]
+    rebuildings: list[RebuiltCache]
+    what_if: WhatIf | None = None
+
+
+class FileHistory(Struct):
+    """What one file adds to a history."""
+
+    name: str
+    requests: int = 0
+    recorded: int = 0
+    unpriced: int = 0
+    tokens: Billed = Billed()
+    dollars: InputDollars = InputDollars()
+    sources: dict[tuple[str, str], SourceCost] = field(default_factory=dict)
+    rebuildings: list[RebuiltCache] = field(default_factory=list)
+    what_if: WhatIf | None = None
+
+
+def build(found: Sequence[FileHistory], unread: Sequence[str], *, top: int) -> SpentHistory:
+    """Add the histories of files up. The `top` dearest sources and rebuildings are listed."""
+    sources: dict[tuple[str, str], SourceCost] = {}
+    for one in found:
+        for key, source in one.sources.items():
+            into = sources.setdefault(key, SourceCost(*key))
+            into.tokens = max(into.tokens, source.tokens)
+            into.requests += source.requests
+            into.token_requests += source.token_requests
+            into.dollars += source.dollars
+    rebuildings = [each for one in found for each in one.rebuildings]
+    sent_again = [one.what_if for one in found if one.what_if is not None]
+    return SpentHistory(
+        SHAPE,
+        [one.name for one in found],
+        list(unread),
+        sum(one.requests for one in found),
+        sum(one.recorded for one in found),
+        sum(one.unpriced for one in found),
+        sum((one.tokens for one in found), Billed()),
+        DollarsByKind.of(sum((one.dollars for one in found), InputDollars())),
+        sorted(sources.values(), key=lambda each: (-each.dollars, -each.token_requests))[:top],
+        sorted(rebuildings, key=lambda each: (-(each.dollars or 0), -each.tokens))[:top],
+        reduce(add, sent_again) if sent_again else None,
+    )
+
+
+def history_of(transcript: Transcript, count: Counter, factor: Factor, name: str) -> FileHistory:
+    """Bill the requests of one file."""
+    found = FileHistory(name)
+    overhead, _ = overhead_of(transcript, count, factor)
+    cache: PromptCache | None = None
+    before: BilledRequest | None = None
+    hour, now = transcript.lives_hour, 0.0
+    parts: list[list[_Part]] = []
+    messages: Sequence[Message] = ()
+    for request in recorded_requests(transcript):
+        if request.messages is not messages:
+            messages = request.messages
+            calls = calls_by_id(messages)
+            parts = [[*_parts(message, transcript, calls, count, factor)] for message in messages]
+        sent = [part for some in parts[: request.sent] for part in some]
+        now = now + _SECONDS if request.at is None else request.at
+        billed = request.billed
+        hour = hour if billed is None or not billed.written else 2 * billed.hour > billed.written
+        rules = CacheRules.of(request.model, for_an_hour=hour)
+        if billed is None:
+            cache = cache or PromptCache(rules, overhead)
+            billed = cache.bill(_marked(sent), now, request.model or "")
+        found.recorded += request.billed is not None
+        after = BilledRequest(billed, request.at, request.model)
+        _add(found, sent, after, now, overhead)
+        if before is not None:
+            found.rebuildings += _rebuilt(found, request, before, after, rules, now)
+        before = after
+    return found
+
+
+class _Part(Struct, frozen=True):
+    """A block: its source, its tokens, and what tells it from others."""
+
+    source: tuple[str, str]
+    tokens: int
+    content: bytes
+
+
+def _marked(parts: Sequence[_Part]) -> list[BilledPart]:
+    last = len(parts) - 1
+    return [BilledPart(part.content, part.tokens, at == last) for at, part in enumerate(parts)]
+
+
+def _parts(
+    message: Message, transcript: Transcript, calls: Mapping[str, Block], count: Counter, factor: Factor
+) -> Iterator[_Part]:
+    for number, block in enumerate(message.blocks):
+        content = f"{message.role}{block.kind}{block.call_id}{block.text}{block.digest}".encode("utf-8", "replace")
+        yield _Part(_source(message, number, block, transcript, calls), factor.shown(count.block(block)), content)
+
+
+def _source(
+    message: Message, number: int, block: Block, transcript: Transcript, calls: Mapping[str, Block]
+) -> tuple[str, str]:
+    call = block if block.kind is BlockKind.TOOL_CALL else calls.get(block.answers or block.call_id or "")
+    if call is not None:
+        path = path_argument(call)
+        return ("tool", call.tool or "") if path is None else ("file", path)
+    if block.kind is BlockKind.THINKING:
+        return "thinking", ""
+    if message.role in STANDING_ROLES:
+        return "system prompt", ""
+    if message.role is Role.ASSISTANT:
+        return "answers", ""
+    if message.is_summary or block.summarizes:
+        return "summary", ""
+    if block.injected:
+        first = block.text.partition("\n")[0]
+        return ("instructions", first) if first.endswith(".md") and len(first) < _LABEL else ("client text", "")
+    if block.kind is BlockKind.IMAGE:
+        return "image", ""
+    return "prompt", " ".join(block.text[: 2 * _LABEL].split())[:_LABEL]
+
+
+def _add(found: FileHistory, sent: Sequence[_Part], after: BilledRequest, now: float, overhead: int) -> None:
+    """Divide what a request was billed among what was in it."""
+    billed = after.billed
+    price = price_at(after.model, now, billed.tokens)
+    paid = None if price is None else spent(billed, price)
+    found.requests += 1
+    found.unpriced += paid is None
+    found.tokens += billed
+    found.dollars += paid or InputDollars()
+    counted = sum(part.tokens for part in sent)
+    scale = (billed.tokens - overhead) / counted if counted else 1.0
+    if not 1 / _MOST_OFF < scale < _MOST_OFF:  # The file lacks something, or holds what was not sent.
+        scale = min(1.0, billed.tokens / counted) if counted else 1.0
+    beside = max(0.0, billed.tokens - scale * counted)
+    sums: dict[tuple[str, str], float] = {}
+    costs: dict[tuple[str, str], float] = {}
+    zones = [*_zones(billed, paid or InputDollars())]
+    position = 0.0
+    for source, tokens in ((("", BESIDE), beside), *((part.source, part.tokens * scale) for part in sent)):
+        end = position + tokens
+        sums[source] = sums.get(source, 0.0) + tokens
+        for start, stop, rate in zones:
+            inside = min(end, stop) - max(position, start)
+            if inside > 0:
+                costs[source] = costs.get(source, 0.0) + inside * rate
+        position = end
+    for source, tokens in sums.items():
+        into = found.sources.setdefault(source, SourceCost(*source))
+        into.tokens = max(into.tokens, round(tokens))
+        into.requests += 1
+        into.token_requests += round(tokens)
+        into.dollars += costs.get(source, 0.0)
+
+
+def _zones(billed: Billed, paid: InputDollars) -> Iterator[tuple[float, float, float]]:
+    """Yield where in a request what was read, written, and neither lies, and the dollars for a token there."""
+    start = 0
+    kinds = ((billed.read, paid.read), (billed.written, paid.written), (billed.plain, paid.plain))
+    for tokens, cost in kinds:
+        if tokens:
+            yield start, start + tokens, float(cost) / tokens
+        start += tokens
+
+
+def _rebuilt(
+    found: FileHistory,
+    request: RecordedRequest,
+    before: BilledRequest,
+    after: BilledRequest,
+    rules: CacheRules,
+    now: float,
+) -> Iterable[RebuiltCache]:
+    rebuilt = rebuilding(before, after, rules)
+    if rebuilt is None:
+        return
+    price = price_at(after.model, now, after.billed.tokens)
+    yield RebuiltCache(
+        found.name,
+        found.requests,
+        None if after.at is None else datetime.fromtimestamp(after.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "compacted" if request.is_first else rebuilt.cause.value,
+        rebuilt.tokens,
+        None if price is None else extra(rebuilt, after.billed, price),
+        None if after.at is None or before.at is None else max(0.0, after.at - before.at),
+    )
