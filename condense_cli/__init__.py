@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .live.conversation import Live
     from .live.managing import CondensationManager, Managed
     from .passes.condensation import Condensation
-    from .report.difference.diff import Diff
+    from .report.difference import Diff
     from .rows.condenser import Condenser
 
 _HOMES = {
@@ -45,7 +45,7 @@ _HOMES = {
     "Managed": ".live.managing",
     "Condenser": ".rows.condenser",
     "Conversion": ".formats.convert",
-    "Diff": ".report.difference.facts",
+    "Diff": ".report.difference",
     "Live": ".live.conversation",
     "recap": ".ledger.recap",
 }

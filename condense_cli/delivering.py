@@ -15,7 +15,7 @@ from . import formats
 from .core.transcript import Transcript
 from .errors import UsageError
 from .report.run.facts import WrittenSession
-from .report.text.visible import visible
+from .report.text import visible
 from .storage.files import Stamp, is_compressed, packed, write_bytes
 
 

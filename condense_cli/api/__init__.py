@@ -49,7 +49,7 @@ from ..storage.files import read_bytes, unpacked
 
 if TYPE_CHECKING:
     from ..formats.convert import Conversion
-    from ..report.difference.diff import Diff
+    from ..report.difference import Diff
 
 _FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
 _KIND_OF = {int: kinds.COUNT, float: kinds.PERCENT, str: kinds.TEXT}
@@ -356,7 +356,7 @@ def diff(
     factor: Factor | None = None,
 ) -> Diff:
     """Compare two transcripts, or lists of messages, block by block, in the model's tokens."""
-    from ..report.difference.diff import compare
+    from ..report.difference import compare
 
     before, after = _read(before), _read(after)
     count = _counter(counter, before)

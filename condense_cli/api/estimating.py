@@ -35,9 +35,9 @@ from ..plugins import Installed
 from ..providers.registry import Registry
 from ..report.costs.money import PriceSource
 from ..report.costs.usage import overhead_of
-from ..report.estimate import facts
+from ..report.estimate import Estimate, build
 from ..report.run.facts import Summarized
-from ..report.run.summaries import summarized
+from ..report.run.sections import summarized
 
 PlannedSummaries = tuple[Sequence[Summarized], Sequence[str]]
 """Writer of the summaries of a run, and remarks on it."""
@@ -77,7 +77,7 @@ def estimate(
     profile: str | None = None,
     allow_calls: bool = False,
     registry: Registry | None = None,
-) -> facts.Estimate:
+) -> Estimate:
     """Estimate what ways to condense save, cost and keep; docs/json-report.md explains every figure.
 
     Ways are presets (names, or paths of files), configurations by the name to show, and providers with their
@@ -141,7 +141,7 @@ def estimated(
     calls: Calls | None,
     source: str = "",
     told: Callable[[Condensation, OnDemand | None], PlannedSummaries] = _summary_use,
-) -> facts.Estimate:
+) -> Estimate:
     """Estimate configurations by the name to show. `source` names the input.
 
     The calls are planned, not made; without any the offline summarizer writes. Raises CondenseError.
@@ -177,7 +177,7 @@ def estimated(
             share = None if target is None else target / max(1, before)
             kept, reason = kept_here(transcript, configured, count=count, target=share, registry=registry)
             warnings |= dict.fromkeys([reason] if reason else [])
-        return facts.build(
+        return build(
             transcript,
             found,
             count=count,

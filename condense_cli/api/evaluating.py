@@ -32,9 +32,9 @@ from ..quality.recorded import judge
 from ..quality.witnesses import WITNESSES
 from ..report.costs.money import PriceSource
 from ..report.costs.usage import overhead_of
-from ..report.estimate.facts import KeptFigures, KeptSource
-from ..report.evaluation.facts import Measured, measured
-from ..report.evaluation.recorded import RecordedFile, recorded_file
+from ..report.estimate import KeptFigures, KeptSource
+from ..report.evaluation import Measured, measured
+from ..report.recorded import RecordedFile, recorded_file
 from ..storage.processes import in_order
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION

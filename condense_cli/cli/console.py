@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import typer
 
 from ..errors import CondenseError, ExitStatus, OutputError
-from ..report.text.visible import visible
+from ..report.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

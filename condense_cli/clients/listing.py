@@ -34,7 +34,7 @@ from ..report.as_json import SHAPE
 from ..report.costs.usage import ESTIMATED, in_use
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.run.facts import estimated_tokens
-from ..report.text.labels import percent
+from ..report.text import percent
 from ..storage.cache_files import CacheFile, is_broken
 from ..storage.files import read_bytes
 from .choices import Order

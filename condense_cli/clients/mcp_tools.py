@@ -34,7 +34,7 @@ from ..report.inspection.facts import inspect as facts_of
 from ..report.inspection.lookup import Hit, HitKind, find
 from ..report.lists import check as check_facts
 from ..report.run.facts import estimated_tokens
-from ..report.text.labels import block_label, kind_label
+from ..report.text import block_label, kind_label
 from ..storage.backups import backups_of
 from ..storage.files import read_bytes, unpacked
 from . import finding

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .sections import Part, Sentence, Table
-from .text.visible import shortened, visible
+from .text import shortened, visible
 
 _GAP: Final = 2
 _SHORTEST_LABEL: Final = 8

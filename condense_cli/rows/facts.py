@@ -22,7 +22,7 @@ from ..report.as_json import SHAPE
 from ..report.costs.money import digits, dollars
 from ..report.run.facts import IN_JSON, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
-from ..report.text.labels import change_text, percent
+from ..report.text import change_text, percent
 from ..storage.files import suffix_of
 
 TOLD: Final = 100

@@ -17,7 +17,7 @@ from ..clients.choices import tilde
 from ..errors import CondenseError
 from ..report.lists.sessions import SessionList, SessionRow, table_of
 from ..report.terminal import table_lines
-from ..report.text.visible import visible
+from ..report.text import visible
 from .choice import UserChoice
 from .editor_screen import EditorScreen
 from .lines import ShownLine

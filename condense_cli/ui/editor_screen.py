@@ -14,7 +14,7 @@ from textual.widgets import Footer, Static
 
 from ..errors import CondenseError
 from ..passes.receipts import PRELUDE, PassReceipt
-from ..report.text.visible import visible
+from ..report.text import visible
 from .choice import ChoiceHistory, Configurations, UserChoice
 from .dialogs import TextDialog, ask_field, ask_leave, ask_pass, ask_save
 from .editing import Edited, EditedPart, Field, fault_at, fault_text, is_enabled, pass_settings

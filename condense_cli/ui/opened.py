@@ -39,8 +39,7 @@ from ..report.inspection.facts import Inspection
 from ..report.page.conversation import ConversationPage, conversation_of
 from ..report.run.facts import Cost
 from ..report.run.shortcomings import warnings_of
-from ..report.text.labels import percent
-from ..report.text.visible import visible
+from ..report.text import percent, visible
 from ..storage.backups import undo
 from ..storage.files import Stamp, check_output, holds, make_folder, output_errors, read_bytes, stamp, write_bytes
 from .choice import Configurations, Places, UserChoice

@@ -22,7 +22,7 @@ from ..errors import CondenseError, ConfigurationError
 from ..report.inspection.sections import sections
 from ..report.page.conversation import UNCHANGED
 from ..report.terminal import render
-from ..report.text.visible import visible
+from ..report.text import visible
 from .choice import ChoiceHistory, UserChoice, configuration_text
 from .dialogs import Ask, Offer, Pick, TextDialog
 from .editor_screen import EditorScreen

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from ..errors import CondenseError
-from ..report.text.visible import visible
+from ..report.text import visible
 from .choice import ChoiceHistory, UserChoice
 from .lines import ShownLine, fitted
 from .opened import View

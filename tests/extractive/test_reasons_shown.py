@@ -25,8 +25,8 @@ from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.passes.receipts import IN_NOTE, Receipt
-from condense_cli.report.difference.diff import What, of_run
-from condense_cli.report.text.labels import lines_text, receipt_text
+from condense_cli.report.difference import What, of_run
+from condense_cli.report.text import lines_text, receipt_text
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 COUNT = Counter()

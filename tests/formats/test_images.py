@@ -17,7 +17,7 @@ from condense_cli.core.values import BlockKind, ContentType
 from condense_cli.errors import ConfigurationError
 from condense_cli.passes.blocks import cutting
 from condense_cli.passes.receipts import Kept
-from condense_cli.report.difference.diff import What
+from condense_cli.report.difference import What
 
 DATA = picture(800, 600)
 MARKER = f"[… image #{short_hash(DATA)}]"

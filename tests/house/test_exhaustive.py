@@ -18,7 +18,7 @@ from condense_cli.ledger.text import _STATES
 from condense_cli.llm.client import _TEXTS, Cause
 from condense_cli.llm.prompts import _BLOCKS, Subject
 from condense_cli.providers.smart import _CONTENT
-from condense_cli.report.difference.diff import What
+from condense_cli.report.difference import What
 from condense_cli.report.inspection.facts import _KIND_NAMES
 from condense_cli.report.run.terminal import _WHAT_STYLE
 from condense_cli.rules.validity import RULES

@@ -19,7 +19,7 @@ from condense_cli.core.markers import gaps_in, short_hash
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
-from condense_cli.report.difference.diff import What
+from condense_cli.report.difference import What
 from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.inspection.savings import FINDERS, find_savings
 from condense_cli.report.run import facts

@@ -18,7 +18,7 @@ from condense_cli.api.evaluating import evaluate
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
 from condense_cli.quality.evaluation import expected_of
-from condense_cli.report.estimate.facts import Ranked, beaten, in_order, recommended
+from condense_cli.report.estimate import Ranked, beaten, in_order, recommended
 
 SMALL, MIDDLE, LARGE = Ranked("small", 100, 70, 60), Ranked("middle", 200, 95, 90), Ranked("large", 300, 99, 97)
 

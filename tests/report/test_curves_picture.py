@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from condense_cli.quality.evaluation import Cut, Evaluated, Point
 from condense_cli.quality.recall import Recall, Score
-from condense_cli.report.evaluation import facts
-from condense_cli.report.evaluation.curves_svg import draw
+from condense_cli.report import evaluation
+from condense_cli.report.page.curves_svg import draw
 
 NAME = "{http://www.w3.org/2000/svg}"
 NOTHING = Score(0, 0)
@@ -29,7 +29,7 @@ def _drawn(points: Sequence[Point], compared: Sequence[str] = ()) -> ElementTree
     ways = list(dict.fromkeys(point.way for point in points))
     budgets = sorted({point.budget for point in points if point.budget is not None})
     one = Evaluated("a.json", "anthropic", 1, (Cut(0.5, 10, 1_000, 100, 0, 0, tuple(points)),))
-    found = facts.build([one], [], ways=ways, compared=compared, budgets=budgets, cuts=[0.5], measures=["facts"])
+    found = evaluation.build([one], [], ways=ways, compared=compared, budgets=budgets, cuts=[0.5], measures=["facts"])
     return ElementTree.fromstring(draw(found))
 
 

@@ -31,10 +31,10 @@ from condense_cli.core.tokens import Counter
 from condense_cli.core.values import BlockKind
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
-from condense_cli.report.difference import diff as diffs
-from condense_cli.report.difference.diff import What, between, line_hunks, moved_hunks
+from condense_cli.report import difference as diffs
+from condense_cli.report.difference import What, between, line_hunks, moved_hunks
 from condense_cli.report.page.conversation import SUMMARIZED, conversation_of
-from condense_cli.report.text.labels import readable
+from condense_cli.report.text import readable
 
 BATCH: dict[str, Any] = {
     "mode": "batch",

@@ -6,7 +6,7 @@ from build import anthropic, assistant, call, condense, extract, result, text, u
 
 from condense_cli import api
 from condense_cli.core.values import BlockKind
-from condense_cli.report.difference.diff import What
+from condense_cli.report.difference import What
 
 
 def test_calls_in_notes_are_told_apart_from_the_words_that_stay() -> None:

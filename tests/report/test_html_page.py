@@ -21,8 +21,7 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.report.page.run import run_page
 from condense_cli.report.run import facts
-from condense_cli.report.text.labels import operation_label
-from condense_cli.report.text.visible import visible
+from condense_cli.report.text import operation_label, visible
 
 HOSTILE: Final = (
     "</script><script>alert(1)</script>",

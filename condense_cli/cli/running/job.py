@@ -103,7 +103,7 @@ def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> Summ
     summaries = on_demand.made
     if summaries is None:
         return SummaryUse()
-    from ...report.run.summaries import known_cost, summarized  # With prices.
+    from ...report.run.sections import known_cost, summarized
 
     has_any = result is None or any(receipt.operation == SUMMARIZE for receipt in result.changes)
     without_consent = (

@@ -22,7 +22,7 @@ from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ...passes.condensation import Condensation
 from ...passes.flags import missed_keeps
 from ...report.sections import Table
-from ...report.text.labels import percent_text
+from ...report.text import percent_text
 from ...rows.condensing import add_conversation
 from ...rows.facts import WORKED, FileResult, FileStatus, FileTokens, SetReport, Tally, exit_status
 from ...rows.many_files import (

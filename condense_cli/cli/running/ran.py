@@ -21,10 +21,9 @@ from ...passes.receipts import EXTRACT, NO_TARGET
 from ...report.as_json import to_json
 from ...report.costs.usage import overhead_of
 from ...report.run import facts
+from ...report.run.sections import growth, slim_line
 from ...report.run.shortcomings import warnings_of
-from ...report.run.slim import growth, slim_line
-from ...report.text.labels import percent
-from ...report.text.visible import visible
+from ...report.text import percent, visible
 from ...storage.files import check_output, is_same_file, stamp, suffix_of, write_bytes
 from ..commands.shrink import RunOptions, Showing
 from ..console import console, print_paged, say, tell, write_text
@@ -270,7 +269,7 @@ def _brief(ran: Ran) -> Iterator[str]:
 
 def _about_money(ran: Ran) -> Iterator[str]:
     from ...report.costs.money import cost_figures
-    from ...report.run.summaries import sentences
+    from ...report.run.sections import sentences
 
     result = ran.result
     yield from sentences(ran.told.used)

@@ -23,7 +23,7 @@ from ...core.wording import plural
 from ...delivering import TO_A_PIPE, Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.flags import missed_keeps
-from ...report.run.summaries import sentences
+from ...report.run.sections import sentences
 from ...rows import facts
 from ...rows.condensing import ROOM, Counters, New, flow, for_each_row, split, tally_parts, tally_result, work_in_order
 from ...rows.facts import FileResult, Problem, Tally

@@ -25,11 +25,10 @@ from ...core.wording import plural
 from ...errors import ExitStatus
 from ...report.as_json import SHAPE, to_json
 from ...report.costs.money import dollars
+from ...report.counted import of_several
 from ...report.inspection.facts import CONTENT_TYPES, MARKUP
 from ...report.sections import BLANK, Part, Sentence, Table, as_warnings
-from ...report.text.labels import TokenShare, ToolShare, percent, tool_shares
-from ...report.text.tokens import of_several
-from ...report.text.visible import visible
+from ...report.text import TokenShare, ToolShare, percent, tool_shares, visible
 from ...rows import facts
 from ...rows.condensing import CheckedRows, Contents, LargeRow, Restored, checking, restoring, survey, weighing
 from ...rows.facts import Problem

@@ -8,7 +8,7 @@ from ...core.wording import plural
 from ...errors import OutputError
 from ...llm.cache import Cache, cache_path
 from ...report.as_json import to_json
-from ...report.text.visible import visible
+from ...report.text import visible
 from ..commands.settings import ClearCache, ShowCache
 from ..console import write_text
 

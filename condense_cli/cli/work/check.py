@@ -18,7 +18,7 @@ from ...report.as_json import to_json
 from ...report.costs.usage import beside_messages, overhead_of, remarks_on_usage
 from ...report.lists import check as facts
 from ...report.run.facts import estimated_tokens
-from ...report.text.visible import visible
+from ...report.text import visible
 from ..commands.decide import CheckOptions
 from ..console import between_words, console, write_text
 from .counting import count_asked, factor_for

@@ -22,7 +22,7 @@ from ...errors import ConfigurationError, ExitStatus
 from ...providers.registry import Registry
 from ...report.as_json import to_json
 from ...report.lists.settings import as_report, as_yaml
-from ...report.text.visible import visible
+from ...report.text import visible
 from ..commands.settings import ShowConfiguration, ShowSchema, ValidateConfiguration
 from ..console import say, write_text
 from .providing import checked, registry_of_user, settings_with

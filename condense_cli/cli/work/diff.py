@@ -11,8 +11,7 @@ from ...passes import must_keep
 from ...passes.explained import explained
 from ...quality.losses import losses
 from ...report.as_json import to_json
-from ...report.difference.diff import between, of_run
-from ...report.difference.facts import build
+from ...report.difference import between, build, of_run
 from ...report.run import terminal
 from ...report.run.facts import LostReport
 from ...report.run.sections import lost_things

@@ -15,8 +15,7 @@ from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...providers.registry import Registry
 from ...report.as_json import to_json
-from ...report.estimate.facts import Estimate
-from ...report.estimate.sections import sections
+from ...report.estimate import Estimate, sections
 from ...rows.reading import rows_in
 from ..commands.decide import EstimateOptions
 from ..console import print_parts, say, write_text

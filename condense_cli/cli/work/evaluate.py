@@ -24,10 +24,10 @@ from ...core.tokens import Counter
 from ...errors import ExitStatus, UnreadableError, UsageError
 from ...llm.budget import Budget
 from ...quality.evaluation import Evaluated
+from ...report import evaluation, recorded
 from ...report.as_json import to_json
-from ...report.evaluation import facts, recorded, sections
-from ...report.evaluation.curves_svg import draw
-from ...report.evaluation.facts import ModelWay, model_way
+from ...report.evaluation import ModelWay, model_way
+from ...report.page.curves_svg import draw
 from ...report.page.evaluation import evaluation_page, recorded_page
 from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.extras import missing
@@ -87,7 +87,7 @@ def evaluate(options: EvaluateOptions) -> None:
         measured = (
             models.measure(names, plan, done) if models else evaluate_files(names, plan, jobs=processes, done=done)
         )
-    found = facts.build(
+    found = evaluation.build(
         [one for one in measured if isinstance(one, Evaluated)],
         [(one.name, one.reason) for one in measured if isinstance(one, Unread)],
         ways=ways,
@@ -104,7 +104,7 @@ def evaluate(options: EvaluateOptions) -> None:
     if options.json:
         write_text(to_json(found))
     else:
-        print_parts(sections.sections(found))
+        print_parts(evaluation.sections(found))
     status = models.status if models else ExitStatus.DONE
     raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
 
@@ -256,7 +256,7 @@ def check_picture(plot: Path | None) -> None:
             raise missing("--plot draws a .png with the package resvg-py (an .svg needs nothing)", "png") from None
 
 
-def draw_picture(found: facts.Evaluation, plot: Path) -> None:
+def draw_picture(found: evaluation.Evaluation, plot: Path) -> None:
     picture = draw(found)
     if plot.suffix.lower() == ".png":
         import resvg_py

@@ -16,7 +16,7 @@ from ...config.presets import Presets
 from ...config.starter import DEFAULT_FILE, starter, starter_values
 from ...errors import ConfigurationError, UsageError
 from ...report.as_json import to_json
-from ...report.text.visible import visible
+from ...report.text import visible
 from ...storage.files import write_bytes
 from ..commands.settings import ListPresets, NewPreset, ShowPreset
 from ..console import say, write_out, write_text

@@ -11,7 +11,7 @@ from ...config.preset_folders import user_configuration_path
 from ...report.as_json import to_json
 from ...report.lists.profiles import ProfileFacts, as_lines, profile_facts
 from ...report.sections import Table
-from ...report.text.visible import visible
+from ...report.text import visible
 from ..commands.settings import ListProfiles, ShowProfile
 from ..console import print_lines, print_parts, write_text
 

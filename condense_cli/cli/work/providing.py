@@ -19,7 +19,7 @@ from ...errors import ConfigurationError
 from ...passes.condensation import Condensation
 from ...plugins import Installed
 from ...providers.registry import Registry
-from ...report.text.visible import visible
+from ...report.text import visible
 from ..console import DEBUG_VARIABLE, say
 from ..options import Configuring
 from .settings import settings_for

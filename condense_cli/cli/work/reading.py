@@ -15,7 +15,7 @@ from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Transcript
 from ...errors import UnreadableError, UsageError
 from ...plugins import Installed
-from ...report.text.visible import shortened
+from ...report.text import shortened
 from ...storage.files import read_bytes, unpacked
 from ..console import say
 

@@ -9,7 +9,7 @@ from ...ledger.recap import TOKENS
 from ...ledger.recap import recap as recap_of
 from ...report.as_json import to_json
 from ...report.lists.recap import build
-from ...report.text.visible import visible
+from ...report.text import visible
 from ..commands.session import RecapOptions
 from ..console import write_text
 from .reading import input_file, name_of, read_transcript

@@ -15,7 +15,7 @@ from ...repair import mending
 from ...repair.mending import Repair
 from ...report.as_json import to_json
 from ...report.lists.repair import as_facts
-from ...report.text.visible import visible
+from ...report.text import visible
 from ...storage import files
 from ..commands.mend import RepairOptions
 from ..console import tell_lines, write_out, write_text

@@ -13,7 +13,7 @@ from ...core.wording import plural
 from ...delivering import replaced_at
 from ...errors import ExitStatus, UsageError
 from ...report.as_json import SHAPE, to_json
-from ...report.text.visible import visible
+from ...report.text import visible
 from ...rows.reading import rows_in
 from ...storage.files import check_output, packed, write_bytes
 from ..commands.shrink import RestoreOptions

@@ -19,7 +19,7 @@ from ...providers.registry import Registry
 from ...report.as_json import to_json_line
 from ...report.run.facts import Report, WrittenSession
 from ...report.run.shortcomings import why_status
-from ...report.text.visible import visible
+from ...report.text import visible
 from ...rows.reading import rows_in
 from ..commands.shrink import RunOptions, Showing
 from ..console import say, tell, write_out

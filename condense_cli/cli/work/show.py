@@ -11,10 +11,8 @@ from ...core import json_text
 from ...core.transcript import Block, Transcript, calls_by_id
 from ...errors import CondenseError, UsageError
 from ...report.as_json import to_json
-from ...report.inspection.lookup import Hit, HitKind, find
-from ...report.inspection.lookup_facts import build
-from ...report.text.labels import call_label, kind_label
-from ...report.text.visible import visible
+from ...report.inspection.lookup import Hit, HitKind, build, find
+from ...report.text import call_label, kind_label, visible
 from ..commands.look import ShowOptions
 from ..console import say, write_out, write_text
 from .reading import input_file, name_of, read_transcript

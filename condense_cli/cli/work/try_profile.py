@@ -19,7 +19,7 @@ from ...plugins import Installed
 from ...report.as_json import to_json
 from ...report.costs.money import dollars
 from ...report.lists.profiles import call_facts
-from ...report.text.visible import visible
+from ...report.text import visible
 from ..commands.settings import TryProfile
 from ..console import say, write_text
 

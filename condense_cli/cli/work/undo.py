@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...errors import UsageError
 from ...report.as_json import SHAPE, to_json
-from ...report.text.visible import visible
+from ...report.text import visible
 from ...storage import backups
 from ...storage.backups import Backup, Undone
 from ..commands.shrink import UndoOptions

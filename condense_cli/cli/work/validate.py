@@ -8,7 +8,7 @@ from ...core.wording import plural
 from ...errors import ExitStatus
 from ...report.as_json import to_json
 from ...report.lists.validation import ListedFault, Validation, check
-from ...report.text.visible import visible
+from ...report.text import visible
 from ...rows.reading import rows_in
 from ..commands.mend import ValidateOptions
 from ..console import console, write_text

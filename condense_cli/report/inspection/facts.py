@@ -24,7 +24,7 @@ from ..as_json import SHAPE
 from ..costs.usage import RECORDED, UNKNOWN, InUse, in_use, overhead_of, remarks_on_usage
 from ..run.facts import Counting, Slim, estimated_tokens, slim_of
 from ..run.shortcomings import of_another
-from ..text.labels import BlockShare, MessageShare, TokenShare, ToolShare, block_label, percent, tool_shares
+from ..text import BlockShare, MessageShare, TokenShare, ToolShare, block_label, percent, tool_shares
 from .compactions import CompactionFacts, compactions_of
 from .savings import ByReferences, References, find_savings
 

@@ -1,4 +1,4 @@
-"""Find a block by its position, or by the hash in a marker."""
+"""Find a block by its position, or by the hash in a marker, for `condense show`. Documented in docs/json-report.md."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core.markers import ELLIPSIS, content_hash, find_stretch, gaps_in, is_same, parse_gap, parse_summary
-from ...core.transcript import Block, JsonPath, Message, Transcript
+from ...core.transcript import Block, JsonPath, Message, Transcript, calls_by_id
 from ...core.values import BlockKind, Container
 from ...core.wording import plural
 from ...errors import CondenseError, TranscriptError, UsageError
@@ -21,7 +22,60 @@ from ...ledger.text import said_by_summaries
 from ...lossless.decode import decode
 from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
-from ..text.labels import readable
+from ..as_json import SHAPE
+from ..text import block_label, readable
+
+
+class HitFacts(msgspec.Struct, frozen=True):
+    """`found` is one of `lookup.Found`; `path` leads to the argument or display data.
+
+    `message` is null if the record is no part of the conversation, `role` too if it is no message.
+    """
+
+    found: str
+    message: int | None
+    block: int
+    record: int
+    role: str | None
+    kind: str
+    tool: str | None
+    call_id: str | None
+    label: str
+    path: list[str | int]
+    text: str
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    version: int
+    input: str
+    query: str
+    blocks: list[HitFacts]
+
+
+def build(transcript: Transcript, hits: Sequence[Hit], *, source: str, query: str) -> Lookup:
+    calls = calls_by_id([*transcript.messages, *(hit.message for hit in hits if hit.message and hit.is_before)])
+    return Lookup(
+        SHAPE,
+        source,
+        query,
+        [
+            HitFacts(
+                hit.found.value,
+                hit.message.index if hit.message and not hit.is_before else None,
+                hit.number,
+                hit.block.place.record,
+                hit.message.role.value if hit.message else None,
+                hit.block.kind.value,
+                hit.block.tool,
+                hit.block.call_id,
+                block_label(hit.block, calls),
+                list(hit.path),
+                hit.text,
+            )
+            for hit in hits
+        ],
+    )
+
 
 _HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
 _POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?:[:.](\d{1,7}))?", re.ASCII)

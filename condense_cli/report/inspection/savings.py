@@ -17,7 +17,7 @@ from ...lossless.encode import encode
 from ...lossless.matching import Reader
 from ...lossless.pieces import Category, Finders, find_pieces
 from ...passes.condensation import Condensation
-from ..text.labels import TokenShare, percent
+from ..text import TokenShare, percent
 
 FINDERS: Final = {
     "deduplicate_file_reads": Finders(tool_results=False, state_tags=()),

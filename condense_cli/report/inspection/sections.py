@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from ...core.wording import plural
 from ...money.prices import LISTED
-from ..run.slim import kinds_text
+from ..counted import carried, counted, source_text
+from ..run.sections import kinds_text
 from ..sections import BLANK, Part, Sentence, Table, as_warnings
-from ..text.labels import BlockShare, percent, percent_text
-from ..text.tokens import carried, counted, source_text
+from ..text import BlockShare, percent, percent_text
 from .compactions import compactions_table
 from .facts import DIFFERENCE, MARKUP, Inspection, Parts, Repeats
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..sections import BLANK, Part, Sentence, Table
-from ..text.visible import shortened, visible
+from ..text import shortened, visible
 
 
 class SessionWindow(msgspec.Struct, frozen=True):

@@ -20,9 +20,8 @@ from ...lossless.references import ABOVE, Addresses, Reference, TextPlace, parse
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, REPLACING, SUMMARIZE, Receipt
-from ..difference.diff import line_hunks, lines_of_summaries, moved_hunks
-from ..text.labels import call_label, lines_text, operation_label, readable, receipt_text
-from ..text.visible import visible
+from ..difference import line_hunks, lines_of_summaries, moved_hunks
+from ..text import call_label, lines_text, operation_label, readable, receipt_text, visible
 
 Position = tuple[int, int]
 """Positions of a message among the messages, and of a block in it."""

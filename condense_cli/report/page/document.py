@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from ..as_json import to_json_line
 from ..sections import Table
-from ..text.visible import visible
+from ..text import visible
 
 
 class PageTable(Struct, frozen=True):

@@ -8,12 +8,12 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.version import __version__
-from ..evaluation import recorded, sections
-from ..evaluation.curves_svg import draw
-from ..evaluation.facts import Evaluation, NotRead
-from ..evaluation.recorded import Recorded
+from .. import evaluation, recorded
+from ..evaluation import Evaluation, NotRead
+from ..recorded import Recorded
 from ..sections import Part, Table
-from ..text.visible import visible
+from ..text import visible
+from .curves_svg import draw
 from .document import PageTable, html_document
 
 _FIGURE: Final = (
@@ -37,9 +37,9 @@ def evaluation_page(found: Evaluation) -> str:
     """Return the HTML of an evaluation."""
     return _document(
         "How much of what later work needed is still there",
-        sections.headline(found),
-        sections.body(found, has_all=True),
-        sections.notes(found),
+        evaluation.headline(found),
+        evaluation.body(found, has_all=True),
+        evaluation.notes(found),
         found.unread,
         _FIGURE.format(draw(found)) if found.total.cuts else "",
     )

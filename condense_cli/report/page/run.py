@@ -16,13 +16,12 @@ from ...core.wording import brief
 from ...extractive.answers import is_typed
 from ...passes.condensation import Condensation
 from ..costs.money import dollars, pays_after, unknown_price
+from ..counted import how_counted
 from ..run import sections
 from ..run.facts import Cost, Report
-from ..run.summaries import sentences
+from ..run.sections import sentences
 from ..sections import Table
-from ..text.labels import percent_text
-from ..text.tokens import how_counted
-from ..text.visible import visible
+from ..text import percent_text, visible
 from .conversation import ConversationPage, conversation_of
 from .document import PageTable, html_document
 

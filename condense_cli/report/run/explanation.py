@@ -18,10 +18,9 @@ from ...core.wording import plural
 from ...passes.condensation import Condensation
 from ...passes.explained import explained
 from ...passes.receipts import Receipt
-from ..difference.diff import BlockDiff, Diff, of_run
+from ..difference import BlockDiff, Diff, of_run
 from ..sections import Table
-from ..text.labels import main_reason, operation_label, receipt_text
-from ..text.visible import shortened, visible
+from ..text import main_reason, operation_label, receipt_text, shortened, visible
 
 _KEPT_STYLE: Final = "dim"
 _FOLDED: Final = 3

@@ -21,7 +21,7 @@ from ...passes.receipts import NOTE, SUMMARIZE, Receipt
 from ..as_json import SHAPE
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
-from ..text.labels import operation_label, percent, receipt_text
+from ..text import operation_label, percent, receipt_text
 from .shortcomings import warnings_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ...core.wording import plural
 from ...passes.condensation import Condensation
 from ..costs.money import digits
 from .facts import Report
-from .summaries import known_cost
+from .sections import known_cost
 
 SHAPE: Final = 1
 

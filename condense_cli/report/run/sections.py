@@ -3,19 +3,108 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
 
+from ...core.transcript import Transcript
 from ...core.wording import plural
+from ...formats import format_named
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, PRELUDE, SWITCHED_OFF, THINKING
-from ..costs.money import cost_figures, unknown_price
+from ...passes.summaries import OFFLINE
+from ..costs.money import cost_figures, digits, dollars, unknown_price
+from ..counted import briefly_counted, how_counted
 from ..sections import BLANK, Part, Sentence, Table
-from ..text.labels import operation_label
-from ..text.tokens import briefly_counted, how_counted
-from .facts import LostReport, Report, Saving
+from ..text import operation_label
+from .facts import LostReport, Report, Saving, Slim, Summarized
 from .shortcomings import NOTHING_MORE
-from .summaries import sentences
+
+if TYPE_CHECKING:
+    from ...llm.summarizer import ProfileUse, Summaries
+
+
+_NAMES: Final = {
+    "original_files": "files before an edit",
+    "result_copies": "copies of results",
+    "argument_copies": "copies of arguments",
+    "image_copies": "copies of images",
+    "todo_lists": "earlier todo lists",
+    "progress": "progress of finished calls",
+    "request_copies": "copies of requests",
+}
+
+
+def growth(after: Transcript, size: int) -> list[str]:
+    """Say that the file grew: the client keeps the messages that a new summary replaces."""
+    before = len(after.source.data)
+    form = format_named(after.format)
+    if size <= before or form.compaction is None:
+        return []
+    hint = "; --slim removes what only the client displays" if form.shown and not after.slimmed else ""
+    said = f"The file grows from {before:,} to {size:,} bytes, because the client keeps what a summary replaces"
+    return [f"{said}{hint}."]
+
+
+def kinds_text(slim: Slim) -> str:
+    return ", ".join(f"{kind.bytes:,} {_NAMES[kind.name]}" for kind in slim.kinds)
+
+
+def slim_line(report: Report, unit: str = "bytes") -> str:
+    """Say the effect on the file apart from that on the context."""
+    slim = report.slim
+    if slim is None or not slim.bytes:
+        return f"--slim: nothing in this {report.format} file is for display only."
+    tokens = report.tokens
+    context = "is unchanged" if not tokens.saved else "can be restored"
+    lossless = f"The context {context}; what the client displays cannot be restored."
+    return (
+        f"--slim: the file goes from {report.bytes.before:,} to {report.bytes.after:,} {unit}, {slim.bytes:,} of that "
+        f"without touching the context: {kinds_text(slim)}. "
+        + (lossless if tokens.saved == tokens.lossless_saved else "What the client displays cannot be restored.")
+    )
+
+
+def summarized(summaries: Summaries) -> list[Summarized]:
+    return [
+        one_summarized(used, is_planned=summaries.is_planned and used.profile != OFFLINE) for used in summaries.used
+    ]
+
+
+def one_summarized(used: ProfileUse, *, is_planned: bool = False) -> Summarized:
+    """Return the facts of one profile."""
+    return Summarized(
+        used.profile,
+        used.model or None,
+        used.written,
+        used.cached,
+        used.refused,
+        used.spent.calls,
+        used.spent.tokens,
+        digits(used.spent.cost) if used.spent.cost or not used.spent.unknown else None,
+        used.spent.unknown > 0,
+        is_planned,
+    )
+
+
+def known_cost(used: Sequence[Summarized]) -> Decimal:
+    """Add up the known dollars of the calls."""
+    return sum((each.cost for each in used if each.cost is not None), Decimal(0))
+
+
+def sentences(used: Sequence[Summarized]) -> Iterator[str]:
+    """Say what each profile wrote, in a line. The offline summarizer, which costs nothing, is left out."""
+    for each in used:
+        if each.profile == OFFLINE:
+            continue
+        cached = f" ({each.cached} from the cache)" if each.cached else ""
+        bound = "about " if each.planned else "at least " if each.at_least else ""
+        cost = "at an unknown cost" if each.cost is None else f"{bound}{dollars(each.cost)}"
+        verb = "would be written" if each.planned else "written"
+        yield (
+            f"{plural(each.written, 'summary', 'summaries')} {verb} by {each.profile}{cached}: "
+            f"{plural(each.calls, 'call')}, {each.tokens:,} tokens, {cost}."
+        )
 
 
 def kinds_of_saving(report: Report) -> Iterator[Sentence]:

@@ -11,16 +11,15 @@ from rich.text import Text
 from ...core.tokens import Counter
 from ...core.wording import plural
 from ...passes.condensation import Condensation
-from ..difference.diff import BlockDiff, Diff, What, of_run
+from ..difference import BlockDiff, Diff, What, of_run
 from ..sections import BLANK, Part, Sentence
-from ..text.labels import change_text, lines_text, percent_text
-from ..text.visible import shortened, visible
+from ..text import change_text, lines_text, percent_text, shortened, visible
 from . import sections
 from .expected import expected_line
 from .explanation import largest, receipts_table, render_largest, sizes_of
 from .facts import Counting, Report
+from .sections import slim_line
 from .shortcomings import within_target
-from .slim import slim_line
 
 _BAR = 40
 _SHOWN_NEW = 12

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from ...core.factor import CountName, Known
-from ...core.tokens import BUILT_IN, CounterName
-from ..run.facts import Counting, Report
+from ..core.factor import CountName, Known
+from ..core.tokens import BUILT_IN, CounterName
+from .run.facts import Counting, Report
 
 _SOURCES: Final = {
     "request": "from the request",

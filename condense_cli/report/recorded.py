@@ -14,20 +14,19 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ...core.transcript import Transcript
-from ...core.version import __version__
-from ...core.wording import plural
-from ...formats.compacted import CompactionKind
-from ...money.economics import Economics, PrefixRewrite, Rates, weigh
-from ...quality.recall import Recall
-from ...quality.recorded import CLIENT, Judged, Left, NotJudged
-from ..as_json import SHAPE
-from ..costs.money import PriceSource, as_money, dollars, in_report, pays_after
-from ..run.facts import Cost
-from ..sections import BLANK, Part, Sentence, Table
-from ..text.tokens import OF_SEVERAL
-from .facts import NotRead
-from .sections import NONE, closing, percent
+from ..core.transcript import Transcript
+from ..core.version import __version__
+from ..core.wording import plural
+from ..formats.compacted import CompactionKind
+from ..money.economics import Economics, PrefixRewrite, Rates, weigh
+from ..quality.recall import Recall
+from ..quality.recorded import CLIENT, Judged, Left, NotJudged
+from .as_json import SHAPE
+from .costs.money import PriceSource, as_money, dollars, in_report, pays_after
+from .counted import OF_SEVERAL
+from .evaluation import NONE, NotRead, closing, percent
+from .run.facts import Cost
+from .sections import BLANK, Part, Sentence, Table
 
 CLIENT_NAME: Final = "client"
 _NOTHING: Final = Decimal(0)

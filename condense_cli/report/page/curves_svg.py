@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ...core.wording import plural
 from ...quality.curves import Mean, line_of
-from ..text.visible import visible
-from .facts import Evaluation
+from ..evaluation import Evaluation
+from ..text import visible
 
 _MOST_LINES: Final = 6
 _MOST_COLUMNS: Final = 3

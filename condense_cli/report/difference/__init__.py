@@ -1,1 +1,0 @@
-"""The difference between two transcripts."""

@@ -1,1 +1,0 @@
-"""Savings and costs of presets, side by side."""

@@ -1,1 +1,0 @@
-"""Reports of measured presets, recorded compactions, and models."""

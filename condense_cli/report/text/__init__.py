@@ -1,1 +1,0 @@
-"""Words and tables that reports share."""
