@@ -27,7 +27,7 @@ from recorded import MORE
 
 from condense_cli import api
 from condense_cli.api.evaluating import KNOWN_WAYS, configured
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.core.values import Role

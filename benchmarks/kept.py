@@ -23,7 +23,7 @@ from msgspec import Struct
 from recorded import DOCS, PROJECT, files_in, replace_between
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import CondenseError

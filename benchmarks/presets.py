@@ -25,8 +25,8 @@ from recorded import MORE, TRANSCRIPTS
 
 import condense_cli
 from condense_cli.api.evaluating import Plan, Unread, evaluate_file
+from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.quality.evaluation import Evaluated, KeptShare, beats, kept_by
 from condense_cli.rows.many_files import files_in
 from condense_cli.storage.processes import in_order, usable_processors

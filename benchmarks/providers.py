@@ -25,7 +25,7 @@ import msgspec
 from recorded import PROJECT, readable
 
 import condense_cli
-from condense_cli.config.files import UserConfiguration
+from condense_cli.config.own import UserConfiguration
 from condense_cli.config.profiles import Access
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript

@@ -23,7 +23,7 @@ import left_out
 from recorded import MORE, readable
 
 from condense_cli.api.evaluating import configured
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.factor import Factor, factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Place, Transcript

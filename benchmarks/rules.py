@@ -28,7 +28,7 @@ from msgspec import Struct
 from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core import json_text
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter

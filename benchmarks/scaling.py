@@ -57,7 +57,7 @@ import sys
 import msgspec
 from msgspec.structs import replace
 from condense_cli.config.models import Configuration, Prelude
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 passes, *paths = sys.argv[1:]
 configuration = Configuration() if passes == "none" else load_preset(passes)
 for path, enabled in zip(paths, (False, True), strict=True):

@@ -45,7 +45,7 @@ from time import process_time
 import msgspec
 gc.disable()
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.passes.receipts import PRELUDE
 from condense_cli.core.tokens import Counter
 configuration, marks = load_preset(sys.argv[3]), [process_time()]

@@ -34,8 +34,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration, PassConfig
-from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript

@@ -26,7 +26,7 @@ from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
 from condense_cli.api.evaluating import configured
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.errors import CondenseError
 from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import AsIs, Way

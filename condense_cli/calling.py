@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .config.base import Limits, dollars_in
-from .config.files import load_user_configuration, unknown_profile
-from .config.variables import limits_in
+from .config.own import limits_in, load_user_configuration, unknown_profile
 from .core.user_folders import cache_folder
 from .errors import ConfigurationError, UsageError
 from .plugins import Installed

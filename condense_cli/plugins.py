@@ -14,7 +14,7 @@ from .core.wording import nearest
 from .errors import ConfigurationError
 from .formats.engine.base import Format
 from .formats.table import TABLE
-from .providers.installed import FoundPlugin
+from .providers.registry import FoundPlugin
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -14,7 +14,7 @@ from condense_cli.cli.building import Command, CommandGroup
 from condense_cli.cli.table import COMMANDS, options_of_command
 from condense_cli.config.base import LIMITS
 from condense_cli.config.options import OptionField, in_groups, options_of
-from condense_cli.config.variables import keys, variable_of
+from condense_cli.config.own import keys, variable_of
 
 PAGE = Path(__file__).resolve().parent / "options.md"
 HEAD = """<!-- This page is made by docs/make_options.py from the options of the commands. -->

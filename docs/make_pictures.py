@@ -15,8 +15,8 @@ from terminal_svg import for_any_viewer, for_light_and_dark
 
 from condense_cli import api
 from condense_cli.cli.running.ran import proposal
+from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import DEFAULT_PRESET
-from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.quality.losses import losses
 from condense_cli.report.costs.money import PriceSource, cost_of

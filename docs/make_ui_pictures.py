@@ -12,9 +12,9 @@ from pathlib import Path
 
 from terminal_svg import for_any_viewer
 
-from condense_cli.config.files import UserConfiguration
+from condense_cli.config.loading import PACKAGED
+from condense_cli.config.own import UserConfiguration
 from condense_cli.config.preset_folders import DEFAULT_PRESET
-from condense_cli.config.presets import PACKAGED
 from condense_cli.providers.registry import Registry
 from condense_cli.report.lists.sessions import SessionList
 from condense_cli.ui.app import CondenseApp

@@ -15,12 +15,11 @@ from msgspec.structs import replace
 from .. import formats
 from ..calling import Dollars, calls_of, summaries_for, with_calls
 from ..config import overrides as flags
-from ..config.files import UserConfiguration
-from ..config.loading import parse_configuration
+from ..config.loading import load_preset, parse_configuration
 from ..config.models import Configuration
 from ..config.options import NO_OVERRIDES, Options, Overrides, options_of
+from ..config.own import UserConfiguration
 from ..config.preset_folders import DEFAULT_PRESET
-from ..config.presets import load_preset
 from ..core import arguments as kinds
 from ..core import json_text
 from ..core.arguments import a_transcript, made_by, with_arguments

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from .. import api
 from ..calling import Calls, OnDemand, calls_of, summaries_for
+from ..config.loading import load_preset
 from ..config.models import Configuration
 from ..config.preset_folders import preset_names
-from ..config.presets import load_preset
 from ..core.arguments import (
     CONFIGURATIONS,
     COUNT,

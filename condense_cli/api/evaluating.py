@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
+from ..config.loading import load_preset
 from ..config.models import Configuration
 from ..config.preset_folders import preset_names
-from ..config.presets import load_preset
 from ..core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, a_transcript, with_arguments
 from ..core.factor import Factor, factor_of
 from ..core.tokens import BUILT_IN, Counter, CounterName

@@ -89,7 +89,7 @@ def preset_names() -> list[str]:
 
 
 def profile_names() -> list[str]:
-    from ..config.files import load_user_configuration
+    from ..config.own import load_user_configuration
 
     try:
         return [*load_user_configuration().profiles]

@@ -421,8 +421,8 @@ def _window(client: str, use: Use, notes: Notes) -> int:
 
 def _listed(use: Use) -> int:
     """Look up a model's window in the user's profiles, else in the table of prices, which takes long to import."""
-    from ..config.files import load_user_configuration
     from ..config.models import Configuration
+    from ..config.own import load_user_configuration
     from ..core.values import WindowSigns
     from ..providers.window import window_of
 

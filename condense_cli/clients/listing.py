@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from .. import formats
-from ..config.files import UserConfiguration
 from ..config.models import Configuration
+from ..config.own import UserConfiguration
 from ..core import markers
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for

@@ -14,7 +14,7 @@ from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from ..config.files import UserConfiguration
+from ..config.own import UserConfiguration
 from ..core.lazy_pattern import lazy_pattern
 from ..core.version import __version__
 from ..errors import CondenseError

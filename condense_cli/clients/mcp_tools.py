@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import formats
-from ..config.files import UserConfiguration
 from ..config.models import Configuration
+from ..config.own import UserConfiguration
 from ..core.factor import factor_of
 from ..core.markers import short_hash
 from ..core.selectors import PatternError, searcher

@@ -11,11 +11,11 @@ from msgspec import Struct
 from ..core.wording import quoted
 from ..errors import ConfigurationError, UsageError
 from .checks import limit_to_usual
-from .files import OwnFile
 from .loading import TARGETS, as_typed, read_values
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .options import Overrides
 from .overrides import apply
+from .own import OwnFile
 from .positions import KeyPath, Positions, is_at, snake_case, types_at, value_at
 from .profiles import Profile
 

@@ -1,10 +1,10 @@
-"""Reading a configuration file (YAML or JSON): every error names file, line, column, key and what was expected."""
+"""Read configurations, from files and by name: every error names file, line, column, key and what was expected."""
 
 from __future__ import annotations
 
 import re
 from copy import deepcopy
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
@@ -288,3 +288,38 @@ def in_words(what: str) -> str:
 def _choices_at(root: type[Struct], path: KeyPath) -> list[str]:
     literals = [kind for kind in types_at(root, path) if get_origin(kind) is Literal]
     return [choice for kind in literals for choice in get_args(kind) if choice != NOT_IN_FILES]
+
+
+class Presets(PresetFolders):
+    """Those of some folders, and of the package.
+
+    The package's alone are what the Python API knows, so that its results depend on nothing that it is not given.
+    """
+
+    def load(self, name: str) -> Configuration:
+        """Return the preset of that name, or the configuration at that path. Raises ConfigurationError."""
+        return self.named(name).configuration
+
+    def named(self, name: str) -> Loaded:
+        """As `load`, with the origins of its values. Raises ConfigurationError."""
+        loaded = load_with_positions(self.find(name))
+        return replace(loaded, preset=name) if self._file(name) else loaded
+
+
+PACKAGED: Final = Presets()
+
+
+def load_preset(name: str) -> Configuration:
+    """Return the package's preset of that name, or the configuration at that path. Raises ConfigurationError."""
+    return _of_package(name) if name in _names() else PACKAGED.load(name)
+
+
+@cache
+def _of_package(name: str) -> Configuration:
+    """Return a preset of the package, which does not change while a process runs."""
+    return PACKAGED.load(name)
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(PACKAGED.names())

@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 from ..core.selectors import OfLast, PatternError, SelectorError, parse_selector, searcher
 from ..core.wording import quoted
 from ..errors import UsageError
-from .loading import TARGETS, Loaded
+from .loading import PACKAGED, TARGETS, Loaded, Presets
 from .models import (
     CUT,
     Configuration,
@@ -42,7 +42,6 @@ from .models import (
 from .options import Overrides
 from .positions import KeyPath, is_at
 from .preset_folders import DEFAULT_PRESET
-from .presets import PACKAGED, Presets
 
 
 def overrides_from(

@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
+from ..config.loading import load_preset
 from ..config.models import Configuration, ExtractConfig, IndexRange, Predicates, WorthOf
 from ..config.options import Overrides
 from ..config.preset_folders import DEFAULT_PRESET
-from ..config.presets import load_preset
 from ..core import json_text
 from ..core.factor import Factor, binds_thinking, factor_of
 from ..core.tokens import Counter

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from .. import api
 from ..calling import Dollars, calls_of
-from ..config.files import UserConfiguration
 from ..config.models import Configuration
+from ..config.own import UserConfiguration
 from ..core.arguments import COUNT, POSITIVE, PRESET, SUMMARIZER, TEXT, made_by, with_arguments
 from ..core.factor import factor_of
 from ..core.tokens import Counter

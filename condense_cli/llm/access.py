@@ -19,7 +19,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.files import UserConfiguration, unknown_profile
+from ..config.own import UserConfiguration, unknown_profile
 from ..config.profiles import OFFLINE, Access
 from ..core.lazy_pattern import lazy_pattern
 from ..storage.extras import missing

@@ -12,8 +12,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.files import UserConfiguration
 from ..config.models import Configuration
+from ..config.own import UserConfiguration
 from ..config.profiles import INSTALLED, Access
 from ..core.factor import typical_of
 from ..core.tokens import Counter, encoding_for

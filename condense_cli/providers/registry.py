@@ -1,9 +1,9 @@
-"""Registry of providers: built-in ones, those of installed packages, and the user's settings for them."""
+"""Interface between the registry and installed packages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +16,34 @@ from ..core.wording import nearest
 from ..errors import ConfigurationError
 from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider
-from .installed import FoundPlugin, InstalledProviders, NothingInstalled
+
+
+class FoundPlugin(Struct, frozen=True):
+    """An object that a package registered under a name, or the reason why it cannot be loaded."""
+
+    name: str
+    origin: str
+    thing: Any = None
+    error: str = ""
+
+
+class InstalledProviders(Protocol):
+    """Look-up of providers in packages; used only for names that are not built in."""
+
+    def providers(self) -> Sequence[str]:
+        """Return all names, without loading any."""
+
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
+        """Return everything registered under a name; several results mean that packages clash."""
+
+
+class NothingInstalled(Struct, frozen=True):
+    def providers(self) -> Sequence[str]:
+        return ()
+
+    def provider(self, name: str) -> Sequence[FoundPlugin]:
+        return ()
+
 
 AnyProvider = Provider[Any]
 

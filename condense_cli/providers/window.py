@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..config.files import UserConfiguration, unknown_profile
 from ..config.models import Configuration
+from ..config.own import UserConfiguration, unknown_profile
 from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
 from ..core.values import WindowSigns
 from ..errors import UsageError

@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
+from ..config.loading import load_preset
 from ..config.models import Configuration, Predicates
 from ..config.options import Overrides
 from ..config.overrides import without_summaries
 from ..config.preset_folders import DEFAULT_PRESET, preset_names
-from ..config.presets import load_preset
 from ..errors import UsageError
 
 _RESULTS: Final = ("tool", "function")

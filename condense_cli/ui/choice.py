@@ -11,10 +11,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.loading import Loaded, parse_with_positions, read_text
+from ..config.loading import Loaded, Presets, parse_with_positions, read_text
 from ..config.models import Configuration
 from ..config.preset_folders import DEFAULT_PRESET
-from ..config.presets import Presets
 from ..config.yaml_editing import ConfigurationDocument
 from ..core.transcript import Block, Message, calls_by_id
 from ..core.values import BlockKind

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from .. import api
 from ..clients.new_session import command_to_resume
-from ..config.files import UserConfiguration
 from ..config.models import Configuration
 from ..config.overrides import overrides_from
+from ..config.own import UserConfiguration
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript

@@ -15,7 +15,7 @@ from summarizers import Failing, Short
 
 import condense_cli
 from condense_cli import CondensationManager, api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Block, Message
 from condense_cli.errors import ConfigurationError, UsageError
 from condense_cli.providers.window import DecisionReason

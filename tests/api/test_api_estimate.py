@@ -16,9 +16,8 @@ from provided import Mine
 
 from condense_cli import api, formats
 from condense_cli.api import estimating, evaluating
-from condense_cli.config.loading import parse_configuration
+from condense_cli.config.loading import load_preset, parse_configuration
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript

@@ -8,7 +8,7 @@ import pytest
 from build import anthropic, conversation
 
 import condense_cli
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.errors import CondenseError, UsageError
 
 TALK = anthropic(*conversation(9))

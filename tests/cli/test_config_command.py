@@ -18,12 +18,11 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.config.effective import Effective, effective
-from condense_cli.config.loading import parse_configuration, parse_with_positions
+from condense_cli.config.loading import load_preset, parse_configuration, parse_with_positions
 from condense_cli.config.options import Overrides
 from condense_cli.config.overrides import apply, overrides_from
 from condense_cli.config.positions import spelled
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.errors import ExitStatus
 from condense_cli.report.lists.settings import as_yaml
 

@@ -10,9 +10,8 @@ import pytest
 from helpers import condense, condense_on_terminal, condense_process
 from real import PROJECT
 
-from condense_cli.config.loading import parse_configuration
+from condense_cli.config.loading import load_preset, parse_configuration
 from condense_cli.config.preset_folders import DEFAULT_PRESET, preset_names, presets_folder
-from condense_cli.config.presets import load_preset
 from condense_cli.config.starter import STARTER, starter
 from condense_cli.errors import ExitStatus
 

@@ -17,7 +17,7 @@ from condense_cli.clients import mcp_tools
 from condense_cli.clients.claude_code import claude_folder
 from condense_cli.clients.mcp_tools import MOST, Library, page
 from condense_cli.clients.table import places
-from condense_cli.config.files import UserConfiguration
+from condense_cli.config.own import UserConfiguration
 from condense_cli.core.markers import gaps_in, parse_summary, short_hash
 from condense_cli.errors import CondenseError, UsageError
 

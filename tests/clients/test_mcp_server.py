@@ -14,7 +14,7 @@ from helpers import COMMAND, CUT, as_lines, condense, session, unharmed
 from odd_values import ODD
 
 from condense_cli.clients.mcp_tools import MOST, Library
-from condense_cli.config.files import UserConfiguration
+from condense_cli.config.own import UserConfiguration
 from condense_cli.core.markers import short_hash
 
 SEARCH = {"name": "search", "arguments": {"text": "TEXT"}}

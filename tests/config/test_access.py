@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from condense_cli.config.files import KnownProfile, UserConfiguration
+from condense_cli.config.own import KnownProfile, UserConfiguration
 from condense_cli.config.profiles import BUILT_IN, OFFLINE, Access, Profile
 from condense_cli.llm.access import AccessChoice, Permission, choose, open_access
 from condense_cli.llm.client import Cause, Failure

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from summarizers import Short
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration, Globs, Predicates
 from condense_cli.config.options import Overrides, parse_range, target
 from condense_cli.config.overrides import apply, overrides_from
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus, UsageError
 from condense_cli.passes.flags import name_flags

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import condense_cli
 from condense_cli.config.base import with_numbers
-from condense_cli.config.loading import parse_configuration
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset, parse_configuration
 from condense_cli.core.wording import brief, count_in, percent_in, quoted
 from condense_cli.errors import ConfigurationError, ExitStatus, UsageError
 
@@ -205,9 +204,9 @@ def test_a_count_is_read_with_and_without_commas(number: int) -> None:
 @pytest.mark.parametrize("preset", ["balanced", "speed", "max"])
 def test_plain_values_stay(preset: str) -> None:
     from condense_cli.config.effective import effective
+    from condense_cli.config.loading import PACKAGED
     from condense_cli.config.models import Configuration
     from condense_cli.config.options import NO_OVERRIDES
-    from condense_cli.config.presets import PACKAGED
 
     values = effective(PACKAGED.named(preset), NO_OVERRIDES).values
     assert with_numbers(values, Configuration) == values

@@ -9,13 +9,12 @@ import known_configurations as known
 import msgspec
 import pytest
 
-from condense_cli.config.loading import load_with_positions, parse_with_positions, read_text
+from condense_cli.config.loading import load_preset, load_with_positions, parse_with_positions, read_text
 from condense_cli.config.models import Configuration
 from condense_cli.config.overrides import settle
 from condense_cli.config.packaged import known as packaged
 from condense_cli.config.packaged import packing
 from condense_cli.config.preset_folders import DEFAULT_PRESET, preset_names, presets_folder
-from condense_cli.config.presets import load_preset
 from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError
 

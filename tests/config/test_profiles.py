@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from condense_cli.config.files import UserConfiguration, load_user_configuration, parse_user_configuration
 from condense_cli.config.loading import parse_configuration
+from condense_cli.config.own import UserConfiguration, load_user_configuration, parse_user_configuration
 from condense_cli.config.preset_folders import user_configuration_path
 from condense_cli.config.profiles import BUILT_IN, DEFAULT, OFFLINE, Access, PriceOverride, Profile, threshold_of
 from condense_cli.errors import ConfigurationError

@@ -11,11 +11,10 @@ import pytest
 from helpers import CUT, as_lines, condense_process, condensed, session
 
 from condense_cli.config.effective import configuration_schema
-from condense_cli.config.loading import parse_with_positions
+from condense_cli.config.loading import PACKAGED, load_preset, parse_with_positions
 from condense_cli.config.overrides import Layer, Settings, settle
+from condense_cli.config.own import keys, read_variables, variable_of
 from condense_cli.config.preset_folders import find_project_file
-from condense_cli.config.presets import PACKAGED, load_preset
-from condense_cli.config.variables import keys, read_variables, variable_of
 from condense_cli.errors import ConfigurationError, ExitStatus
 
 PASS = "passes: [{id: mine, selection: {type: custom}, individual_config: {defaults: {}}}]\n"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from words_law import newest_stay, users_words_go_last
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.survey import Survey

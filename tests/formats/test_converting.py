@@ -15,8 +15,8 @@ from pictures import PIXEL
 from strategies import FILES, REPEATING_FILES
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import UsageError

@@ -17,7 +17,7 @@ from build import configuration, one_pass
 from helpers import condense, listing
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError

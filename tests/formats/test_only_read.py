@@ -14,7 +14,7 @@ from build import configuration, one_pass
 from helpers import condense, condense_on_terminal, listing
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse
 from condense_cli.formats.convert import TARGETS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import REPEATING, claude_records, spelled
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.json_text import parse as parse_json
 from condense_cli.core.markers import short_hash
 from condense_cli.core.transcript import Transcript

@@ -15,7 +15,7 @@ from yesterday import sources
 
 from condense_cli.cli.table import COMMANDS
 from condense_cli.config import models
-from condense_cli.config.variables import keys, variable_of
+from condense_cli.config.own import keys, variable_of
 from condense_cli.formats import FORMATS, parse
 
 # An archive of Inspect holds what its other format holds.

@@ -54,7 +54,7 @@ CALLS = {"print", "input", "open", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 AT_THE_EDGE = {
     "core/token_table.py": {"pathlib", "sys"},
-    "config/files.py": {"os", "pathlib"},
+    "config/own.py": {"os", "pathlib"},
     "config/loading.py": {"pathlib"},
     "config/packaged/known.py": {"pathlib"},
     "config/preset_folders.py": {"os", "pathlib"},

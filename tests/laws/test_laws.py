@@ -15,9 +15,9 @@ from strategies import FILES, MODELS, REPEATING_FILES
 from summarizers import SUMMARIZERS
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.formats import parse, serialize
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.registry import BUILT_IN

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from condense_cli.clients import mcp_tools
 from condense_cli.clients.mcp_tools import Library
-from condense_cli.config.files import UserConfiguration
+from condense_cli.config.own import UserConfiguration
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import CondenseError

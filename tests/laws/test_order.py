@@ -17,9 +17,9 @@ from summary_laws import order_is_kept
 from yesterday.sources import inputs
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.core.markers import SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from yesterday import sources
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.formats import format_named

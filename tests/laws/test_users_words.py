@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core import json_text
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in

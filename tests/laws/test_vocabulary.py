@@ -13,8 +13,8 @@ from summarizers import SUMMARIZERS
 from vocabulary import IMITATING_FILES
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import load_preset
 from condense_cli.core import json_text
 from condense_cli.formats import parse, serialize
 from condense_cli.lossless.decode import decode

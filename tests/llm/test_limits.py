@@ -16,7 +16,7 @@ from model_server import model_server
 
 from condense_cli import CondensationManager, api, loads
 from condense_cli.config.base import LIMITS, Limits
-from condense_cli.config.variables import limits_in
+from condense_cli.config.own import limits_in
 from condense_cli.errors import ConfigurationError, ExitStatus, UsageError
 from condense_cli.llm.budget import FILE_NAME, Accounts, Spendable, conversation_of
 

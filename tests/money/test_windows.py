@@ -19,8 +19,8 @@ from rollouts import message
 from rollouts import record as codex_record
 
 from condense_cli import api
-from condense_cli.config.files import KnownProfile, UserConfiguration
 from condense_cli.config.models import Configuration
+from condense_cli.config.own import KnownProfile, UserConfiguration
 from condense_cli.config.profiles import Profile
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import WindowSigns

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from strategies import anthropic_messages
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import CUT, Configuration
 from condense_cli.config.options import Overrides
 from condense_cli.config.overrides import apply, overrides_from
-from condense_cli.config.presets import load_preset
 from condense_cli.errors import UsageError
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.selection import meant

@@ -22,8 +22,8 @@ from build import (
 )
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import load_preset
 from condense_cli.core.markers import parse_summary
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript

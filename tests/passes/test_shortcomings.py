@@ -9,7 +9,7 @@ from build import anthropic, assistant, call, configuration, conversation, one_p
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.report.run.shortcomings import warnings_of
 

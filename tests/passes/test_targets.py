@@ -33,7 +33,7 @@ from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError, ExitStatus

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from condense_cli.config.files import KnownProfile, UserConfiguration
 from condense_cli.config.models import Configuration
+from condense_cli.config.own import KnownProfile, UserConfiguration
 from condense_cli.config.profiles import Profile
 from condense_cli.errors import ConfigurationError, ExitStatus
 from condense_cli.providers.window import CheckDecision, DecisionReason, Sizes, Window, WindowFlags, decide, window_of

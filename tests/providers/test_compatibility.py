@@ -16,8 +16,8 @@ from build import anthropic, configuration, conversation, user
 from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
-from condense_cli.config.files import KnownProfile, UserConfiguration
 from condense_cli.config.models import Configuration, NativeConfig
+from condense_cli.config.own import KnownProfile, UserConfiguration
 from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD, Profile
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Message, Transcript

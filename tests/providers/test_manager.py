@@ -27,9 +27,8 @@ from condense_cli.passes.modes.sliding_window import PASS, dropped
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Capabilities, Provider, Run
-from condense_cli.providers.installed import FoundPlugin
 from condense_cli.providers.manager import CHECK, Sizing
-from condense_cli.providers.registry import Registry
+from condense_cli.providers.registry import FoundPlugin, Registry
 from condense_cli.providers.window import Window
 
 NATIVE = Configuration(provider="native", native=NativeConfig(max_messages_to_keep=3))

@@ -14,8 +14,7 @@ from condense_cli.config.base import ProviderSettings
 from condense_cli.config.models import NativeConfig
 from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError
-from condense_cli.providers.installed import FoundPlugin
-from condense_cli.providers.registry import BUILT_IN, Registry
+from condense_cli.providers.registry import BUILT_IN, FoundPlugin, Registry
 
 
 class Unasked:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from looked_up import work
 
 import condense_cli
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Message
 from condense_cli.passes.summaries import Outcome, Task, Written
 from condense_cli.quality.differences import Verdict

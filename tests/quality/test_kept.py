@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.api.evaluating import evaluate
+from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.quality.evaluation import Cut, Evaluated, Point, beats, expected_of, kept_by
 from condense_cli.quality.recall import Recall, Score

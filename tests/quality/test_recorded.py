@@ -14,7 +14,7 @@ from helpers import as_lines
 
 from condense_cli import api
 from condense_cli.api.evaluating import Plan, judge_recorded
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import BrokenOutputError

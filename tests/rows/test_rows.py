@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from rowsets import chat, row, row_lines, rows
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError

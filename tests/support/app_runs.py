@@ -9,8 +9,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from condense_cli.config.files import UserConfiguration
-from condense_cli.config.presets import PACKAGED
+from condense_cli.config.loading import PACKAGED
+from condense_cli.config.own import UserConfiguration
 from condense_cli.providers.registry import Registry
 from condense_cli.report.lists.sessions import SessionList
 from condense_cli.ui.app import CondenseApp

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from condense_cli.config.base import ProviderSettings
 from condense_cli.config.models import Configuration
 from condense_cli.providers.base import Capabilities, Provider
-from condense_cli.providers.installed import FoundPlugin
-from condense_cli.providers.registry import Registry
+from condense_cli.providers.registry import FoundPlugin, Registry
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

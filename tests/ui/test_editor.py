@@ -11,9 +11,8 @@ from app_runs import DESK, app_of, editor_screen, enter, opened, press, run, sai
 from textual.pilot import Pilot
 
 from condense_cli import api
-from condense_cli.config.loading import parse_configuration
+from condense_cli.config.loading import PACKAGED, parse_configuration
 from condense_cli.config.preset_folders import presets_folder
-from condense_cli.config.presets import PACKAGED
 from condense_cli.errors import UsageError
 from condense_cli.ui.choice import Configurations, UserChoice
 from condense_cli.ui.editing import TEMPLATES, Edited, Field, FieldFault, fault_at, fields, pass_settings

@@ -12,8 +12,7 @@ from app_runs import app_of, enter, opened, press, run, said, screen_text, sessi
 from textual.pilot import Pilot
 
 from condense_cli import api
-from condense_cli.config.loading import parse_configuration
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset, parse_configuration
 from condense_cli.passes.condensation import Condensation
 from condense_cli.ui.opened import OpenSession
 from condense_cli.ui.session_screen import SessionScreen

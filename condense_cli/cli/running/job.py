@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from ... import calling
 from ...calling import Calls, OnDemand, dollars_of
 from ...config.base import Limits, ProviderSettings
-from ...config.files import load_user_configuration
 from ...config.models import Configuration
 from ...config.options import NO_OVERRIDES, Overrides
 from ...config.overrides import Settings, without_passes
+from ...config.own import load_user_configuration
 from ...config.preset_folders import DEFAULT_PRESET
 from ...core.factor import CountName, Factor
 from ...core.tokens import Counter

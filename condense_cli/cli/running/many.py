@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ... import formats
 from ...calling import OnDemand
-from ...config.files import load_user_configuration
+from ...config.own import load_user_configuration
 from ...core.tokens import Counter
 from ...core.version import __version__
 from ...core.wording import plural

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from msgspec.structs import replace
 
 from ...calling import Calls, OnDemand
-from ...config.files import load_user_configuration
+from ...config.own import load_user_configuration
 from ...core.tokens import Counter
 from ...core.transcript import Message
 from ...errors import CondenseError

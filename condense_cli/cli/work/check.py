@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import typer
 
-from ...config.files import load_user_configuration
 from ...config.models import Configuration
+from ...config.own import load_user_configuration
 from ...core.tokens import Counter, encoding_for
 from ...errors import ExitStatus, UsageError
 from ...money.prices import price_of, signs_of

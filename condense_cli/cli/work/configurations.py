@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from ...config.checks import profiles_named, target_warnings, warnings
 from ...config.effective import configuration_schema, effective, own_schema
-from ...config.files import load_user_configuration, load_user_settings, unknown_profile
 from ...config.loading import load_with_positions, plain_values
 from ...config.models import Configuration
 from ...config.options import Overrides
 from ...config.overrides import checked as checked_overrides
+from ...config.own import load_user_configuration, load_user_settings, unknown_profile
 from ...config.preset_folders import user_configuration_path
 from ...core.wording import plural
 from ...errors import ConfigurationError, ExitStatus

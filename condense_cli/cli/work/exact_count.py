@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ...calling import Calls, redactor_of
-from ...config.files import KnownProfile, UserConfiguration, load_user_configuration, unknown_profile
+from ...config.own import KnownProfile, UserConfiguration, load_user_configuration, unknown_profile
 from ...config.profiles import Access, Profile
 from ...core.factor import Factor, tokenizer_of
 from ...core.tokens import Counter, encoding_for

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ...config.files import load_user_configuration
 from ...config.models import Configuration
+from ...config.own import load_user_configuration
 from ...errors import CondenseError, UsageError
 from ...money.prices import signs_of
 from ...providers.window import window_of

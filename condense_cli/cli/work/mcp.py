@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...clients.mcp_tools import Library
 from ...clients.table import session_places
-from ...config.files import load_user_configuration
+from ...config.own import load_user_configuration
 from ...errors import UsageError
 from ...storage.extras import missing
 from ..commands.session import McpOptions

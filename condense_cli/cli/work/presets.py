@@ -11,8 +11,8 @@ from typing import Final
 
 import typer
 
+from ...config.loading import Presets
 from ...config.preset_folders import DEFAULT_PRESET
-from ...config.presets import Presets
 from ...config.starter import DEFAULT_FILE, starter, starter_values
 from ...errors import ConfigurationError, UsageError
 from ...report.as_json import to_json

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from typing import Final, assert_never
 
-from ...config.files import UserConfiguration, load_user_configuration, unknown_profile
+from ...config.own import UserConfiguration, load_user_configuration, unknown_profile
 from ...config.preset_folders import user_configuration_path
 from ...report.as_json import to_json
 from ...report.lists.profiles import ProfileFacts, as_lines, profile_facts

@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ...config.checks import problems
-from ...config.files import load_user_configuration, load_user_settings
 from ...config.loading import Loaded
 from ...config.models import Configuration
 from ...config.overrides import Assigned, Flags, Layer, Settings
+from ...config.own import load_user_configuration, load_user_settings
 from ...config.positions import KeyPath, Positions, snake_case
 from ...config.preset_folders import user_configuration_path
 from ...errors import ConfigurationError

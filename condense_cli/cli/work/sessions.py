@@ -12,7 +12,7 @@ from ...clients import finding, listing
 from ...clients.choices import cache_folder, tilde
 from ...clients.client import SessionFile
 from ...clients.table import session_places
-from ...config.files import load_user_configuration
+from ...config.own import load_user_configuration
 from ...core.wording import plural
 from ...errors import UsageError
 from ...report.as_json import to_json

@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...config.files import load_user_settings
-from ...config.loading import load_with_positions
+from ...config.loading import Presets, load_with_positions
 from ...config.overrides import Layer, Settings, settle
+from ...config.own import has_variables, load_user_settings, read_variables, unknown_variables
 from ...config.preset_folders import FILE_NAME, find_project_file, user_configuration_path
-from ...config.presets import Presets
-from ...config.variables import has_variables, read_variables, unknown_variables
 from ...errors import ConfigurationError, UsageError
 from ...storage.files import is_same_file
 from ..console import say

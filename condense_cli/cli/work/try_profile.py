@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from ...config.files import load_user_configuration, unknown_profile
+from ...config.own import load_user_configuration, unknown_profile
 from ...config.profiles import Access
 from ...core.tokens import Counter
 from ...errors import ExitStatus

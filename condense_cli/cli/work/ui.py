@@ -13,7 +13,7 @@ import typer
 from ...clients import finding, listing
 from ...clients.choices import cache_folder
 from ...clients.table import session_places
-from ...config.files import load_user_configuration
+from ...config.own import load_user_configuration
 from ...config.preset_folders import user_configuration_path
 from ...errors import UsageError
 from ...report.lists.sessions import SessionList

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from ...config.files import KnownProfile, UserConfiguration
+from ...config.own import KnownProfile, UserConfiguration
 from ...config.profiles import INHERIT, Access, Api
 from ...llm.budget import price_for
 from ...llm.calls import CallOutcome

@@ -15,8 +15,8 @@ from kind_cases import REPLAY, SENT_OR_NOT, TOOLS, attached, reminded, snapshot
 from pictures import PIXEL
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block

@@ -15,7 +15,7 @@ from build import calls, configuration, one_pass
 from helpers import listing
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.extractive.answers import words_in

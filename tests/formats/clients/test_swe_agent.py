@@ -18,7 +18,7 @@ from strategies import VISIBLE
 from trajectories import EDIT, PROMPT, SYSTEM, TASK, act, act_in_tags, session, spelled, tool_turn, traj
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Place, Transcript
 from condense_cli.core.values import BlockKind
