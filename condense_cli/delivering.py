@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from . import formats
 from .core.transcript import Transcript
+from .core.wording import visible
 from .errors import UsageError
 from .report.run.facts import WrittenSession
-from .report.text import visible
 from .storage.files import Stamp, is_compressed, packed, write_bytes
 
 

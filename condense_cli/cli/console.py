@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import typer
 
+from ..core.wording import visible
 from ..errors import CondenseError, ExitStatus, OutputError
-from ..report.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

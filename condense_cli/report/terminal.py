@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..core.wording import shortened, visible
 from .sections import Part, Sentence, Table
-from .text import shortened, visible
 
 _GAP: Final = 2
 _SHORTEST_LABEL: Final = 8

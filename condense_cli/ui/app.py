@@ -14,10 +14,10 @@ from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
 from ..clients.choices import tilde
+from ..core.wording import visible
 from ..errors import CondenseError
 from ..report.lists.sessions import SessionList, SessionRow, table_of
 from ..report.terminal import table_lines
-from ..report.text import visible
 from .choice import UserChoice
 from .editor_screen import EditorScreen
 from .lines import ShownLine

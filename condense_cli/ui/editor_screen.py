@@ -12,9 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Footer, Static
 
+from ..core.wording import visible
 from ..errors import CondenseError
 from ..passes.receipts import PRELUDE, PassReceipt
-from ..report.text import visible
 from .choice import ChoiceHistory, Configurations, UserChoice
 from .dialogs import TextDialog, ask_field, ask_leave, ask_pass, ask_save
 from .editing import Edited, EditedPart, Field, fault_at, fault_text, is_enabled, pass_settings

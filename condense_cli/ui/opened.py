@@ -22,6 +22,7 @@ from ..config.own import UserConfiguration
 from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
+from ..core.wording import visible
 from ..delivering import Delivery, Destination, Where
 from ..errors import CondenseError, OutputError, UsageError
 from ..extractive.remembered import remember
@@ -39,7 +40,7 @@ from ..report.inspection.facts import Inspection
 from ..report.page.conversation import ConversationPage, conversation_of
 from ..report.run.facts import Cost
 from ..report.run.shortcomings import warnings_of
-from ..report.text import percent, visible
+from ..report.text import percent
 from ..storage.backups import undo
 from ..storage.files import Stamp, check_output, holds, make_folder, output_errors, read_bytes, stamp, write_bytes
 from .choice import Configurations, Places, UserChoice

@@ -16,13 +16,12 @@ from textual.widgets import Footer, Static
 
 from ..clients.choices import tilde
 from ..config.yaml_editing import ConfigurationDocument
-from ..core.wording import plural
+from ..core.wording import plural, visible
 from ..delivering import Where
 from ..errors import CondenseError, ConfigurationError
 from ..report.inspection.sections import sections
 from ..report.page.conversation import UNCHANGED
 from ..report.terminal import render
-from ..report.text import visible
 from .choice import ChoiceHistory, UserChoice, configuration_text
 from .dialogs import Ask, Offer, Pick, TextDialog
 from .editor_screen import EditorScreen

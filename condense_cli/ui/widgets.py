@@ -16,8 +16,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
+from ..core.wording import visible
 from ..errors import CondenseError
-from ..report.text import visible
 from .choice import ChoiceHistory, UserChoice
 from .lines import ShownLine, fitted
 from .opened import View

@@ -220,8 +220,8 @@ def test_presets_work_in_the_layout_of_a_wheel(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "condense_cli")
     shutil.copytree(PACKAGE.parent / "presets", tmp_path / "condense_cli" / "presets")
     code = (
-        "from condense_cli.config import preset_folders, presets\n"
-        "print(preset_folders.presets_folder()); presets.load_preset('speed')"
+        "from condense_cli.config import loading, preset_folders\n"
+        "print(preset_folders.presets_folder()); loading.load_preset('speed')"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert Path(done.stdout.strip()) == (tmp_path / "condense_cli" / "presets").resolve()

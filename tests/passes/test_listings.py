@@ -12,8 +12,8 @@ from kind_cases import attached
 from msgspec.structs import replace
 
 from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.config.options import Overrides
-from condense_cli.config.presets import load_preset
 from condense_cli.core.transcript import LISTINGS, Transcript
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import LISTINGS as PASS

@@ -17,11 +17,12 @@ from real import SAMPLES
 
 from condense_cli import api
 from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.core.wording import visible
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.report.page.run import run_page
 from condense_cli.report.run import facts
-from condense_cli.report.text import operation_label, visible
+from condense_cli.report.text import operation_label
 
 HOSTILE: Final = (
     "</script><script>alert(1)</script>",

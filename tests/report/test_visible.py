@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from condense_cli.report.text import visible
+from condense_cli.core.wording import visible
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from ...clients.choices import RESUMABLE
 from ...core.tokens import Counter, Encoding, encoding_for
+from ...core.wording import visible
 from ...delivering import TO_A_PIPE, Delivery, Destination, Where, check_place
 from ...errors import UsageError
 from ...passes.condensation import Condensation
@@ -23,7 +24,7 @@ from ...report.costs.usage import overhead_of
 from ...report.run import facts
 from ...report.run.sections import growth, slim_line
 from ...report.run.shortcomings import warnings_of
-from ...report.text import percent, visible
+from ...report.text import percent
 from ...storage.files import check_output, is_same_file, stamp, suffix_of, write_bytes
 from ..commands.shrink import RunOptions, Showing
 from ..console import console, print_paged, say, tell, write_text

@@ -21,14 +21,14 @@ from ...config.base import ProviderSettings
 from ...config.models import Configuration
 from ...core.factor import CountName
 from ...core.tokens import CounterName
-from ...core.wording import plural
+from ...core.wording import plural, visible
 from ...errors import ExitStatus
 from ...report.as_json import SHAPE, to_json
 from ...report.costs.money import dollars
 from ...report.counted import of_several
 from ...report.inspection.facts import CONTENT_TYPES, MARKUP
 from ...report.sections import BLANK, Part, Sentence, Table, as_warnings
-from ...report.text import TokenShare, ToolShare, percent, tool_shares, visible
+from ...report.text import TokenShare, ToolShare, percent, tool_shares
 from ...rows import facts
 from ...rows.condensing import CheckedRows, Contents, LargeRow, Restored, checking, restoring, survey, weighing
 from ...rows.facts import Problem

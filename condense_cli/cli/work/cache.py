@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from ...core.wording import plural
+from ...core.wording import plural, visible
 from ...errors import OutputError
 from ...llm.cache import Cache, cache_path
 from ...report.as_json import to_json
-from ...report.text import visible
 from ..commands.settings import ClearCache, ShowCache
 from ..console import write_text
 

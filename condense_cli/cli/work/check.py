@@ -11,6 +11,7 @@ import typer
 from ...config.models import Configuration
 from ...config.own import load_user_configuration
 from ...core.tokens import Counter, encoding_for
+from ...core.wording import visible
 from ...errors import ExitStatus, UsageError
 from ...money.prices import price_of, signs_of
 from ...providers.window import DecisionReason, WindowFlags, decide, window_of
@@ -18,7 +19,6 @@ from ...report.as_json import to_json
 from ...report.costs.usage import beside_messages, overhead_of, remarks_on_usage
 from ...report.lists import check as facts
 from ...report.run.facts import estimated_tokens
-from ...report.text import visible
 from ..commands.decide import CheckOptions
 from ..console import between_words, console, write_text
 from .counting import count_asked, factor_for

@@ -17,12 +17,11 @@ from ...config.options import Overrides
 from ...config.overrides import checked as checked_overrides
 from ...config.own import load_user_configuration, load_user_settings, unknown_profile
 from ...config.preset_folders import user_configuration_path
-from ...core.wording import plural
+from ...core.wording import plural, visible
 from ...errors import ConfigurationError, ExitStatus
 from ...providers.registry import Registry
 from ...report.as_json import to_json
 from ...report.lists.settings import as_report, as_yaml
-from ...report.text import visible
 from ..commands.settings import ShowConfiguration, ShowSchema, ValidateConfiguration
 from ..console import say, write_text
 from .providing import checked, registry_of_user, settings_with

@@ -16,8 +16,8 @@ from ...clients.hooks import faults_of
 from ...clients.listing import project_root
 from ...clients.settings import Target, forget, given_back, note_edits
 from ...clients.table import CLIENTS
+from ...core.wording import visible
 from ...errors import UsageError
-from ...report.text import visible
 from ...storage.extras import how_to_install
 from ..commands.session import HookedClient, InstallOptions
 from ..console import say

@@ -14,9 +14,9 @@ import typer
 from ...config.loading import Presets
 from ...config.preset_folders import DEFAULT_PRESET
 from ...config.starter import DEFAULT_FILE, starter, starter_values
+from ...core.wording import visible
 from ...errors import ConfigurationError, UsageError
 from ...report.as_json import to_json
-from ...report.text import visible
 from ...storage.files import write_bytes
 from ..commands.settings import ListPresets, NewPreset, ShowPreset
 from ..console import say, write_out, write_text

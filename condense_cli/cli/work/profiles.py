@@ -8,10 +8,10 @@ from typing import Final, assert_never
 
 from ...config.own import UserConfiguration, load_user_configuration, unknown_profile
 from ...config.preset_folders import user_configuration_path
+from ...core.wording import visible
 from ...report.as_json import to_json
 from ...report.lists.profiles import ProfileFacts, as_lines, profile_facts
 from ...report.sections import Table
-from ...report.text import visible
 from ..commands.settings import ListProfiles, ShowProfile
 from ..console import print_lines, print_parts, write_text
 

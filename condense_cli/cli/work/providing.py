@@ -15,11 +15,11 @@ from ...config.overrides import Assigned, Flags, Layer, Settings
 from ...config.own import load_user_configuration, load_user_settings
 from ...config.positions import KeyPath, Positions, snake_case
 from ...config.preset_folders import user_configuration_path
+from ...core.wording import visible
 from ...errors import ConfigurationError
 from ...passes.condensation import Condensation
 from ...plugins import Installed
 from ...providers.registry import Registry
-from ...report.text import visible
 from ..console import DEBUG_VARIABLE, say
 from ..options import Configuring
 from .settings import settings_for

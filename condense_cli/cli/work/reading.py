@@ -13,9 +13,9 @@ from ... import formats
 from ...clients.choices import tilde
 from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Transcript
+from ...core.wording import shortened
 from ...errors import UnreadableError, UsageError
 from ...plugins import Installed
-from ...report.text import shortened
 from ...storage.files import read_bytes, unpacked
 from ..console import say
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from ...core.tokens import BUILT_IN
+from ...core.wording import visible
 from ...ledger.recap import TOKENS
 from ...ledger.recap import recap as recap_of
 from ...report.as_json import to_json
 from ...report.lists.recap import build
-from ...report.text import visible
 from ..commands.session import RecapOptions
 from ..console import write_text
 from .reading import input_file, name_of, read_transcript

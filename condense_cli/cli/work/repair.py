@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ...core.wording import plural
+from ...core.wording import plural, visible
 from ...delivering import Destination, Where, check_place
 from ...errors import UsageError
 from ...plugins import Installed
@@ -15,7 +15,6 @@ from ...repair import mending
 from ...repair.mending import Repair
 from ...report.as_json import to_json
 from ...report.lists.repair import as_facts
-from ...report.text import visible
 from ...storage import files
 from ..commands.mend import RepairOptions
 from ..console import tell_lines, write_out, write_text

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from ... import api, formats
 from ...api import Restoration
-from ...core.wording import plural
+from ...core.wording import plural, visible
 from ...delivering import replaced_at
 from ...errors import ExitStatus, UsageError
 from ...report.as_json import SHAPE, to_json
-from ...report.text import visible
 from ...rows.reading import rows_in
 from ...storage.files import check_output, packed, write_bytes
 from ..commands.shrink import RestoreOptions

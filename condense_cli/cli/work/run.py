@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from ...config.options import Overrides
 from ...config.overrides import checked
 from ...core.tokens import Counter
-from ...core.wording import quoted
+from ...core.wording import quoted, visible
 from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.condensation import Condensation
@@ -19,7 +19,6 @@ from ...providers.registry import Registry
 from ...report.as_json import to_json_line
 from ...report.run.facts import Report, WrittenSession
 from ...report.run.shortcomings import why_status
-from ...report.text import visible
 from ...rows.reading import rows_in
 from ..commands.shrink import RunOptions, Showing
 from ..console import say, tell, write_out

@@ -9,10 +9,11 @@ from typing import Final
 
 from ...core import json_text
 from ...core.transcript import Block, Transcript, calls_by_id
+from ...core.wording import visible
 from ...errors import CondenseError, UsageError
 from ...report.as_json import to_json
 from ...report.inspection.lookup import Hit, HitKind, build, find
-from ...report.text import call_label, kind_label, visible
+from ...report.text import call_label, kind_label
 from ..commands.look import ShowOptions
 from ..console import say, write_out, write_text
 from .reading import input_file, name_of, read_transcript

@@ -11,6 +11,7 @@ import typer
 from ...config.own import load_user_configuration, unknown_profile
 from ...config.profiles import Access
 from ...core.tokens import Counter
+from ...core.wording import visible
 from ...errors import ExitStatus
 from ...llm.access import open_access
 from ...llm.calls import Caller, CallOutcome, fulfil
@@ -19,7 +20,6 @@ from ...plugins import Installed
 from ...report.as_json import to_json
 from ...report.costs.money import dollars
 from ...report.lists.profiles import call_facts
-from ...report.text import visible
 from ..commands.settings import TryProfile
 from ..console import say, write_text
 

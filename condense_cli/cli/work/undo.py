@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ...core.wording import visible
 from ...errors import UsageError
 from ...report.as_json import SHAPE, to_json
-from ...report.text import visible
 from ...storage import backups
 from ...storage.backups import Backup, Undone
 from ..commands.shrink import UndoOptions

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from ...core.wording import plural
+from ...core.wording import plural, visible
 from ...errors import ExitStatus
 from ...report.as_json import to_json
 from ...report.lists.validation import ListedFault, Validation, check
-from ...report.text import visible
 from ...rows.reading import rows_in
 from ..commands.mend import ValidateOptions
 from ..console import console, write_text

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from ...core.wording import shortened, visible
 from ..sections import BLANK, Part, Sentence, Table
-from ..text import shortened, visible
 
 
 class SessionWindow(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...config.effective import COMPILED, DEFAULT, Effective
 from ...config.positions import KeyPath, spelled
-from ..text import visible
+from ...core.wording import visible
 
 _COMMENT_COLUMN: Final = 58
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_/.-]*(?: [A-Za-z0-9_/.-]+)*", re.ASCII)

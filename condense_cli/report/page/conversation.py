@@ -11,6 +11,7 @@ from ...core.markers import REFERENCE_PREFIX
 from ...core.tokens import MESSAGE_TOKENS, Counter
 from ...core.transcript import Block, BlockKey, Message, calls_by_id
 from ...core.values import BlockKind
+from ...core.wording import visible
 from ...extractive.reason import ReasonedLine
 from ...lossless import references
 from ...lossless.decode import Decoded, decode, texts_of
@@ -21,7 +22,7 @@ from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, REPLACING, SUMMARIZE, Receipt
 from ..difference import line_hunks, lines_of_summaries, moved_hunks
-from ..text import call_label, lines_text, operation_label, readable, receipt_text, visible
+from ..text import call_label, lines_text, operation_label, readable, receipt_text
 
 Position = tuple[int, int]
 """Positions of a message among the messages, and of a block in it."""

@@ -9,10 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...core.wording import plural
+from ...core.wording import plural, visible
 from ...quality.curves import Mean, line_of
 from ..evaluation import Evaluation
-from ..text import visible
 
 _MOST_LINES: Final = 6
 _MOST_COLUMNS: Final = 3

@@ -17,9 +17,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from ...core.wording import visible
 from ..as_json import to_json_line
 from ..sections import Table
-from ..text import visible
 
 
 class PageTable(Struct, frozen=True):

@@ -8,11 +8,11 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.version import __version__
+from ...core.wording import visible
 from .. import evaluation, recorded
 from ..evaluation import Evaluation, NotRead
 from ..recorded import Recorded
 from ..sections import Part, Table
-from ..text import visible
 from .curves_svg import draw
 from .document import PageTable, html_document
 

@@ -12,7 +12,7 @@ from ...core.lazy_pattern import lazy_pattern
 from ...core.tokens import Counter
 from ...core.transcript import Transcript
 from ...core.values import Role
-from ...core.wording import brief
+from ...core.wording import brief, visible
 from ...extractive.answers import is_typed
 from ...passes.condensation import Condensation
 from ..costs.money import dollars, pays_after, unknown_price
@@ -21,7 +21,7 @@ from ..run import sections
 from ..run.facts import Cost, Report
 from ..run.sections import sentences
 from ..sections import Table
-from ..text import percent_text, visible
+from ..text import percent_text
 from .conversation import ConversationPage, conversation_of
 from .document import PageTable, html_document
 

@@ -14,13 +14,13 @@ from rich.text import Text
 from ...core.factor import Factor
 from ...core.tokens import Counter
 from ...core.values import BlockKind
-from ...core.wording import plural
+from ...core.wording import plural, shortened, visible
 from ...passes.condensation import Condensation
 from ...passes.explained import explained
 from ...passes.receipts import Receipt
 from ..difference import BlockDiff, Diff, of_run
 from ..sections import Table
-from ..text import main_reason, operation_label, receipt_text, shortened, visible
+from ..text import main_reason, operation_label, receipt_text
 
 _KEPT_STYLE: Final = "dim"
 _FOLDED: Final = 3

@@ -9,11 +9,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ...core.tokens import Counter
-from ...core.wording import plural
+from ...core.wording import plural, shortened, visible
 from ...passes.condensation import Condensation
 from ..difference import BlockDiff, Diff, What, of_run
 from ..sections import BLANK, Part, Sentence
-from ..text import change_text, lines_text, percent_text, shortened, visible
+from ..text import change_text, lines_text, percent_text
 from . import sections
 from .expected import expected_line
 from .explanation import largest, receipts_table, render_largest, sizes_of
