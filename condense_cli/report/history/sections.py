@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from ...core.wording import plural
 from ..sections import BLANK, Part, Sentence, Table, as_warnings
-from ..text.labels import percent, percent_text
+from ..text import percent, percent_text
 from .facts import RebuiltCache, SpentHistory, WhatIf
 
 _NAMED = 3
