@@ -24,12 +24,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import figures
 import left_out
+import msgspec
 from live import BESIDE, live
 from live_sessions import SECONDS, Session, sample, session
 from platformdirs import user_cache_path
@@ -71,7 +71,8 @@ OTHERS: Final = {
 ALWAYS: Final = ("headroom",)
 """Those that change every request; the others begin at ABOVE tokens."""
 WAYS: Final = (EVERYTHING, *(f"Live, {policy}" for policy in OWN), *OTHERS)
-IN_README: Final = (EVERYTHING, f"Live, {OWN[0]}", *(name for name in OTHERS if "too" not in name))
+COLUMNS_IN_README: Final = ("dollars, of everything sent", "median", "worst", "needs lost")
+IN_README: Final = (f"Live, {OWN[0]}", *(name for name in OTHERS if "too" not in name))
 
 
 class Result(NamedTuple):
@@ -91,16 +92,18 @@ class Row(NamedTuple):
     results: Sequence[Result]
     whole: Sequence[Result]
 
-    def cells(self) -> Iterator[str]:
+    def cells(self) -> dict[str, str]:
         dollars = [sum((each.dollars for each in some), Decimal(0)) for some in (self.results, self.whole)]
         shares = [float(one.dollars / other.dollars) for one, other in zip(self.results, self.whole, strict=True)]
         requests, needs = (sum(each) for each in zip(*((one.requests, one.needs) for one in self.results), strict=True))
-        yield f"{len(self.results)}"
-        yield f"${dollars[0]:.2f} of ${dollars[1]:.2f}"
-        yield f"{statistics.median(shares):.2f}"
-        yield f"{max(shares):.2f}"
-        yield f"{100 * sum(each.further for each in self.results) / requests:.1f}"
-        yield f"{100 * sum(each.lost for each in self.results) / max(1, needs):.1f}%"
+        return {
+            "sessions": f"{len(self.results)}",
+            "dollars, of everything sent": f"${dollars[0]:.2f} of ${dollars[1]:.2f}",
+            "median": f"{statistics.median(shares):.2f}",
+            "worst": f"{max(shares):.2f}",
+            "files read again, per 100 requests": f"{100 * sum(each.further for each in self.results) / requests:.1f}",
+            "needs lost": f"{100 * sum(each.lost for each in self.results) / max(1, needs):.1f}%",
+        }
 
 
 class Needs:
@@ -211,7 +214,7 @@ def _price(model: str, now: float, tokens: int, *, for_an_hour: bool) -> Price:
     return price
 
 
-def billed_ways(names: Sequence[str], cache: Path, path: Path) -> tuple[str, dict[str, Result | str]]:
+def billed_ways(names: Sequence[str], cache: Path, path: Path) -> dict[str, Result | str]:
     """Return a session's bill in each way, or why a way could not be applied."""
     recorded, transcript = session(path), api.load(path)
     needs, found = Needs(recorded.messages), dict[str, Result | str]()
@@ -235,7 +238,7 @@ def billed_ways(names: Sequence[str], cache: Path, path: Path) -> tuple[str, dic
             if tool is not None:
                 tool.close()
     shutil.rmtree(home, ignore_errors=True)
-    return f"{sha256(path.read_bytes()).hexdigest()[:12]} {path.name}", found
+    return found
 
 
 def rows_of(found: Sequence[dict[str, Result | str]], names: Sequence[str]) -> Iterator[Row]:
@@ -249,20 +252,14 @@ def rows_of(found: Sequence[dict[str, Result | str]], names: Sequence[str]) -> I
             yield Row(name, *zip(*pairs, strict=True))
 
 
-def table(rows: Iterable[Row]) -> Iterator[str]:
-    columns = (
-        "sessions",
-        "dollars, of everything sent",
-        "median",
-        "worst",
-        "files read again, per 100 requests",
-        "needs lost",
-    )
+def table(rows: Sequence[Row], columns: Sequence[str] = ()) -> Iterator[str]:
+    columns = columns or [*rows[0].cells()]
     yield f"| | {' | '.join(columns)} |"
     yield f"| --- {'| ---: ' * len(columns)}|"
     for row in rows:
         name = f"condense, `{row.way}`" if row.way.startswith("Live") else row.way
-        yield f"| {name} | {' | '.join(row.cells())} |"
+        cells = row.cells()
+        yield f"| {name} | {' | '.join(cells[column] for column in columns)} |"
 
 
 def write(rows: Sequence[Row], paths: Sequence[Path], tools: Sequence[str]) -> None:
@@ -271,17 +268,25 @@ def write(rows: Sequence[Row], paths: Sequence[Path], tools: Sequence[str]) -> N
     on = f"{number} recorded sessions of Claude Code, a project each, {requests:,} requests"
     text = "\n".join(table(rows))
     replace_between(DOCS / "costs.md", BEGIN, END, f"Measured on {on}, next to {', '.join(tools)}.\n\n{text}")
-    replace_between(PROJECT / "README.md", BEGIN, END, "\n".join(table(row for row in rows if row.way in IN_README)))
+    short = table([row for row in rows if row.way in IN_README], COLUMNS_IN_README)
+    replace_between(PROJECT / "README.md", BEGIN, END, "\n".join(short))
     figures.keep("bill", paths, tools)
+
+
+def _known(file: Path | None) -> dict[str, dict[str, Result | str]]:
+    if file is None or not file.exists():
+        return {}
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, Result | str]])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sessions", nargs="*", type=Path)
     parser.add_argument("--ways", nargs="*", default=WAYS, metavar="WAY", help=", ".join(WAYS))
-    parser.add_argument("--sample", type=int, default=16, metavar="N")
+    parser.add_argument("--sample", type=int, default=10, metavar="N", help="sessions, where none is named")
     parser.add_argument("--jobs", type=int, default=usable_processors(), metavar="N")
     parser.add_argument("--cache", type=Path, default=user_cache_path("condense-benchmarks"), metavar="DIR")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="keep results there, and go on from them")
     parser.add_argument("--write", action="store_true", help="write the table into README.md and docs/costs.md")
     options = parser.parse_args(arguments)
     names = tuple(dict.fromkeys((EVERYTHING, *options.ways)))
@@ -290,13 +295,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
          if any(peer.name == OTHERS[name][0] for name in names if name in OTHERS)}
     )  # fmt: skip
     paths = options.sessions or sample(options.sample)
-    found = []
-    for name, results in in_order(partial(billed_ways, names, options.cache), paths, options.jobs):
-        found.append((name, results))
-        print(name)
-        for way, result in results.items():
+    known = _known(options.keep)
+    todo = [path for path in paths if figures.digest(path) not in known]
+    results = in_order(partial(billed_ways, names, options.cache), todo, options.jobs)
+    for path, found in zip(todo, results, strict=True):
+        known[figures.digest(path)] = found
+        print(figures.digest(path), path.name)
+        for way, result in found.items():
             print(f"  {way:40} {result if isinstance(result, str) else ' '.join(map(str, result))}", flush=True)
-    rows = [*rows_of([results for _, results in found], names)]
+        if options.keep:
+            options.keep.write_bytes(msgspec.json.encode(known))
+    rows = [*rows_of([known[figures.digest(path)] for path in paths], names)]
     print(f"\n{', '.join(versions)}\n")
     print("\n".join(table(rows)))
     if options.write:

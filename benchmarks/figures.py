@@ -35,13 +35,7 @@ SCRIPTS: Final[dict[str, Sequence[str]]] = {
 }
 """What writes tables, with its arguments. `token_factors.py` and `train_extraction.py` write the package's own."""
 
-TOOLS: Final = {
-    "condense, half the size": "balanced",
-    "masking old tool results": "mask old results",
-    "LangChain, keeping 5 results": "LangChain, results cleared, keep 5 / keep 3",
-    "cozempic, standard": "cozempic, standard",
-    "headroom": "headroom, compress, all of it, from 50 tokens",
-}
+TOOLS: Final = {"condense, half the size": "balanced"}
 """Rows of the README, and the rows of docs/quality.md whose figures at half of the size they repeat."""
 
 SIZES: Final = {

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import figures
 import left_out
-from live_sessions import Session, requests_of, sample, session
+from live_sessions import LEAST, MOST, Session, requests_of, sample, session
 from msgspec.structs import replace
 from recorded import DOCS, PROJECT, replace_between
 
@@ -43,7 +43,9 @@ BESIDE = 12_000
 """Tokens of system prompt and tools."""
 CLEARED = "[cleared]"
 PAGE = DOCS / "live.md"
-BEGIN, END = "<!-- written by benchmarks/live.py --write -->", "<!-- end of what Live saves -->"
+END = "<!-- end of what Live saves -->"
+SHORT = 15_000
+"""Tokens of the shortest sessions that are measured."""
 ROWS = {
     "untouched": "untouched",
     "cleared, keep 3": "old results cleared at each turn, 3 stay",
@@ -216,6 +218,31 @@ def replay(
     return whole, seconds
 
 
+Found = dict[str, list[tuple[float, float | None, float | None]]]
+"""Cost, and shares of needs and edit lines that were still there, by way and session."""
+
+
+class Part(NamedTuple):
+    """A table of the page: its mark, what was sent how, and in which ways."""
+
+    mark: str
+    regime: str
+    least: int
+    most: int
+    ways: Sequence[str]
+
+
+PARTS = {
+    "long": Part("<!-- written by benchmarks/live.py --write -->", "anthropic", LEAST, MOST, [*ROWS]),
+    "hour": Part(
+        "<!-- an hour: written by benchmarks/live.py --write -->", "anthropic-1h", LEAST, MOST, ["live, economic"]
+    ),
+    "short": Part(
+        "<!-- short: written by benchmarks/live.py --write -->", "anthropic", SHORT, LEAST, ["live, economic"]
+    ),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sessions", nargs="*", type=Path)
@@ -227,12 +254,29 @@ def main() -> None:
     parser.add_argument("--recorded-times", action="store_true", help="as the file tells them, not 20 seconds apart")
     parser.add_argument("--every", type=int, default=1, help="ask what is needed at each so manieth request")
     parser.add_argument("-v", action="store_true", help="print each decision")
-    parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.relative_to(PROJECT)}")
+    parser.add_argument(
+        "--write", nargs="*", choices=PARTS, metavar="PART",
+        help=f"write these tables ({', '.join(PARTS)}; without a name all) into {PAGE.relative_to(PROJECT)}",
+    )  # fmt: skip
     options = parser.parse_args()
-    regime = REGIMES[options.regime]
-    found: dict[str, list[tuple[float, float | None, float | None]]] = {}
+    if options.write is None:
+        medians(measured(options.sessions or sample(), options.regime, options.ways, options))
+        return
+    for name in options.write or PARTS:
+        part = PARTS[name]
+        paths = sample(least=part.least, most=part.most)
+        found = measured(paths, part.regime, part.ways, options)
+        medians(found)
+        text = f"{len(paths)} recorded sessions:\n\n" + "\n".join(table(found))
+        replace_between(PAGE, part.mark, END, text)
+        figures.keep("live" if name == "long" else f"live, {name}", paths)
+
+
+def measured(paths: Sequence[Path], regime_name: str, names: Sequence[str], options: argparse.Namespace) -> Found:
+    """Send the requests of sessions in each way, and print what each came to."""
+    regime = REGIMES[regime_name]
+    found: Found = {}
     print(f"{regime.name}; {options.preset or 'as Live comes'}; keep recent {options.keep_recent}")
-    paths = options.sessions or sample()
     for path in paths:
         recorded = session(path)
         messages, model = recorded.messages, recorded.model
@@ -244,7 +288,7 @@ def main() -> None:
         number = sum(1 for _ in answers_in(messages))
         print(f"\n{path.name[-50:]}: {number} requests, {size:,} tokens, {model}")
         ways = {name: WAYS[name](options.model or model, options.preset, options.keep_recent, rules.life)
-                for name in options.ways}  # fmt: skip
+                for name in names}  # fmt: skip
         if recorded.compacted is not None:
             ways["the client's own compaction"] = compacted(recorded)
         for name, way in ways.items():
@@ -257,10 +301,10 @@ def main() -> None:
                 f" {_shown(facts)} {_shown(lines)} {seconds:7.1f} s",
                 flush=True,
             )
-    if options.write:
-        text = f"{len(paths)} recorded sessions.\n\n" + "\n".join(table(found))
-        replace_between(PAGE, BEGIN, END, text)
-        figures.keep("live", paths)
+    return found
+
+
+def medians(found: Found) -> None:
     print("\nMedians: cost, needs there, edit lines there; worst of each")
     for name, rows in found.items():
         costs = [row[0] for row in rows]
@@ -271,13 +315,14 @@ def main() -> None:
         )
 
 
-def table(found: dict[str, list[tuple[float, float | None, float | None]]]) -> Iterator[str]:
+def table(found: Found) -> Iterator[str]:
     yield "| way | cost | needs | edit lines | worst cost | worst needs | worst edit lines |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for way, name in ROWS.items():
-        costs, *shares = ([each for row in found[way] if (each := row[at]) is not None] for at in range(3))
-        values = [statistics.median(costs), *map(statistics.median, shares), max(costs), *map(min, shares)]
-        yield f"| {name} | {' | '.join(f'{value:.2f}'.removeprefix('0') for value in values)} |"
+        if way in found:
+            costs, *shares = ([each for row in found[way] if (each := row[at]) is not None] for at in range(3))
+            values = [statistics.median(costs), *map(statistics.median, shares), max(costs), *map(min, shares)]
+            yield f"| {name} | {' | '.join(f'{value:.2f}'.removeprefix('0') for value in values)} |"
 
 
 def _shown(share: float | None) -> str:

@@ -54,8 +54,8 @@ def session(path: Path) -> Session:
     return Session(whole, model, factor, _times(path, whole), len(before), left)
 
 
-def sample(number: int = 16) -> list[Path]:
-    """Return a session of Claude Code of each project beside the checkout, of LEAST to MOST tokens.
+def sample(number: int = 16, *, least: int = LEAST, most: int = MOST) -> list[Path]:
+    """Return a session of Claude Code of each project beside the checkout, of so many tokens.
 
     Which one, and which projects, their hashes decide.
     """
@@ -63,7 +63,7 @@ def sample(number: int = 16) -> list[Path]:
     chosen: dict[str, Path] = {}
     for path in sorted(paths, key=lambda path: sha256(path.read_bytes()).digest()):
         project = left_out.project_of(path)
-        if project not in chosen and LEAST <= _tokens(path) <= MOST:
+        if project not in chosen and least <= _tokens(path) <= most:
             chosen[project] = path
             if len(chosen) == number:
                 break

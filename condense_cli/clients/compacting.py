@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 
@@ -15,7 +18,8 @@ from ..core.tokens import Counter
 from ..core.wording import count_in
 from ..errors import CondenseError
 from ..ledger.compaction import compaction, compaction_budget
-from ..money.prices import context_window
+from ..money.economics import Rates
+from ..money.prices import context_window, price_of
 from .choices import CONDENSED, Client
 
 
@@ -83,3 +87,49 @@ def _renewed(session: dict[str, Any]) -> dict[str, Any]:
     title = str(info.get("title") or "Session")
     info["title"] = title if title.endswith(CONDENSED) else f"{title} {CONDENSED}"
     return {**found, "info": info}
+
+
+_RUN_SECONDS: Final = 55
+"""Less than the client waits for the hook."""
+
+
+def condensed_copy(path: str, words: Sequence[str]) -> str:
+    """Write a smaller copy of a session file, with the preset that the words name, and say how to go on in it."""
+    preset = [word for word in words if not word.startswith("-")][:1]
+    command = [sys.executable, "-P", "-m", "condense_cli", "run", path, "--new-session", "--json"]
+    try:
+        ran = subprocess.run(
+            [*command, *(["--preset", *preset] if preset else [])],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=_RUN_SECONDS, cwd=os.path.dirname(path),
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"This session is large; in a shell: condense run --session {_name(path)} --new-session --resume"
+    report = json.loads(ran.stdout) if ran.stdout else {}
+    new = report.get("new_session")
+    if not new:
+        why = ran.stderr.decode("utf-8", "replace").strip()
+        return f"condense wrote no new session. {why or 'Nothing in this one would get smaller.'}"
+    tokens = report["tokens"]
+    return (
+        f"condense wrote a smaller copy of this session: {tokens['before']:,} → {tokens['after']:,} tokens. This one "
+        f"stays as it is.\nGo on in the copy: /resume, and choose the title that ends in (condensed); or in a shell: "
+        f"{' '.join(new['command'])}"
+    )
+
+
+def _name(path: str) -> str:
+    return os.path.basename(path)[:8]
+
+
+_LEAST: Final = 1_000
+"""Tokens whose price is worth a word."""
+
+
+def new_session_in_dollars(model: str, tokens: int, freed: int) -> str:
+    """Say what a session with so many tokens less costs once, for its cache, and saves; nothing without a price."""
+    price = price_of(model, datetime.now(UTC), tokens)
+    rates = Rates.of(price) if price else None
+    if rates is None or rates.write is None or freed < _LEAST:
+        return ""
+    once, each = rates.write * (tokens - freed), rates.read * freed
+    return f"; about ${once:.2f} once, for its cache, and ${each:.3f} less with each request"

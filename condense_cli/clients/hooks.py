@@ -356,7 +356,7 @@ def measure_freed(client: str, session: str, path: str, tokens: int) -> int:
 
 
 THRESHOLDS: Final = (60, 75, 90)
-"""Percent of the window."""
+"""Percent of the window, unless CONDENSE_HINTS names others; off: none."""
 
 _AGAIN: Final = 15
 """A threshold counts anew once use fell this many percent below it: the session was compacted or condensed."""
@@ -387,8 +387,12 @@ def warn_when_full(client: str, given: dict[str, Any]) -> str:
     percent = 100 * use.tokens / window
     before = [said for said in notes.get("said", ()) if isinstance(said, int)]
     said = [threshold for threshold in before if percent > threshold - _AGAIN]
-    crossed = [threshold for threshold in THRESHOLDS if percent >= threshold and threshold not in said]
-    values: Notes = {"window": window, "tokens": use.tokens}
+    crossed = [threshold for threshold in _thresholds() if percent >= threshold and threshold not in said]
+    turns = notes.get("turns")  # Since the last word.
+    turns = turns + 1 if isinstance(turns, int) else None
+    if crossed and turns is not None and turns < _setting("CONDENSE_HINTS_TURNS"):
+        crossed = []  # At a later turn.
+    values: Notes = {"window": window, "tokens": use.tokens, "turns": 0 if crossed else turns}
     if crossed:
         values["said"] = [*said, *crossed]
     elif said != before:
@@ -399,10 +403,30 @@ def warn_when_full(client: str, given: dict[str, Any]) -> str:
             _measure_beside(client, session, path)
         return ""
 
-    freed = 0
-    with contextlib.suppress(Exception):  # The warning is useful without the number.
+    freed, money = 0, ""
+    with contextlib.suppress(Exception):  # The warning is useful without the numbers.
         freed = measure_freed(client, session, path, use.tokens)
-    return message(_sentence(percent, use.tokens, window, freed, session))
+        from .compacting import new_session_in_dollars
+
+        money = new_session_in_dollars(use.model, use.tokens, freed)
+    if freed < _setting("CONDENSE_HINTS_LEAST"):
+        return ""
+    return message(_sentence(percent, use.tokens, window, freed, session) + money)
+
+
+def _thresholds() -> list[int]:
+    """Return the percentages at which to say a word; the usual ones if the variable holds no number."""
+    given = os.environ.get("CONDENSE_HINTS", "").strip().lower()
+    if given in ("off", "0"):
+        return []
+    found = [int(word) for word in re.findall(r"\d+", given)]
+    return sorted(each for each in found if 0 < each <= 100) or list(THRESHOLDS)
+
+
+def _setting(name: str) -> int:
+    """Return a number from a variable, as 5000 or 5k; 0 if there is none."""
+    found = re.fullmatch(r"(\d{1,9})(k?)", os.environ.get(name, "").strip().lower())
+    return int(found[1]) * (1_000 if found[2] else 1) if found else 0
 
 
 def _window(client: str, use: Use, notes: Notes) -> int:
@@ -410,7 +434,7 @@ def _window(client: str, use: Use, notes: Notes) -> int:
     known = notes.get("window")
     if use.window or (isinstance(known, int) and known >= use.tokens):
         return use.window or int(known or 0)
-    if 100 * use.tokens < min(*THRESHOLDS, _MEASURED_FROM) * _SMALLEST:
+    if 100 * use.tokens < min([*_thresholds(), _MEASURED_FROM]) * _SMALLEST:
         return 0
     listed = notes_of(client, _WINDOWS).get(use.model)
     if not isinstance(listed, int) or listed < use.tokens:
@@ -527,10 +551,6 @@ def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:g}M" if tokens % 100_000 == 0 and tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
-_RUN_SECONDS: Final = 55
-"""Less than the client waits for the hook."""
-
-
 def condense_now(client: str, given: dict[str, Any]) -> str:
     """Answer a command of the user's: write a smaller copy of the session. Nothing of it reaches the model.
 
@@ -539,38 +559,12 @@ def condense_now(client: str, given: dict[str, Any]) -> str:
     path = transcript_of(given)
     if given.get("command_name") != "condense":
         return ""
-    said = _condensed(path, str(given.get("command_args") or "").split()) if path else "There is no session file yet."
+    from .compacting import condensed_copy
+
+    words = str(given.get("command_args") or "").split()
+    said = condensed_copy(path, words) if path else "There is no session file yet."
     hidden = {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
     return json.dumps({"decision": "block", "reason": said, "hookSpecificOutput": hidden})
-
-
-def _condensed(path: str, words: Sequence[str]) -> str:
-    import subprocess
-
-    preset = [word for word in words if not word.startswith("-")][:1]
-    command = [sys.executable, "-P", "-m", "condense_cli", "run", path, "--new-session", "--json"]
-    try:
-        ran = subprocess.run(
-            [*command, *(["--preset", *preset] if preset else [])],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=_RUN_SECONDS, cwd=os.path.dirname(path),
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return f"This session is large; in a shell: condense run --session {_name(path)} --new-session --resume"
-    report = json.loads(ran.stdout) if ran.stdout else {}
-    new = report.get("new_session")
-    if not new:
-        why = ran.stderr.decode("utf-8", "replace").strip()
-        return f"condense wrote no new session. {why or 'Nothing in this one would get smaller.'}"
-    tokens = report["tokens"]
-    return (
-        f"condense wrote a smaller copy of this session: {tokens['before']:,} → {tokens['after']:,} tokens. This one "
-        f"stays as it is.\nGo on in the copy: /resume, and choose the title that ends in (condensed); or in a shell: "
-        f"{' '.join(new['command'])}"
-    )
-
-
-def _name(path: str) -> str:
-    return os.path.basename(path)[:8]
 
 
 def compact(client: str, given: dict[str, Any]) -> str:

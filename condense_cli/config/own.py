@@ -182,7 +182,9 @@ def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
 
 
 _PREFIX: Final = "CONDENSE_"
-_OTHERS: Final = tuple(f"{_PREFIX}{name}" for name in ("DEBUG", "COMPACT", "COMPACT_TOKENS"))
+_OTHERS: Final = tuple(
+    f"{_PREFIX}{name}" for name in ("DEBUG", "COMPACT", "COMPACT_TOKENS", "HINTS", "HINTS_LEAST", "HINTS_TURNS")
+)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,31 @@ def test_the_word_has_the_numbers_and_what_to_do(tmp_path: Path) -> None:
     assert said(session(tmp_path / "s.jsonl", answered(124_000))) == (
         "condense: 62% of the context window is in use (124,000 of 200,000 tokens). "
         "Condensing would free about 53,000: exit, then condense run --session 0b7e63aa --new-session"
+        "; about $0.27 once, for its cache, and $0.016 less with each request"
     )
+
+
+def heard(path: Path, percents: Sequence[int]) -> list[int]:
+    return [percent for percent in percents if said(session(path, answered(2_000 * percent)))]
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"CONDENSE_HINTS": "20, 90%"}, [21, 91]),
+        ({"CONDENSE_HINTS": "off"}, []),
+        ({"CONDENSE_HINTS": "now and then"}, [61, 76, 91]),
+        ({"CONDENSE_HINTS_TURNS": "4"}, [61, 93]),
+        ({"CONDENSE_HINTS_LEAST": "90k"}, []),
+        ({"CONDENSE_HINTS_LEAST": "9k"}, [61, 76, 91]),
+    ],
+)
+def test_words_come_where_and_as_often_as_the_user_wants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: list[int]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert heard(tmp_path / "s.jsonl", [21, 61, 76, 77, 91, 93, 94, 96]) == expected
 
 
 def test_codex_says_itself_how_large_its_window_is(tmp_path: Path) -> None:
