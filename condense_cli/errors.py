@@ -44,6 +44,13 @@ class CondenseError(Exception):
         self.message = message
         self.hint = hint
 
+    def forget_options(self, *options: str) -> None:
+        """Leave sentences out of the advice that name these options, for a command that lacks them."""
+        sentences = self.hint.removesuffix(".").split(". ")
+        left = [one for one in sentences if "condense " in one or not any(option in one for option in options)]
+        if len(left) < len(sentences):
+            self.hint = ". ".join(left) + "." * bool(left)
+
 
 class UsageError(CondenseError):
     status = ExitStatus.USAGE

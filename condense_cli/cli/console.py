@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 import typer
 
@@ -19,6 +20,7 @@ from ..errors import CondenseError, ExitStatus, OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
     from ..report.sections import Part
 
@@ -36,11 +38,17 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, _environ=known)
 
 
-def print_lines(lines: Iterable[str], style: str = "") -> None:
-    """Print lines that a terminal wraps by itself, and a pipe gets whole."""
+_TO_COPY: Final = (" | ", " && ", " > ")
+"""Inside of shell commands: a line break put into one would be copied with it."""
+
+
+def print_lines(lines: Iterable[str | Text], style: str = "") -> None:
+    """Print lines that a terminal shows broken between words, and a pipe gets whole."""
     screen = console()
     for line in lines:
-        screen.print(visible(line), style=style, soft_wrap=True)
+        whole = line if isinstance(line, str) else line.plain
+        is_whole = not screen.is_terminal or any(sign in whole for sign in _TO_COPY)
+        screen.print(visible(line) if isinstance(line, str) else line, style=style, soft_wrap=is_whole)
 
 
 def tell_lines(lines: Iterable[str], *, on_stderr: bool) -> None:
@@ -120,9 +128,19 @@ def tell(line: str) -> None:
 def say(message: str) -> None:
     """Print a plain message on standard error. If nobody reads it, the work goes on."""
     try:
-        typer.echo(visible(message), err=True)
+        typer.echo(_fitting(visible(message)), err=True)
     except OSError:
         _silence(sys.stderr)
+
+
+def _fitting(message: str) -> str:
+    """Break the lines of a message between words where a terminal shows them."""
+    if not sys.stderr.isatty():
+        return message
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        line if any(sign in line for sign in _TO_COPY) else between_words(line, width) for line in message.split("\n")
+    )
 
 
 def write_out(data: bytes) -> None:

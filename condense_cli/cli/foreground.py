@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -16,6 +18,11 @@ def run_in_foreground(
     try:
         process = subprocess.Popen(command, env=environment, cwd=folder)
     except OSError as error:
+        if folder is not None and not os.path.isdir(folder):
+            raise UsageError(
+                f"The folder of the session, {folder}, is missing, and {command[0]} resumes it from there.",
+                f"Make it again, then: cd {shlex.quote(folder)} && {shlex.join(command)}",
+            ) from None
         raise UsageError(f"Cannot start {command[0]} ({error.strerror}).") from None
     # The terminal sends Ctrl-C to both; what is sent to this process alone is passed on.
     before = (

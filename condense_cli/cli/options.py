@@ -201,15 +201,16 @@ def strings_in(file: str) -> tuple[str, ...]:
     return found
 
 
-MustKeep = Annotated[
-    tuple[str, ...],
-    Flag(
-        "Keep the strings in FILE, one a line; if one would be gone, write nothing and exit with status 6.",
-        metavar="FILE",
-        parse=strings_in,
-        group=COMMON,
-    ),
-]
+def must_keep(about: str) -> Flag:
+    """Return the option --must-keep: `about` is what the command does where one of the strings is gone."""
+    return Flag(
+        f"Keep the strings in FILE, one a line; if one {about}.", metavar="FILE", parse=strings_in, group=COMMON
+    )
+
+
+MustKeep = Annotated[tuple[str, ...], must_keep("would be gone, write nothing and exit with status 6")]
+MustKeepMeasured = Annotated[tuple[str, ...], must_keep("is gone from a result, exit with status 6")]
+"""Of commands that write nothing anyway."""
 
 
 class CountOptions(Command, group=COUNTING):

@@ -36,7 +36,7 @@ from ..report.lists import check as check_facts
 from ..report.run.facts import estimated_tokens
 from ..report.text import block_label, kind_label
 from ..storage.backups import backups_of
-from ..storage.files import read_bytes, unpacked
+from ..storage.files import Stamp, read_bytes, stamp, unpacked
 from . import finding
 from .client import SessionPlace
 from .listing import LATEST, choose
@@ -87,7 +87,7 @@ class Library:
 
     def __init__(self, places: Sequence[SessionPlace], folder: Path, file: str | None = None) -> None:
         self._places, self._folder, self._file = places, folder, file
-        self._read: tuple[tuple[object, ...], AskedSession] | None = None
+        self._read: tuple[tuple[str, Stamp], AskedSession] | None = None
 
     def session(self, wanted: str | None = None) -> AskedSession:
         """Return the session with this id or beginning of one; by default the project's latest. Raises
@@ -131,10 +131,9 @@ class Library:
         return any(target.is_relative_to(os.path.realpath(place.folder)) for place in self._places)
 
     def _open(self, path: str) -> AskedSession:
-        status = os.stat(path)
-        stamp = path, status.st_mtime_ns, status.st_size, status.st_ino
-        if self._read is None or self._read[0] != stamp:
-            self._read = stamp, AskedSession(path, _read(path))
+        now = path, stamp(Path(path))
+        if self._read is None or self._read[0] != now or now[1] == Stamp():  # One in a database has no stamp.
+            self._read = now, AskedSession(path, _read(path))
         return self._read[1]
 
 
@@ -150,8 +149,12 @@ def _each(paths: Sequence[str]) -> Iterator[AskedSession]:
 
 
 def _read(path: str) -> Transcript:
-    # A client may be in the middle of writing a line.
-    return formats.parse(unpacked(read_bytes(path), path), name=path, lenient=True, others=Installed().formats)
+    try:
+        # A client may be in the middle of writing a line.
+        return formats.parse(unpacked(read_bytes(path), path), name=path, lenient=True, others=Installed().formats)
+    except CondenseError as error:
+        error.forget_options("--format", "--lenient")
+        raise
 
 
 _HITS: Final = 60

@@ -61,7 +61,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         yield ("target_reduction_percent",), "target_tokens and target_reduction_percent cannot both be set", hint
     least = configuration.min_saving
     if isinstance(least, str) and ((share := percent_in(least)) is None or not 0 <= share <= 100):
-        yield ("min_saving",), f"{quoted(least)} is no share", "Give a share such as 0.5%, or a number of tokens."
+        yield ("min_saving",), f"{quoted(least)} is not a share", "Give a share such as 0.5%, or a number of tokens."
     yield from _selectors(configuration.keep, ("keep",))
     yield from _selectors(configuration.cut, ("cut",))
     for index, pin in enumerate(configuration.pins):

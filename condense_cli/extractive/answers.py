@@ -50,6 +50,12 @@ _GO_ON: Final = " You can now continue with "
 _APPROVED: Final = "User has approved your plan"
 _EDITED: Final = ("User feedback on this plan:", "## Approved Plan (edited by user):")
 """Claude Code, behind what it says of a plan that the user edited or had a word about."""
+_CLARIFIES: Final = (
+    "The user wants to clarify these questions.",
+    "The user has indicated they have provided enough ans",
+)
+_ANSWER: Final = lazy_pattern(r'^  Answer: (.*?)(?=^- "|\Z)', re.DOTALL | re.MULTILINE)
+"""Claude Code in place of words, where the user closes its questions; then each question with its answer, if any."""
 _ELEMENTS: Final = ("answer", "user_message", "feedback")
 """Roo Code and Cline put these tags around what the user said."""
 
@@ -158,6 +164,8 @@ def _without_sentence(text: str) -> str:
         return next(filter(None, said), words)
     if refused := _REFUSED.match(words):
         words = words[refused.end() :].strip()
+    if words.startswith(_CLARIFIES):
+        return "\n".join(map(str.strip, _ANSWER.findall(words)))
     for tag in _ELEMENTS:
         if words.startswith(f"<{tag}>") and words.endswith(f"</{tag}>"):
             return words[len(tag) + 2 : -len(tag) - 3].strip()

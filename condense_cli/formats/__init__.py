@@ -14,7 +14,7 @@ from ..errors import CondenseError, UnknownFormatError, UsageError
 from .engine.base import Evidence, Format
 from .engine.beside import slimmed as _slimmed
 from .engine.client_text import recognised, with_escapes
-from .engine.container import Document, describe, open_document
+from .engine.container import Document, describe, open_document, several_conversations
 from .engine.writing import write as _write
 from .table import TABLE, AddedRow, FormatCandidate, FormatRow, keys_of
 from .understood import checked, with_unread
@@ -22,6 +22,8 @@ from .understood import checked, with_unread
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
 
+_COLUMNS: Final = ("messages", "conversations", "chat_messages")
+"""Keys of the conversation in a record that is none of a format, but a row."""
 _ZIP: Final = b"PK\x03\x04"
 _ADDED: Final[dict[str, FormatRow]] = {}
 
@@ -109,6 +111,10 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: 
 
         return read_archive(data, name)
     document = open_document(data, name, lenient=lenient)
+    source = document.source
+    if source.unparsed and len(source.unparsed) == len(source.spans):
+        # Nothing to keep the lines for: read as a transcript it would be an empty one.
+        [*open_document(data, name).values]
     if format is not None:
         form, values = format_named(format), document.values
     else:
@@ -119,7 +125,7 @@ def _read(data: bytes, name: str, format: str | None, *, lenient: bool, is_own: 
         if not transcript.messages and not transcript.warnings and transcript.source.listed:
             raise UnknownFormatError(
                 f"It was read as {form.name}, but holds no message.",
-                "Name another file, or another format with --format.",
+                "Name another file. Another format is named with --format.",
             )
         if any(message.stays_separate for message in transcript.messages):
             transcript = replace(transcript, messages=recognised(transcript.messages))
@@ -200,14 +206,11 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     kind = foreign(first)
     if kind:
         raise UnknownFormatError(f"{name} is {kind.what}.", kind.instead)
-    if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
-        hint = (
-            "condense run, restore, estimate, inspect and validate take such rows, with --format rows where most "
-            "hold no conversation. For one row: sed -n 1p FILE | condense … -"
-        )
-        raise UnknownFormatError(
-            f"{name} is not a transcript that condense knows. It holds several conversations, one per record.", hint
-        )
+    if isinstance(first, dict) and any(isinstance(first.get(key), list) for key in _COLUMNS):
+        whose = "conversations of Claude" if "chat_messages" in first else "conversations"
+        told = several_conversations(whose, document.source, "conversation.json", are_rows=True)
+        few = "." if "chat_messages" in first else ". With --format rows also where most records hold none."
+        raise UnknownFormatError(f"{name}: {told.message}", told.hint + few)
     from .refusing import nearest_format
 
     raise UnknownFormatError(

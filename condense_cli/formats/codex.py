@@ -326,7 +326,7 @@ HISTORY_MODES: Final = ("legacy", "paginated")
 def _head_comes_first(transcript: Transcript) -> Iterator[FileFault]:
     record, value = next(records_of(transcript.source), (0, None))
     if not isinstance(value, dict) or value.get("type") != "session_meta":
-        said = "the first record is no session_meta: the client will not resume such a file"
+        said = "the first record is not a session_meta: the client will not resume such a file"
         yield FileFault("head_comes_first", record, said)
 
 

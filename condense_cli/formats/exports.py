@@ -194,7 +194,7 @@ def chatgpt_evidence(value: Any) -> Evidence:
 
 
 def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
-    record = only_record(document, values, "conversations", "conversation.json")
+    record = only_record(document, values, "conversations of ChatGPT", "conversation.json", are_rows=True)
     if chatgpt_evidence(record) is Evidence.NO:
         raise UnknownFormatError("It has no mapping and no current_node.", "Name one conversation of ChatGPT.")
     path = list(_sent(record))
@@ -333,7 +333,7 @@ class _ClaudeReader(BlockReader):
 def _read_claude(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     model = document.envelope.get("model")
-    if document.source.container is Container.LINES and len(records) == 1 and listed(records[0], "chat_messages"):
+    if len(records) == 1 and listed(records[0], "chat_messages"):
         model = records[0].get("model")
         document = with_records_under(document, "chat_messages")
         records = list(document.values)

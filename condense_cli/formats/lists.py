@@ -470,7 +470,7 @@ def _read_atif(document: Document, values: Iterator[Any]) -> Transcript:
     for number, step in enumerate(document.values):
         role = _SOURCES.get(str(step.get("source"))) if isinstance(step, dict) else None
         unknown["step without a source or a message"] += role is None or _MESSAGE[0] not in step
-        unknown["step whose tool_calls are no list"] += role is not None and not isinstance(
+        unknown["step whose tool_calls are not a list"] += role is not None and not isinstance(
             step.get("tool_calls", []), list | None
         )
         for speaker, blocks in _of_step(step, number, role) if role else ():

@@ -287,7 +287,7 @@ def _read_invocations(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if _invocation_evidence(value) is Evidence.NO:
             if isinstance(value, dict) and has_text(value):
-                calls.append(_Call(True, "", record, [], None, "record that is no known invocation"))
+                calls.append(_Call(True, "", record, [], None, "record that is not a known invocation"))
             continue
         said: list[_Said] = []
         unknown = "" if isinstance(value.get("timestamp"), str) else "invocation without a timestamp"

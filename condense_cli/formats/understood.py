@@ -63,7 +63,7 @@ def with_unread(transcript: Transcript) -> Transcript:
         if record not in read and record not in source.unparsed:
             value = json_text.parse(source.view(record))
             if _holds_text(value, (), []):
-                unread[f"record {_role(value)} without known content"] += 1
+                unread[" ".join(filter(None, ("record", _role(value), "without known content")))] += 1
     unknown: dict[BlockKey, Block] = {}
     for record, blocks in bare.items():
         value = json_text.parse(source.view(record))

@@ -236,7 +236,7 @@ def usage_of(read: Any, written: Any, to_cache: Any, from_cache: Any, *, is_whol
 def as_count(told: Any) -> int:
     """Check a token count that a server reports. Raises ValueError if it is not one; SDKs do not check."""
     if isinstance(told, bool) or not isinstance(told, int) or told < 0:
-        raise ValueError(f"{told!r} is no number of tokens")
+        raise ValueError(f"{told!r} is not a number of tokens")
     return told
 
 

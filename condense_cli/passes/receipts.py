@@ -60,6 +60,8 @@ PROTECTED: Final = REQUEST | {Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Ke
 
 
 EXTRACT: Final = "extract"
+EMPTY: Final = "empty"
+"""No line was worth its tokens: only a marker is left."""
 SUMMARIZE: Final = "summarize"
 NOTE: Final = "note"
 """Calls and results become a note, which has the lines of them that stay."""
@@ -70,7 +72,7 @@ IN_SUMMARY: Final = "the summary has what later work needs of it"
 """Why a block could go for which a note, or a summary, was written."""
 REPLACING: Final = frozenset({SUMMARIZE, NOTE})
 """Operations that put a new message in place of blocks."""
-PICKING: Final = REPLACING | {EXTRACT}
+PICKING: Final = REPLACING | {EXTRACT, EMPTY}
 """Operations that pick lines by what they are worth; of a summary that a model writes no line is one of the text."""
 
 PRELUDE: Final = "lossless-prelude"

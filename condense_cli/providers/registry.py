@@ -239,7 +239,7 @@ def _fault(provider: Any, provider_id: str) -> str:
         return "it has no capabilities"
     settings = getattr(provider, "settings", None)
     if not (isinstance(settings, type) and issubclass(settings, Struct)):
-        return "its settings are no msgspec.Struct"
+        return "its settings are not a msgspec.Struct"
     if provider.section != OWN_SECTION:
         return f"it takes the section {provider.section!r}, which is not its own"
     return ""

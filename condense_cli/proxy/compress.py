@@ -49,7 +49,7 @@ def order_of(data: bytes) -> CompressOrder:
     try:
         order = msgspec.json.decode(data, type=CompressOrder)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        words = str(error) if isinstance(error, msgspec.ValidationError) else "it is no JSON"
+        words = str(error) if isinstance(error, msgspec.ValidationError) else "it is not JSON"
         raise UsageError(f"The body cannot be used: {words}.") from None
     for number, row in enumerate(order.messages):
         if row.get("role") not in _ROLES:

@@ -57,10 +57,14 @@ class LostItem(Struct, frozen=True):
 
 
 class LostRanking(Struct, frozen=True):
-    """The most valuable things that are gone, and how many are gone of each kind."""
+    """The most valuable things that are gone, and how many are gone of each kind.
+
+    `is_whole`: nothing else can be named; the counts may be larger by what tells a reader nothing.
+    """
 
     shown: tuple[LostItem, ...]
     counts: dict[LossKind, int]
+    is_whole: bool
 
 
 def losses(before: Sequence[Message], after: Sequence[Message], count: Counter, most: int = MOST) -> LostRanking:
@@ -99,7 +103,7 @@ def losses(before: Sequence[Message], after: Sequence[Message], count: Counter, 
         if not any(loss.text in other.text or other.text in loss.text for other in chosen):
             chosen.append(loss)
     counts = {LossKind.WORDS: len(words), LossKind.DECISION: len(decisions), LossKind.FACT: len(gone)}
-    return LostRanking(tuple(chosen), counts)
+    return LostRanking(tuple(chosen), counts, is_whole=len(chosen) < most)
 
 
 def _facts_in(messages: Sequence[Message], survey: Survey) -> set[int]:

@@ -50,7 +50,7 @@ class UnmendableError(TranscriptError):
 
 
 class Fragment(Struct, frozen=True):
-    """The text of a line that was removed because it is no JSON, and how many records were before it."""
+    """The text of a line that was removed because it is not JSON, and how many records were before it."""
 
     text: str
     before: int

@@ -1,4 +1,4 @@
-"""Make a damaged file readable: lines that are no JSON, and a document that was cut off.
+"""Make a damaged file readable: lines that are not JSON, and a document that was cut off.
 
 A crash leaves zeros where text was not written yet, or half a record that the next one is written behind. Clients read
 up to such a line, pass over it, or refuse the file.
@@ -35,7 +35,7 @@ class Readable(Struct, frozen=True):
 
 
 def readable(data: bytes, name: str) -> Readable:
-    """Return the file without what is no JSON. Raises TranscriptError for one that is not merely cut off or torn."""
+    """Return the file without what is not JSON. Raises TranscriptError for one that is not merely cut off or torn."""
     try:
         return Readable(data, _lines_of(data, name))
     except NotJsonError as error:
@@ -122,7 +122,7 @@ def _shapes(lines: Sequence[bytes]) -> tuple[set[frozenset[str]], list[bytes]]:
 
 
 class _Mended(Struct, frozen=True):
-    """A line that was no JSON: its whole records, what was done to it, and the `torn` record that was removed."""
+    """A line that was not JSON: its whole records, what was done to it, and the `torn` record that was removed."""
 
     whole: list[bytes]
     said: str
@@ -185,8 +185,8 @@ def _why(text: bytes, *, is_last: bool) -> str:
     if b"\0" in text:
         return "Zeros stand where a record was not written, as after a crash"
     if is_last:
-        return "The last line is cut off, and is no JSON"
-    return "The line is no JSON"
+        return "The last line is cut off, and is not JSON"
+    return "The line is not JSON"
 
 
 def _closed(data: bytes, start: int, name: str, failed: TranscriptError) -> Readable:
@@ -209,7 +209,7 @@ def _closed(data: bytes, start: int, name: str, failed: TranscriptError) -> Read
         if not isinstance(value, dict | list) or is_json(text[end:].encode("latin-1")):
             raise failed
         said, closers = f"Removed {len(text) - end:,} bytes behind the document", ""
-        why = "What follows the end of the document is no JSON"
+        why = "What follows the end of the document is not JSON"
     line = data.count(b"\n", 0, start + end) + 1
     mended = data[: start + end] + closers.encode() + (b"\n" if data.endswith(b"\n") else b"")
     return Readable(mended, _lines_of(mended, name), (Change(_TORN, line, said, why),))

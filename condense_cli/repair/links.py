@@ -221,7 +221,7 @@ def _orphans(
     if is_whole_file:
         for each in nodes:
             if each.record in named and each.parent is not None and each.parent not in by_id:
-                found[each.record] = each, f"Its parent {each.parent} is no record of the file"
+                found[each.record] = each, f"Its parent {each.parent} is not in the file"
     starts = nodes if is_whole_file else [node for node in nodes if node.state != "beside" or not node.parent][-1:]
     done: set[str] = set()
     for start in starts:
@@ -231,7 +231,7 @@ def _orphans(
             path[at.id] = at
             above = by_id.get(at.parent) if at.parent is not None else None
             if above is None and at.parent is not None and not is_whole_file:
-                found[at.record] = at, f"Its parent {at.parent} is no record of the file"
+                found[at.record] = at, f"Its parent {at.parent} is not in the file"
             at = above
         if at is not None and at.id in path:
             ring = list(path.values())[list(path).index(at.id) :]
@@ -476,7 +476,7 @@ def mend_leaves(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
             )
         if before:
             edits[record] = {("leafUuid",): json.dumps(before[-1].id)}
-            said = f"Let it name the newest message before it, in line {draft.line(before[-1].record)}"
+            said = f"Linked it to the newest message before it, in line {draft.line(before[-1].record)}"
         else:
             gone.append(record)
             said = "Removed a note of the last message"
@@ -499,6 +499,6 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         calls = {str(part.get("tool_use_id")) for part in _parts_of(value)} & callers.keys()
         caller = callers[calls.pop()] if len(calls) == 1 else None
         edits[fault.record] = {("sourceToolAssistantUUID",): None if caller is None else json.dumps(caller)}
-        said = "Removed the name of a call that is lost" if caller is None else "Let it name the record of its call"
+        said = "Removed the name of a call that is lost" if caller is None else "Linked it to the record of its call"
         changes.append(Change(fault.rule, draft.line(fault.record), said, fault.said))
     return draft.edited(changes, edits=edits, is_sent=False)

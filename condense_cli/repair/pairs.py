@@ -129,7 +129,7 @@ def rename_calls(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
             if block.answers:
                 new = waiting.get(name) or deque([name])
                 other = new.popleft() if len(new) > 1 else new[0]
-                changes += [_told(draft, about, block, f"Let the result name {other}")] if other != name else []
+                changes += [_told(draft, about, block, f"Gave the result the id {other}")] if other != name else []
             else:
                 other = name
                 counts[name] += 1

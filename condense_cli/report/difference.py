@@ -27,7 +27,7 @@ from ..passes.condensation import Condensation
 from ..passes.decisions import DecisionRow, Fate
 from ..passes.explained import SHORTEST, Address, Lines, lines_between
 from ..toolcalls import tools
-from ..toolcalls.tools import arguments_of, string_values
+from ..toolcalls.tools import changed_texts, is_emptied
 from .as_json import SHAPE
 from .run.facts import Counting, ExplainedLines, LostReport, Pair, estimated_tokens, lines_of
 from .text import call_label, kind_label, readable
@@ -211,9 +211,18 @@ class BlockDiff(Struct, frozen=True, dict=True):
         return list(line_hunks(_lines(self.before), _lines(self.after)))
 
     def why(self, hunk: Hunk) -> list[LineReason]:
-        """Return the known reasons for the lines of a hunk."""
+        """Return the known reasons for the lines of a hunk; a line that says nothing goes with the one before it."""
         known = self._reasons.get(hunk.sign, {})
-        return [known[line] for line in hunk.lines if line in known]
+        found: list[LineReason] = []
+        leading = 0
+        for line in hunk.lines:
+            if line in known:
+                found.append(known[line])
+            elif len(line.strip()) < SHORTEST and found:
+                found.append(found[-1])
+            elif len(line.strip()) < SHORTEST:
+                leading += 1
+        return [*found[:1] * leading, *found]
 
     @cached_property
     def _reasons(self) -> dict[str, dict[str, LineReason]]:
@@ -494,17 +503,8 @@ def _what(old: Block | None, new: Block | None) -> What:
     if any(gap.is_summary for gap in gaps):
         return What.SUMMARIZED
     if gaps:
-        return What.REMOVED if all(parse_gap(after) for _, after in texts) else What.CUT
+        return What.REMOVED if is_emptied(old, new) else What.CUT
     return What.REFERENCED if lines and all(map(parse_reference, lines)) else What.CHANGED
-
-
-def changed_texts(old: Block, new: Block) -> list[tuple[str, str]]:
-    """Return the old and new texts that differ: arguments of a call, or the text of another block."""
-    if new.kind is not BlockKind.TOOL_CALL:
-        return [(old.text, new.text)]
-    values = dict(string_values(arguments_of(old)))
-    pairs = [(values.get(path, ""), value) for path, value in string_values(arguments_of(new))]
-    return [(before, after) for before, after in pairs if before != after]
 
 
 def _new_lines(old: str, new: str) -> list[str]:

@@ -460,7 +460,8 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
             by.setdefault(option.beaten_by, []).append(option.preset)
     for better, presets in by.items():
         keeps = "is expected to keep" if source and source.is_expected else "keeps"
-        yield f"* {better} is no larger than {' or '.join(presets)}, and {keeps} no less."
+        others = " and ".join(filter(None, (", ".join(presets[:-1]), presets[-1])))
+        yield f"* {better} is at most as large as {others}, and {keeps} at least as much."
     if source is None:
         if len(estimate.presets) > 1:
             yield "--quality measures how much of what later work needs each one keeps."

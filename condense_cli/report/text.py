@@ -17,6 +17,7 @@ from ..toolcalls.tools import main_argument, readable_arguments
 
 _OPERATIONS: Final = {
     "drop": "removed",
+    "empty": "removed",
     "extract": "cut",
     "keep": "kept",
     "merge": "merged",

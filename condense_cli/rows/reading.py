@@ -356,6 +356,8 @@ def _no_conversation(value: Any, kind: RowKind, name: str) -> UnknownFormatError
     return UnknownFormatError(f"{name}: none of its columns holds messages in a known format (columns: {keys}).")
 
 
+_OWN: Final = frozenset(("conversations", "mapping", "chat_messages"))
+"""Keys of conversations that are a file by themselves: ShareGPT's, ChatGPT's, Claude's."""
 _HEAD: Final = 8 << 20
 """Bytes within which the first elements of an array have to end."""
 _FEW: Final = 8
@@ -418,12 +420,12 @@ class ArrayRows:
 
 
 def is_whole_conversation(element: bytes) -> bool:
-    """Check if an array of this element alone is one conversation in a form of its own, such as ShareGPT's."""
+    """Check if an array of this element alone is one conversation in a form of its own, such as an export's."""
     try:
         value = json_text.parse(element)
     except (json.JSONDecodeError, ValueError, RecursionError):
         return True
-    return "conversations" in value if isinstance(value, dict) else not isinstance(value, list)
+    return not _OWN.isdisjoint(value) if isinstance(value, dict) else not isinstance(value, list)
 
 
 _PARQUET: Final = b"PAR1"

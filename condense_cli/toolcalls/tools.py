@@ -406,6 +406,21 @@ def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, s
             yield from string_values(item, (*path, index))
 
 
+def changed_texts(old: Block, new: Block) -> list[tuple[str, str]]:
+    """Return the old and new texts that differ: arguments of a call, or the text of another block."""
+    if new.kind is not BlockKind.TOOL_CALL:
+        return [(old.text, new.text)]
+    values = dict(string_values(arguments_of(old)))
+    pairs = [(values.get(path, ""), value) for path, value in string_values(arguments_of(new))]
+    return [(before, after) for before, after in pairs if before != after]
+
+
+def is_emptied(old: Block, new: Block) -> bool:
+    """Return whether nothing but markers is left of the texts that differ; what fills up a todo is none."""
+    texts = [after for _, after in changed_texts(old, new)]
+    return any(map(parse_gap, texts)) and all(parse_gap(text) or text == _filler(text) for text in texts)
+
+
 def readable_arguments(call: Block) -> str:
     """Format arguments for a person: one key per line, real line breaks in strings."""
     arguments = arguments_of(call)

@@ -236,7 +236,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
     def _of_pass(self, then: Callable[[int], None]) -> None:
         index = self.part.index
         if index is None:
-            self.say("That is no pass.")
+            self.say("That is not a pass.")
         else:
             then(index)
 

@@ -181,7 +181,11 @@ class OpenSession:
     def read(cls, path: str, desk: Desk) -> OpenSession:
         """Read the session in a file. Raises UsageError, TranscriptError."""
         seen = stamp(Path(path))
-        return cls(path, api.load(path), seen, desk)
+        try:
+            return cls(path, api.load(path), seen, desk)
+        except CondenseError as error:
+            error.forget_options("--format", "--lenient")
+            raise
 
     @cached_property
     def window(self) -> int | None:

@@ -264,3 +264,13 @@ def test_a_broken_line_stops_the_run_unless_lenient_keeps_it(name: str, tmp_path
         line = len(LINES) + 1 if name == "truncated last line" else 5
         assert f"input.jsonl:{line}:" in refused.message
     assert (lenient.status, lenient.stdout) == (ExitStatus.DONE, condensed(BROKEN_LINES[name]))
+
+
+@pytest.mark.parametrize(
+    "data", [bytes(range(256)), b"some\nlines\nof text\n", b'{"role": "us'], ids=["binary", "text", "torn"]
+)
+def test_a_file_without_a_line_of_json_is_refused_with_lenient_too(data: bytes) -> None:
+    refused = [condense("inspect", "-", *flag, stdin=data) for flag in ((), ("--lenient",))]
+    assert [done.status for done in refused] == 2 * [ExitStatus.INPUT]
+    assert "not JSON" in refused[1].message
+    assert "holds no message" not in refused[1].message

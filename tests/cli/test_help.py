@@ -77,7 +77,15 @@ def test_old_names_still_work(name: str, file: Path) -> None:
 def test_the_help_of_sessions_names_every_client() -> None:
     text = " ".join(condense("sessions", "--help").text.split())
     assert f"one client: {', '.join(Client)}." in text
-    assert "Cline, opencode, pi" in text
+    covered = text.partition("Covers ")[2].partition(". ")[0].lower().replace(" ", "-")
+    assert [client for client in Client if client.value.partition("-")[0] not in covered] == []
+
+
+@pytest.mark.parametrize(("command", "is_writing"), [("run", True), ("diff", False), ("evaluate", False)])
+def test_only_what_writes_says_that_it_writes_nothing(command: str, is_writing: bool) -> None:
+    text = " ".join(condense(command, "--help").text.split())
+    about = text.partition("Keep the strings in FILE")[2].partition("status 6")[0]
+    assert ("write nothing" in about) is is_writing
 
 
 def test_the_first_page_has_six_commands_and_names_the_others() -> None:

@@ -16,6 +16,7 @@ from odd_values import ODD
 from condense_cli.clients.mcp_tools import MOST, Library
 from condense_cli.config.own import UserConfiguration
 from condense_cli.core.markers import short_hash
+from condense_cli.errors import ExitStatus
 
 SEARCH = {"name": "search", "arguments": {"text": "TEXT"}}
 
@@ -140,3 +141,21 @@ def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest
     ran = condense("mcp")
     assert ran.status == 2
     assert "-m pip install 'mcp>=" in ran.message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(256)), b'{"role": "user", "conte', b"no\nline\nof JSON\n", b'{"a": 1}\n{"b": 2}\n', b"", None],
+    ids=["binary", "torn", "text", "unknown", "empty", "missing"],
+)
+def test_a_file_that_cannot_be_read_is_refused_without_options_that_it_lacks(
+    tmp_path: Path, data: bytes | None
+) -> None:
+    file = tmp_path / "session.jsonl"
+    if data is not None:
+        file.write_bytes(data)
+    done = condense("mcp", file)
+    assert done.status == ExitStatus.INPUT
+    assert "session.jsonl" in done.message
+    advice = [sentence for sentence in done.message.split(". ") if "condense run" not in sentence]
+    assert not [sentence for sentence in advice if "--format" in sentence or "--lenient" in sentence]

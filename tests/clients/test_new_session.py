@@ -98,6 +98,11 @@ def test_the_client_goes_on_in_the_new_session(file: Path, tmp_path: Path, monke
     # Nothing was written, so nothing is resumed.
     assert condense("run", written(file), "-p", "lossless", "--new-session", "--resume").status == ExitStatus.DONE
     assert not (tmp_path / "started").exists()
+    here.rmdir()
+    gone = new_session(file, "--resume").stderr
+    assert f"The folder of the session, {here}, is missing" in gone
+    assert f"cd {here} && claude --resume {written(file).stem}" in gone
+    here.mkdir()
     fake.unlink()
     assert "Cannot start claude" in new_session(file, "--resume").stderr
 

@@ -81,7 +81,7 @@ def test_receipts_say_the_same_as_lines_and_change_in_nothing_else(ran: Condensa
     for before, after in zip(ran.receipts, told.receipts, strict=True):
         lines = (
             told.lines.get((after.message, after.block), ())
-            if after.operation in ("extract", "note", "summarize")
+            if after.operation in ("extract", "empty", "note", "summarize")
             else ()
         )
         assert sum(why.lines for why in after.went) == sum(not line.stays for line in lines)
@@ -136,7 +136,7 @@ def test_a_run_tells_programs_why() -> None:
     check_shape(changes, [EXPLAINED])
     picked = [change for change in changes if change["cut"]]
     assert picked
-    assert {change["operation"] for change in picked} == {"cut"}
+    assert {change["operation"] for change in picked} == {"cut", "removed"}
     known = set(Reason)
     assert {why["reason"] for change in picked for why in change["cut"] + change["kept"]} <= known
     assert all(re.search(r"\(\d+ lines?\)", change["reason"]) for change in picked)

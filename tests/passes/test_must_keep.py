@@ -86,6 +86,13 @@ def test_diff_names_what_is_gone(strings: Path, tmp_path: Path) -> None:
     assert "never said" not in done.message
 
 
+def test_diff_says_what_the_older_one_does_not_hold(strings: Path) -> None:
+    for other in (("-p", "lossless"), (SESSION,)):
+        done = condense("diff", SESSION, *other, "--must-keep", strings, "--stat")
+        assert done.status == ExitStatus.DONE
+        assert "does not hold what must be kept: 'never said anywhere'." in done.stderr
+
+
 def test_a_run_that_loses_one_writes_nothing(strings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("condense_cli.passes.selection.holders", lambda *_: {})  # As a provider of others may do.
     before = snapshot(tmp_path)

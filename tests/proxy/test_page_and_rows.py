@@ -188,7 +188,7 @@ def test_as_many_rows_as_were_sent(running: Running, model: Api, preset: str) ->
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"{", "it is no JSON"),
+        (b"{", "it is not JSON"),
         (b"[]", "Expected `object`"),
         (b"{}", "messages"),
         (b'{"messages": [1]}', "Expected `object`"),

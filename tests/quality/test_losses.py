@@ -116,6 +116,10 @@ def test_reports_list_five_and_more_where_somebody_asks() -> None:
     assert "No longer said, 20 of " in more
     assert "No longer said, 20 of " in condense("diff", SESSION, "-p", "speed").text
     assert len(condense(*run, "--json").json["lost"]["things"]) == MOST
+    assert "(condense diff --all-lines lists all):" in more
+    every = condense("diff", SESSION, "-p", "speed", "--all-lines").text
+    assert "No longer said:\n" in every
+    assert every.partition("No longer said:")[2].partition("\n\n")[0].count("  message ") > MOST
     assert "No longer said" not in condense("diff", SESSION, "-p", "lossless").text
 
 

@@ -311,7 +311,7 @@ def test_parallel_calls_that_share_an_id_keep_their_results(said_: tuple[str, st
         as_lines([user("look"), {"role": "assistant", "tool_calls": tools}, *answers, assistant("c")]),
     ):
         found = mended(data)
-        assert [change.said for change in found.changes] == ["Renamed the call to a_2", "Let the result name a_2"]
+        assert [change.said for change in found.changes] == ["Renamed the call to a_2", "Gave the result the id a_2"]
         results = [(block.call_id, str(block.text)) for _, block in found.transcript.blocks() if block.answers]
         assert results == [("a", said_[0]), ("a_2", said_[1])]
 

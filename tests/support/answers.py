@@ -12,6 +12,12 @@ REJECTED = (
     "new_string was NOT written to the file). "
 )
 ASKED = "Which one?"
+CLARIFIES = (
+    f"{REJECTED}To tell you how to proceed, the user said:\nThe user wants to clarify these questions.\n"
+    "    This means they may have additional information, context or questions for you.\n"
+    "    Start by asking them what they would like to clarify.\n\n    Questions asked:\n"
+)
+"""Claude Code where the user closes its questions: none of it is what the user said."""
 TELLING = {
     "said": (f"{REJECTED}To tell you how to proceed, the user said:\n{RULE}", RULE),
     "reason": (f"{REJECTED}The user provided the following reason for the rejection:  {RULE}", RULE),
@@ -28,6 +34,10 @@ TELLING = {
     "plan, edited": (f"User has approved your plan. Begin.\n\n## Approved Plan (edited by user):\n{RULE}", RULE),
     "plan, with a word": (f"User has approved your plan. Begin.\n\nUser feedback on this plan: {RULE}", RULE),
     "plan": (f"Plan rejected. User feedback: {RULE}", RULE),
+    "clarified": (
+        f'{CLARIFIES}- "{ASKED}"\n  Answer: {RULE}\n- "Why?"\n  (No answer provided)\n- "And where?"\n  Answer: Here.',
+        f"{RULE}\nHere.",
+    ),
     "answered": (
         f'User has answered your questions: "{ASKED}"="pnpm, as always". You can now continue with the user\'s '
         "answers in mind.",
@@ -91,6 +101,7 @@ ANSWERS = {name: (text, words, "Bash") for name, (text, words) in TELLING.items(
 NO_ANSWERS = (  # Of no tool that asks.
     "A test failed where the user said: no",
     f"{REJECTED}STOP what you are doing and wait for the user to tell you how to proceed.",
+    f'{CLARIFIES}- "{ASKED}"\n  (No answer provided)',
     "The user doesn't want to take this action right now. STOP what you are doing.",
     f"<feedback>\n{RULE}\n</feedback>",
     f"x\nUser has answered your questions: {RULE}",

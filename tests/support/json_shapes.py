@@ -7,6 +7,7 @@ from typing import Any
 LOST: dict[str, Any] = {
     "counts": {"words": int, "decision": int, "fact": int},
     "things": [{"kind": str, "text": str, "message": int}],
+    "whole": bool,
 }
 
 COUNTING: dict[str, Any] = {

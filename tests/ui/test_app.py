@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 from condense_cli import api
 from condense_cli.cli.work.ui import check_terminal, sessions_here
-from condense_cli.errors import UsageError
+from condense_cli.errors import NotJsonError, UsageError
 from condense_cli.ui.app import CondenseApp, SessionsScreen
 from condense_cli.ui.choice import UserChoice
 from condense_cli.ui.opened import Desk, OpenSession
@@ -67,6 +67,14 @@ def test_a_file_that_cannot_be_read_ends_it(tmp_path: Path) -> None:
     run(app, steps)
     assert app.fault is not None
     assert "nothing.jsonl" in app.fault.message
+
+
+def test_no_fault_advises_an_option_that_the_app_lacks(tmp_path: Path) -> None:
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(SAMPLE.read_bytes()[:-20])
+    with pytest.raises(NotJsonError, match="not JSON") as refused:
+        OpenSession.read(str(torn), DESK)
+    assert refused.value.hint == "The last line seems cut off. condense repair FILE removes it."
 
 
 def test_sessions_of_the_project_come_first(at_machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from ..options import (
     FormatOption,
     Lenient,
     Model,
-    MustKeep,
+    MustKeepMeasured,
     OverheadTokens,
     Profile,
     ReadOptions,
@@ -167,7 +167,7 @@ class EvaluateOptions(Spending, group=COMMON, work="evaluate.evaluate"):
     ] = ()
     provider: Annotated[tuple[str, ...], provider("Provider with its default settings; may be repeated.")] = ()
     config: Annotated[tuple[Path, ...], Flag("Configuration file; may be repeated.", metavar="PATH")] = ()
-    must_keep: MustKeep = ()
+    must_keep: MustKeepMeasured = ()
     recorded: Annotated[
         bool, Flag("Measure the compactions a client made, next to condense.  [default: preset balanced]")
     ] = False

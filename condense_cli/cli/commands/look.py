@@ -19,7 +19,7 @@ from ..options import (
     FormatOption,
     Json,
     Lenient,
-    MustKeep,
+    MustKeepMeasured,
     OverheadTokens,
     ReadOptions,
     Session,
@@ -33,9 +33,9 @@ _FROM_END: Final = re.compile(r"-\d[\d:.]*", re.ASCII)
 class SessionsOptions(Command, work="sessions.sessions"):
     """List the agent sessions on this machine.
 
-    Covers Claude Code, Codex, Roo Code, Cline, opencode, pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI. Tokens
-    are those that the client would send now, as in condense inspect. Nothing is changed; counts are cached in your
-    cache folder. Other commands take --session ID or --session latest in place of a file.
+    Covers Claude Code, Codex, Roo Code, Cline, opencode, pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI and Goose.
+    Tokens are those that the client would send now, as in condense inspect. Nothing is changed; counts are cached in
+    your cache folder. Other commands take --session ID or --session latest in place of a file.
 
     Examples:
 
@@ -172,10 +172,12 @@ class DiffOptions(CountOptions, group=COMMON, work="diff.diff"):
     preset: Annotated[str | None, preset("Compare A with the result of this preset.")] = None
     provider: Annotated[str | None, provider("Compare A with the result of this provider.")] = None
     assignments: Assignments = ()
-    must_keep: MustKeep = ()
+    must_keep: MustKeepMeasured = ()
     stat: Annotated[bool, Flag("Only the summary.", group=OUTPUT)] = False
     lines: Annotated[int, Flag("Changed lines to show at each place.", metavar="N", least=0, group=OUTPUT)] = 3
-    all_lines: Annotated[bool, Flag("Show every line.", short="-v", group=OUTPUT)] = False
+    all_lines: Annotated[
+        bool, Flag("Show every line, and everything that is no longer said.", short="-v", group=OUTPUT)
+    ] = False
     json: Annotated[Json, OUTPUT] = False
     format: Annotated[FormatOfBoth, READING] = None
     lenient: Annotated[Lenient, READING] = False

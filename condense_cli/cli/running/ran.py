@@ -18,7 +18,7 @@ from ...core.wording import visible
 from ...delivering import TO_A_PIPE, Delivery, Destination, Where, check_place
 from ...errors import UsageError
 from ...passes.condensation import Condensation
-from ...passes.receipts import EXTRACT, NO_TARGET
+from ...passes.receipts import EMPTY, EXTRACT, NO_TARGET
 from ...report.as_json import to_json
 from ...report.costs.usage import overhead_of
 from ...report.run import facts
@@ -306,7 +306,7 @@ def unit_of(report: facts.Report) -> str:
 def _better(result: Condensation) -> Iterator[str]:
     """Suggest a target, if passes that pick lines for one had none."""
     share = round(percent(result.tokens_after, result.tokens_before))
-    is_picked = any(receipt.operation == EXTRACT for receipt in result.changes)
+    is_picked = any(receipt.operation in (EXTRACT, EMPTY) for receipt in result.changes)
     if not is_picked and any(receipt.reason == NO_TARGET for receipt in result.passes) and _LEAST <= share <= _MOST:
         yield f"Tip: --target-percent {share} usually keeps more useful content at this size."
 

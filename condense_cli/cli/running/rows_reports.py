@@ -253,11 +253,10 @@ def _show_faults(found: CheckedRows, name: str, *, is_valid: bool) -> None:
     for fault in found.listed:
         message = f" #{fault.message}:" if fault.message is not None else ""
         text = Text(visible(f"{name}:{fault.line}:{message} "), style="bold")
-        text.append(visible(" ".join(fault.said.split())), style="not bold")
-        screen.print(text, soft_wrap=True)
+        print_lines([text.append(visible(" ".join(fault.said.split())), style="not bold")])
     more = found.faults - len(found.listed)
     if more > 0:
-        screen.print(f"… and {plural(more, 'more fault')}", style="dim", soft_wrap=True)
+        print_lines([f"… and {plural(more, 'more fault')}"], "dim")
     print_lines(bad_rows(found.problems, found.bad, name), "red")
     rows = plural(found.rows, "row")
     if is_valid:

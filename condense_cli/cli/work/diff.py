@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from ... import api
@@ -9,18 +11,22 @@ from ...core.tokens import Counter
 from ...errors import UsageError
 from ...passes import must_keep
 from ...passes.explained import explained
-from ...quality.losses import losses
+from ...quality.losses import MOST, losses
 from ...report.as_json import to_json
 from ...report.difference import between, build, of_run
 from ...report.run import terminal
 from ...report.run.facts import LostReport
 from ...report.run.sections import lost_things
+from ...report.text.visible import visible
 from ..commands.look import DiffOptions
-from ..console import console, print_parts, write_text
+from ..console import console, print_parts, say, write_text
 from .counting import count_asked, factor_for
 from .providing import checked, provider_with, registry_of_user, say_error
 from .reading import input_file, read_transcript
 from .settings import counter_of, presets_here, settings_if_any
+
+_ALL: Final = 10_000
+"""Lost things that are listed where everything is asked for."""
 
 
 def diff(options: DiffOptions) -> None:
@@ -48,7 +54,10 @@ def diff(options: DiffOptions) -> None:
         say_error(result)
         new = result.transcript
         difference = of_run(result if options.stat else explained(result, count), count)
-    lost = LostReport.of(losses(old.messages, new.messages, count))
+    for warning in must_keep.absent(options.must_keep, must_keep.holders(options.must_keep, old.messages)):
+        say(f"condense: warning: {visible(warning)}")
+    most = _ALL if options.all_lines else MOST
+    lost = LostReport.of(losses(old.messages, new.messages, count, most))
     if options.json:
         write_text(to_json(build(difference, lost, with_lines=not options.stat)))
         return

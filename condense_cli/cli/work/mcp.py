@@ -19,11 +19,11 @@ def mcp(options: McpOptions) -> None:
     if file == "-":
         raise UsageError("Standard input belongs to the client.", "Name its file.")
     named = input_file(file, session, is_latest_said=False) if file or session else None
+    library = Library(session_places(), Path.cwd(), named)
+    if named is not None:
+        library.session()
     try:
         from ...clients.mcp_server import serve, server  # With the package mcp.
     except ImportError as error:
         raise missing("The MCP server needs the package mcp", "mcp") from error
-    library = Library(session_places(), Path.cwd(), named)
-    if named is not None:
-        library.session()
     serve(server(library, load_user_configuration()))

@@ -112,10 +112,14 @@ def check_rows(file: str, refused: Mapping[str, object]) -> None:
     """Raise UsageError for options that make no sense on a set of rows."""
     for option, value in refused.items():
         if value:
-            raise UsageError(
-                f"{name_of(file)} is a set of rows, and {option} works on one transcript.",
-                "For a single row: sed -n 12p FILE | condense run -",
-            )
+            from ...rows.reading import is_array, is_parquet  # Imported already, where the rows were found.
+
+            one, each = ("jq '.[0]'", "jq -c '.[]'") if is_array(file) else ("sed -n 1p", "cat")
+            hint = "" if is_parquet(file) else f"For the first row alone: {one} FILE | condense run -"
+            if hint and option == "--to":
+                files = f"{each} FILE | split -l 1 -a 4 --additional-suffix=.json - chats/"
+                hint += f" --to FORMAT\nFor all: mkdir chats; {files}; condense run chats --to FORMAT --out-dir DIR"
+            raise UsageError(f"{name_of(file)} is a set of rows, and {option} works on one transcript.", hint)
 
 
 def check_thresholds(threshold: float | None, above: int | None, *, if_needed: bool) -> None:

@@ -10,7 +10,7 @@ from ...report.as_json import to_json
 from ...report.lists.validation import ListedFault, Validation, check
 from ...rows.reading import rows_in
 from ..commands.mend import ValidateOptions
-from ..console import console, write_text
+from ..console import console, print_lines, write_text
 from .reading import input_file, name_of, read_transcript
 
 
@@ -32,15 +32,11 @@ def validate(options: ValidateOptions) -> None:
 
 def _show(found: Validation) -> None:
     screen = console()
-    for fault in found.faults:
-        # One fault a line, for grep; the terminal wraps it by itself.
+    for fault in found.faults:  # One on a line, for grep.
         text = Text(f"{_place(found, fault)}: ", style="bold")
-        text.append(visible(" ".join(fault.said.split())), style="not bold")
-        screen.print(text, soft_wrap=True)
-    for note in found.notes:
-        screen.print(Text(visible(f"{_place(found, note)}: note: {note.said}"), style="dim"), soft_wrap=True)
-    for warning in found.warnings:
-        screen.print(Text(visible(f"Warning: {warning}"), style="yellow"), soft_wrap=True)
+        print_lines([text.append(visible(" ".join(fault.said.split())), style="not bold")])
+    print_lines((f"{_place(found, note)}: note: {note.said}" for note in found.notes), "dim")
+    print_lines((f"Warning: {warning}" for warning in found.warnings), "yellow")
     messages = plural(found.messages, "message")
     if found.valid and not found.messages:
         screen.print(Text(f"empty: {messages}, format {found.format}"))
@@ -52,7 +48,7 @@ def _show(found: Validation) -> None:
         screen.print(Text(f"not valid: {faults} in {messages}, format {found.format}"), style="red")
         if found.input != "standard input":
             hint = f"condense repair {found.input} mends what can be mended without a guess."
-            screen.print(Text(visible(hint)), soft_wrap=True)
+            print_lines([hint])
 
 
 def _place(found: Validation, fault: ListedFault) -> str:

@@ -283,7 +283,7 @@ def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
     seen = f"keys {', '.join(map(str, list(value)[:6]))}" if isinstance(value, Mapping) else json_kind(value)
     return UnknownFormatError(
         f"record {record + 1} is not a message: {why} (seen: {seen}).",
-        "Remove it, or name the right format with --format.",
+        "Remove it. Another format is named with --format.",
     )
 
 

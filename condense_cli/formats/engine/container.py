@@ -222,17 +222,24 @@ def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
-def only_record(document: Document, values: Iterable[Any], several: str, file: str) -> Any:
+def only_record(document: Document, values: Iterable[Any], several: str, file: str, *, are_rows: bool = False) -> Any:
     """Return the value of the only record, None if there is none.
 
     Raises UnknownFormatError if the file holds `several`; it advises to extract one to `file`.
     """
     records = list(values)
     if len(records) > 1:
-        # Not jq where it can be helped: it rounds large numbers.
-        how = "sed -n 1p" if document.source.container is Container.LINES else "jq '.[0]'"
-        raise UnknownFormatError(f"It holds several {several}, one per record.", f"Extract one: {how} FILE > {file}")
+        raise several_conversations(several, document.source, file, are_rows=are_rows)
     return records[0] if records else None
+
+
+def several_conversations(several: str, source: Source, file: str, *, are_rows: bool = False) -> UnknownFormatError:
+    """Return the error for a file of `several`, with the command that extracts one to `file`."""
+    # Not jq where it can be helped: it rounds large numbers.
+    how = "sed -n 1p" if source.container is Container.LINES else "jq '.[0]'"
+    what = f"It holds several {several}, one per record." if len(source.spans) > 1 else f"It is a list of {several}."
+    rows = "\ncondense run, restore, estimate, inspect and validate take all of them" if are_rows else ""
+    return UnknownFormatError(what, f"Extract one: {how} FILE > {file}{rows}")
 
 
 def _not_json(
@@ -266,9 +273,9 @@ def _not_json(
         return NotJsonError(message, "The file is incomplete: condense repair FILE keeps what is whole of it.")
     if is_last and line > 1:
         return NotJsonError(
-            message, "The last line seems cut off. condense repair FILE removes it; --lenient keeps it."
+            message, "The last line seems cut off. condense repair FILE removes it. --lenient keeps it."
         )
-    return NotJsonError(message, "condense repair FILE removes such lines; --lenient keeps them as they are.")
+    return NotJsonError(message, "condense repair FILE removes such lines. --lenient keeps them as they are.")
 
 
 _KNOWN_TEXTS: Final = (
@@ -288,7 +295,7 @@ _KNOWN_TEXTS: Final = (
         "Export a session from its client, as opencode export ID > session.json does.",
     ),
 )
-"""Beginnings of files that are known and are no JSON, what they are, and what to do instead."""
+"""Beginnings of files that are known and are not JSON, what they are, and what to do instead."""
 
 
 def describe(values: list[Any], source: Source) -> str:

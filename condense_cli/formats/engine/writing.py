@@ -239,13 +239,13 @@ def surviving(name: str | None, parents: Mapping[str, Any]) -> str | None:
 def not_reached(first: int, link: str, earlier: int) -> tuple[str, ...]:
     """Warn that the conversation begins at record `first` because its `link` names no record of the file.
 
-    `earlier` counts the messages before it; there is no warning if it is 0.
+    `earlier` counts the records of messages before it; there is no warning if it is 0.
     """
     if not earlier:
         return ()
     return (
         f"The {link} of record {first + 1} names no record in the file. The client begins there and never sends "
-        f"{plural(earlier, 'message')} before it; they stay in the file.",
+        f"{plural(earlier, 'record')} before it; they stay in the file.",
     )
 
 

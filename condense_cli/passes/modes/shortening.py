@@ -13,10 +13,10 @@ from ...core.markers import gaps_in
 from ...core.tokens import Counter
 from ...core.transcript import Block, JsonPath
 from ...core.values import BlockKind, ContentType, Text
-from ...toolcalls.tools import arguments_of, string_values, with_values
+from ...toolcalls.tools import arguments_of, is_emptied, string_values, with_values
 from ..blocks.operations import long_values
 from ..blocks.state import REPLACED, TodoList, leave_out
-from ..receipts import EXTRACT, Kept, Receipt, changed, kept
+from ..receipts import EMPTY, EXTRACT, Kept, Receipt, changed, kept
 from ..selection import why_untouched
 from ..sheet import Address, Sheet, Step
 
@@ -140,7 +140,8 @@ class Shortening:
         receipts = self._stay.copy()
         for position, number in self.keys:
             message = self._untouched.messages[position]
-            tokens = self._sheet.count.block(message.blocks[number])
+            old = message.blocks[number]
+            tokens = self._sheet.count.block(old)
             over = self._over.get((position, number))
             new = self._put.get((position, number), over)
             if new is None:
@@ -148,7 +149,8 @@ class Shortening:
             else:
                 after = self._sheet.count.block(new)
                 reason = REPLACED if over else self._step.why(new, _LINES)
-                receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
+                operation = EMPTY if is_emptied(old, new) else EXTRACT
+                receipts.append(changed(self._id, message, number, operation, tokens, after, reason))
         return receipts
 
 

@@ -39,11 +39,9 @@ def answer(found: Inspection) -> Iterator[Part]:
     repeats = found.repeats
     if repeats.tokens:
         yield BLANK
-        yield Sentence(
-            f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) repeat earlier text; references would "
-            f"save up to {repeats.lossless.tokens:,} (reversible).",
-            "bold",
-        )
+        saving = f"up to {repeats.lossless.tokens:,} (reversible)" if repeats.lossless.tokens else "nothing"
+        again = f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) repeat earlier text"
+        yield Sentence(f"{again}; references would save {saving}.", "bold")
     yield from as_warnings(found.warnings)
     yield Sentence("--all shows the largest messages and blocks, and how this is known.", "dim")
 
@@ -201,7 +199,8 @@ def _references(repeats: Repeats) -> Iterator[Part]:
         return
     who = "Rewriting them" if held.resolved else "References"
     of_all = percent_text(lossless.percent)
-    yield Sentence(f"{who} would save up to {lossless.tokens:,} tokens ({of_all}), reversibly", "bold")
+    saving = f"up to {lossless.tokens:,} tokens ({of_all}), reversibly" if lossless.tokens else "nothing by default"
+    yield Sentence(f"{who} would save {saving}", "bold")
     shares = [
         *((share.name, share) for share in lossless.finders),
         ("tool_parameters, in addition", lossless.tool_parameters),

@@ -184,6 +184,7 @@ _OUTCOMES: Final = {
     NOTE: NOTED,
     "truncate": "truncated",
     "extract": "shortened",
+    "empty": _REMOVED,
     "suppress": _REMOVED,
     "remove": _REMOVED,
     "drop": _REMOVED,

@@ -325,19 +325,24 @@ class LostThing(msgspec.Struct, frozen=True):
 
 
 class LostReport(msgspec.Struct, frozen=True):
-    """What nothing says any more: the number of each kind, and the most valuable things, in that order."""
+    """What nothing says any more: the number of each kind, and the most valuable things, in that order.
+
+    `whole`: nothing else can be named; the counts may be larger by what tells a reader nothing.
+    """
 
     counts: dict[str, int]
     things: list[LostThing]
+    whole: bool
 
     @classmethod
     def of(cls, losses: LostRanking) -> LostReport:
         things = [LostThing(loss.kind.value, loss.text, loss.message) for loss in losses.shown]
-        return cls({kind.value: number for kind, number in losses.counts.items()}, things)
+        return cls({kind.value: number for kind, number in losses.counts.items()}, things, losses.is_whole)
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        """Number of things that can be named, or an estimate if some are not listed."""
+        return len(self.things) if self.whole else sum(self.counts.values())
 
 
 class Report(msgspec.Struct, frozen=True):

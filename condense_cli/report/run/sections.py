@@ -143,13 +143,14 @@ BRIEFLY: Final = 5
 _THINGS: Final = {"words": "your words"}
 
 
-def lost_things(lost: LostReport | None, most: int | None = None, more: str = "") -> Iterator[Part]:
-    """List what nothing says any more, the most valuable first; `more` says where there is more of it."""
+def lost_things(lost: LostReport | None, most: int | None = None) -> Iterator[Part]:
+    """List what nothing says any more, the most valuable first, and say what lists more of it."""
     if lost is None or not lost.things:
         return
     things = lost.things[:most]
-    of_all = f", {len(things):,} of {lost.total:,}" if len(things) < lost.total else ""
-    yield Sentence(f"No longer said{of_all}{more if len(things) < len(lost.things) else ''}:")
+    more = "--explain lists more" if len(things) < len(lost.things) else "condense diff --all-lines lists all"
+    of_all = f", {len(things):,} of {lost.total:,} ({more})" if len(things) < lost.total else ""
+    yield Sentence(f"No longer said{of_all}:")
     rows = [[_THINGS.get(thing.kind, thing.kind), thing.text, f"message {thing.message}"] for thing in things]
     yield Table(("", "", ""), rows, (2,), flexible=1, title="No longer said", styles=["dim"] * len(rows))
 

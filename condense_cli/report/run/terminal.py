@@ -63,7 +63,7 @@ def render_run(
         shown = largest(difference, result, count)
         yield from render_largest(shown, result, width)
     most = None if explain or verbose else sections.BRIEFLY
-    yield from sections.lost_things(report.lost, most, " (--explain lists more)")
+    yield from sections.lost_things(report.lost, most)
     yield BLANK
     yield from sections.costs(report, is_cost_asked)
     if report.expected:

@@ -96,7 +96,7 @@ def test_a_missing_parent_is_said() -> None:
     transcript = session(*records, late, reply(301, 300, "m301", text("Done.")))
     assert turns(transcript) == [["Go on."], ["Done."]]
     assert transcript.warnings == (
-        "The parentUuid of record 5 names no record in the file. The client begins there and never sends 4 messages "
+        "The parentUuid of record 5 names no record in the file. The client begins there and never sends 4 records "
         "before it; they stay in the file.",
     )
 

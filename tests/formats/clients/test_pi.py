@@ -235,7 +235,7 @@ def test_a_missing_parent_is_said(parent: Any) -> None:
     transcript = loaded(records)
     assert transcript.begins_in_middle
     assert transcript.warnings == (
-        "The parentId of record 7 names no record in the file. The client begins there and never sends 3 messages "
+        "The parentId of record 7 names no record in the file. The client begins there and never sends 3 records "
         "before it; they stay in the file.",
     )
     assert [fault.rule for rule in format_named("pi").rules for fault in rule(transcript)] == ["parents_exist"]

@@ -89,7 +89,7 @@ def test_a_missing_parent_is_said() -> None:
     assert min(block.place.record for _, block in transcript.blocks()) == 4
     (warning,) = transcript.warnings
     assert "The parentUuid of record 5 names no record in the file" in warning
-    assert "4 messages before it" in warning
+    assert "4 records before it" in warning
     assert [fault.rule for rule in format_named("qwen-code").rules for fault in rule(transcript)] == ["parents_exist"]
     assert not loaded(records()).begins_in_middle
 
