@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -13,17 +12,15 @@ from msgspec import Struct
 
 from ..clients.choices import Client, own_folder
 from ..errors import UsageError
+from . import own_settings
 from .bodies import ANTHROPIC, GOOGLE, OPENAI
+from .own_settings import VERSION, ClientSurroundings, Led, inner, read_json, read_toml, text_in, written
 
 _ANTHROPIC_URL: Final = "ANTHROPIC_BASE_URL"
 _OPENAI_URL: Final = "OPENAI_BASE_URL"
-_GOOGLE_URL: Final = "GOOGLE_GEMINI_BASE_URL"
 _CODEX_URL: Final = "openai_base_url"
-_COPILOT_URL: Final = "COPILOT_PROVIDER_BASE_URL"
-"""The user's own provider: https://docs.github.com/copilot/how-tos/copilot-cli"""
 _SETTINGS: Final = "--settings"
 _BEFORE_COMPACTION: Final = "PreCompact"
-_VERSION: Final = "/v1"
 _FIXED_PORT: Final = 8788
 """The default port of `condense proxy` without a client."""
 
@@ -35,9 +32,73 @@ _AS_FIRST_PARTY: Final = (
     "shared cache and its features. --no-first-party leaves that out."
 )
 
-_GEMINI: Final = (
-    "Gemini CLI comes by here with an API key (GEMINI_API_KEY) alone; with a login it sends past this proxy."
+
+class AddressVariable(Struct, frozen=True):
+    """A variable for the address of a vendor's API, and the path that a client wants behind the host."""
+
+    variable: str
+    vendor: str
+    path: str = ""
+
+
+_SDKS: Final = (
+    AddressVariable(_ANTHROPIC_URL, ANTHROPIC),
+    AddressVariable(_OPENAI_URL, OPENAI, VERSION),
+    AddressVariable("GOOGLE_GEMINI_BASE_URL", GOOGLE),
 )
+"""Any program with an SDK reads these variables."""
+
+
+class NamedClient(Struct, frozen=True):
+    """How to lead a client here: by variables, by `own` settings of it, or not at all, which the note says."""
+
+    addresses: tuple[AddressVariable, ...] = _SDKS
+    own: Callable[[ClientSurroundings], Led] | None = None
+    note: str = ""
+
+
+_OTHERS: Final = NamedClient()
+_KNOWN: Final = {
+    "aider": NamedClient(
+        # The names of LiteLLM, which reads no others for OpenAI.
+        (*_SDKS, AddressVariable("ANTHROPIC_API_BASE", ANTHROPIC), AddressVariable("OPENAI_API_BASE", OPENAI, VERSION))
+    ),
+    "amp": NamedClient((), note="Amp sends to its own service, past this proxy."),
+    "cline": NamedClient(own=own_settings.cline),
+    "copilot": NamedClient((), own=own_settings.copilot),
+    # https://github.com/charmbracelet/catwalk (internal/providers/configs)
+    "crush": NamedClient(
+        (
+            AddressVariable("ANTHROPIC_API_ENDPOINT", ANTHROPIC),
+            AddressVariable("OPENAI_API_ENDPOINT", OPENAI, VERSION),
+            AddressVariable("GEMINI_API_ENDPOINT", GOOGLE),
+        )
+    ),
+    "cursor-agent": NamedClient((), note="Cursor sends to its own service, past this proxy."),
+    "droid": NamedClient(
+        (),
+        note="Droid comes by here with a model of your own alone: start condense proxy without a client, and set its "
+        f"baseUrl to http://127.0.0.1:{_FIXED_PORT} (anthropic) or http://127.0.0.1:{_FIXED_PORT}/v1, in customModels "
+        "of ~/.factory/settings.json.",
+    ),
+    "gemini": NamedClient(
+        note="Gemini CLI comes by here with an API key (GEMINI_API_KEY) alone; with a login it sends past this proxy."
+    ),
+    # https://github.com/block/goose (documentation/docs/getting-started/providers.md)
+    "goose": NamedClient(
+        (
+            AddressVariable("ANTHROPIC_HOST", ANTHROPIC),
+            AddressVariable("OPENAI_HOST", OPENAI),
+            AddressVariable("GOOGLE_HOST", GOOGLE),
+        )
+    ),
+    "kimi": NamedClient((), own=own_settings.kimi),
+    "opencode": NamedClient(own=own_settings.opencode),
+    "pi": NamedClient((), own=own_settings.pi),
+    "qwen": NamedClient(own=own_settings.qwen),
+}
+"""By the names of their programs. Claude Code and Codex have functions of their own. docs/clients.md says what was
+tried."""
 
 
 class Started(Struct, frozen=True):
@@ -76,21 +137,23 @@ def started(
         return _claude(command, proxy, env, home, folder, upstream, first_party=first_party, word=word)
     if name.startswith("codex"):
         return _codex(command, proxy, env, home)
-    if name.startswith("copilot"):
-        return _copilot(command, proxy, env)
-    # Any program with an SDK reads these variables.
-    addresses = {_ANTHROPIC_URL: proxy, _OPENAI_URL: f"{proxy}/v1", _GOOGLE_URL: proxy}
-    variables = ((ANTHROPIC, _ANTHROPIC_URL), (OPENAI, _OPENAI_URL), (GOOGLE, _GOOGLE_URL))
-    named = [(vendor, environment.get(variable)) for vendor, variable in variables]
-    notes: tuple[str, ...] = ()
-    if name == "pi":
-        notes = _past_pi(command[1:], proxy, own_folder(Client.PI, home, environment))
-    elif name == "opencode":
-        own = own_folder(Client.OPENCODE, home, environment) / "opencode.json"
-        notes = _past_opencode(command[1:], proxy, Path(environment.get("OPENCODE_CONFIG") or own))
-    elif name == "gemini":
-        notes = (_GEMINI,)
-    return Started([*command], env | addresses, None, {vendor: url.rstrip("/") for vendor, url in named if url}, notes)
+    return _known(name, command, proxy, env, home, folder)
+
+
+def _known(name: str, command: Sequence[str], proxy: str, env: dict[str, str], home: Path, folder: Path) -> Started:
+    known = _KNOWN.get(name, _OTHERS)
+    vendors = {each.vendor: url.rstrip("/") for each in known.addresses if (url := env.get(each.variable))}
+    led = known.own(ClientSurroundings([*command[1:]], env, home, folder, proxy)) if known.own else Led()
+    addresses = {each.variable: proxy + each.path for each in known.addresses}
+    rest = command[1:] if led.arguments is None else led.arguments
+    return Started(
+        [command[0], *led.options, *rest],
+        {**env, **addresses, **led.variables},
+        led.upstream,
+        vendors,
+        tuple(filter(None, (known.note, led.note))),
+        is_led=led.is_led,
+    )
 
 
 def _claude(
@@ -98,9 +161,9 @@ def _claude(
     *, first_party: bool, word: str,
 ) -> Started:  # fmt: skip
     settings, is_file, rest = _without_settings(command[1:])
-    own = _json(own_folder(Client.CLAUDE_CODE, home, env) / "settings.json")
+    own = read_json(own_folder(Client.CLAUDE_CODE, home, env) / "settings.json")
     word = word if _add_hook(settings, own, word) else ""
-    set_to = _text(settings, "env", _ANTHROPIC_URL) or _text(own, "env", _ANTHROPIC_URL)
+    set_to = text_in(settings, "env", _ANTHROPIC_URL) or text_in(own, "env", _ANTHROPIC_URL)
     set_to = set_to or env.get(_ANTHROPIC_URL) or ANTHROPIC
     is_vendor = first_party and (upstream or set_to).rstrip("/") == ANTHROPIC
     variables = settings.get("env")
@@ -111,7 +174,7 @@ def _claude(
     }
     given = json.dumps(settings)
     if is_file:
-        given = str(_written(folder / "settings.json", given))
+        given = str(written(folder / "settings.json", given))
     notes = (_AS_FIRST_PARTY,) if is_vendor else ()
     new = [command[0], _SETTINGS, given, *rest]
     return Started(new, env, set_to, notes=notes, is_led=True, asks_to_compact=True, word=word)
@@ -121,7 +184,7 @@ def _add_hook(settings: dict[str, Any], own: object, word: str) -> bool:
     """Add a hook that prints the word before a compaction; False if the client would not run it."""
     events = settings.get("hooks", {})
     hooks = events.get(_BEFORE_COMPACTION, []) if isinstance(events, dict) else None
-    is_off = any(_inner(each, "disableAllHooks") is True for each in (settings, own))
+    is_off = any(inner(each, "disableAllHooks") is True for each in (settings, own))
     if not word or is_off or not isinstance(hooks, list):
         return False
     ours = {"hooks": [{"type": "command", "command": f"echo {word}"}]}
@@ -132,9 +195,9 @@ def _add_hook(settings: dict[str, Any], own: object, word: str) -> bool:
 def _codex(command: Sequence[str], proxy: str, env: dict[str, str], home: Path) -> Started:
     named, rest = _without_address(command[1:])
     folder = own_folder(Client.CODEX, home, env)
-    set_to = named or _text(_toml(folder / "config.toml"), _CODEX_URL) or env.get(_OPENAI_URL)
+    set_to = named or text_in(read_toml(folder / "config.toml"), _CODEX_URL) or env.get(_OPENAI_URL)
     # TOML and JSON spell a plain string alike.
-    new = [command[0], "-c", f"{_CODEX_URL}={json.dumps(proxy + _VERSION)}", *rest]
+    new = [command[0], "-c", f"{_CODEX_URL}={json.dumps(proxy + VERSION)}", *rest]
     notes = _past_codex(rest, proxy, folder)
     return Started(new, env, set_to, notes=notes, is_led=True, asks_to_compact=True, keeps_proxy=not notes)
 
@@ -151,14 +214,14 @@ def _past_codex(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str
             given[key.strip()] = text.strip().strip("\"'")
         elif flag in ("-p", "--profile"):
             profile = value
-    config = _toml(folder / "config.toml")
-    profile = profile or _text(config, "profile")
+    config = read_toml(folder / "config.toml")
+    profile = profile or text_in(config, "profile")
     layers: list[object] = [config]
     if profile:  # Newer versions have a file for each.
-        layers = [_toml(folder / f"{profile}.config.toml"), _inner(config, "profiles", profile), config]
+        layers = [read_toml(folder / f"{profile}.config.toml"), inner(config, "profiles", profile), config]
 
     def setting(*keys: str) -> str | None:
-        return given.get(".".join(keys)) or next(filter(None, (_text(layer, *keys) for layer in layers)), None)
+        return given.get(".".join(keys)) or next(filter(None, (text_in(layer, *keys) for layer in layers)), None)
 
     provider = setting("model_provider")
     if provider in (None, "openai"):
@@ -174,56 +237,10 @@ def _past_codex(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str
     )
 
 
-def _copilot(command: Sequence[str], proxy: str, env: dict[str, str]) -> Started:
-    """Lead Copilot CLI here if variables set a provider of the user's; say what to set otherwise."""
-    set_to = env.get(_COPILOT_URL)
-    if set_to:
-        version = _VERSION if set_to.rstrip("/").endswith(_VERSION) else ""
-        return Started([*command], {**env, _COPILOT_URL: proxy + version}, set_to.rstrip("/"), is_led=True)
-    note = (
-        f"Copilot sends to GitHub, past this proxy, unless it has a provider of your own: set {_COPILOT_URL}, "
-        "COPILOT_MODEL and a key (copilot help providers)."
-    )
-    return Started([*command], env, notes=(note,))
-
-
-def _past_pi(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str, ...]:
-    """Say what to set for pi, which reads addresses only from its own file of models."""
-    named = (value for flag, value in pairwise(arguments) if flag == "--provider")
-    provider = next(named, None) or _text(_json(folder / "settings.json"), "defaultProvider") or "anthropic"
-    url = _text(_json(folder / "models.json"), "providers", provider, "baseUrl")
-    if url is not None and url.startswith(proxy):
-        return ()
-    usual = {"anthropic": ANTHROPIC, "openai": f"{OPENAI}{_VERSION}"}.get(provider)
-    url = url or usual
-    setting = json.dumps({"providers": {provider: {"baseUrl": _on_fixed_port(proxy, url)}}})
-    return (
-        f"pi sends to {url or provider}, past this proxy. Set {setting} in {folder / 'models.json'}, and start it as: "
-        f"condense proxy --port {_FIXED_PORT} --upstream {url or 'URL'} -- pi",
-    )
-
-
-def _past_opencode(arguments: Sequence[str], proxy: str, path: Path) -> tuple[str, ...]:
-    """Say what to set if opencode's file has an address, which overrides the environment."""
-    config = _json(path)
-    providers = _inner(config, "provider")
-    model = next((value for flag, value in pairwise(arguments) if flag in ("-m", "--model")), None)
-    named = (model or _text(config, "model") or "").partition("/")[0]
-    for provider in [named] if named else [*(providers if isinstance(providers, dict) else ())]:
-        url = _text(providers, provider, "options", "baseURL")
-        if url is not None and not url.startswith(proxy):
-            setting = json.dumps({"provider": {provider: {"options": {"baseURL": _on_fixed_port(proxy, url)}}}})
-            return (
-                f"opencode sends to {url}, past this proxy. Set {setting} in {path}, and start it as: "
-                f"condense proxy --port {_FIXED_PORT} --upstream {url} -- opencode",
-            )
-    return ()
-
-
 def _on_fixed_port(proxy: str, url: str | None) -> str:
     """Return the proxy's address at the fixed port, with the version if `url` has one."""
     host = proxy.rpartition(":")[0]
-    version = _VERSION if url is None or url.rstrip("/").endswith(_VERSION) else ""
+    version = VERSION if url is None or url.rstrip("/").endswith(VERSION) else ""
     return f"{host}:{_FIXED_PORT}{version}"
 
 
@@ -263,39 +280,8 @@ def _given(value: str) -> tuple[dict[str, Any], bool]:
     return found, is_file
 
 
-def _written(path: Path, text: str) -> Path:
-    path.touch(mode=0o600)
-    path.write_text(text)
-    return path
-
-
 def _past_proxies(environment: Mapping[str, str]) -> dict[str, str]:
     """Exempt this machine from the proxies of the environment."""
     known = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
     value = ",".join(filter(None, (known, "127.0.0.1", "localhost")))
     return {"NO_PROXY": value, "no_proxy": value}
-
-
-def _json(path: Path) -> object:
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-
-
-def _toml(path: Path) -> object:
-    try:
-        return tomllib.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _text(value: object, *keys: str) -> str | None:
-    value = _inner(value, *keys)
-    return value if isinstance(value, str) and value else None
-
-
-def _inner(value: object, *keys: str) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value

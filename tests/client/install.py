@@ -33,6 +33,7 @@ PROGRAMS: Final = {
     "gemini": ("@google/gemini-cli@latest", "@google/gemini-cli/bundle/gemini.js"),
     "qwen": ("@qwen-code/qwen-code@latest", "@qwen-code/qwen-code/cli.js"),
     "kimi": ("@moonshot-ai/kimi-code@latest", "@moonshot-ai/kimi-code/dist/main.mjs"),
+    "copilot": ("@github/copilot@latest", "@github/copilot-*/copilot"),
     "cline": ("cline@latest", "@cline/cli-*/bin/cline"),
     "node": (f"{_NODE}@{_NEWEST_NODE}", f"{_NODE}/bin/node"),
 }

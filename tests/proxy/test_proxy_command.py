@@ -164,51 +164,6 @@ def test_codex_with_a_provider_of_its_own(tmp_path: Path, arguments: list[str], 
     assert all(str(change) in note and "--upstream https://" in note for note in notes)
 
 
-def test_copilot() -> None:
-    found = start("copilot", "-p", "hi", COPILOT_PROVIDER_BASE_URL="https://mine/v1/")
-    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.upstream) == (f"{PROXY}/v1", "https://mine/v1")
-    found = start("copilot", COPILOT_PROVIDER_BASE_URL="https://mine")
-    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.notes) == (PROXY, ())
-    (note,) = start("copilot").notes
-    assert "COPILOT_PROVIDER_BASE_URL" in note
-
-
-# pi reads no variables, only its own file.
-def test_pi(tmp_path: Path) -> None:
-    (note,) = start("pi", home=tmp_path).notes
-    assert '{"providers": {"anthropic": {"baseUrl": "http://127.0.0.1:8788"}}}' in note
-    assert f"--upstream {ANTHROPIC} " in note
-    folder = tmp_path / ".pi" / "agent"
-    folder.mkdir(parents=True)
-    (folder / "settings.json").write_text('{"defaultProvider": "mine"}')
-    (folder / "models.json").write_text('{"providers": {"mine": {"baseUrl": "https://mine/v1"}}}')
-    (note,) = start("pi", home=tmp_path).notes
-    assert '"mine": {"baseUrl": "http://127.0.0.1:8788/v1"}' in note
-    (folder / "models.json").write_text(json.dumps({"providers": {"mine": {"baseUrl": f"{PROXY}/v1"}}}))
-    assert start("pi", home=tmp_path).notes == ()
-    assert len(start("pi", "--provider", "openai", home=tmp_path).notes) == 1
-
-
-# What opencode's own file says goes before the environment.
-def test_opencode(tmp_path: Path) -> None:
-    own = tmp_path / ".config" / "opencode" / "opencode.json"
-    assert start("opencode", home=tmp_path).notes == ()
-    own.parent.mkdir(parents=True)
-
-    def told(url: str, *arguments: str, **more: str) -> tuple[str, ...]:
-        own.write_text(json.dumps({"provider": {"mine": {"options": {"baseURL": url}}, "other": {}}, **more}))
-        return start("opencode", *arguments, home=tmp_path).notes
-
-    (note,) = told("https://mine/v1")
-    assert '{"mine": {"options": {"baseURL": "http://127.0.0.1:8788/v1"}}}' in note
-    assert f"in {own}, " in note
-    assert "--upstream https://mine/v1 -- opencode" in note
-    assert told(f"{PROXY}/v1") == told("https://mine", model="other/x") == told("https://mine", "-m", "other/x") == ()
-    assert len(told("https://mine", "run", "-m", "mine/x", "hi", model="other/x")) == 1
-    told("https://mine")
-    assert len(start("opencode", OPENCODE_CONFIG=str(own)).notes) == 1
-
-
 def test_gemini_comes_by_with_a_key_alone() -> None:
     found = start("gemini", GOOGLE_GEMINI_BASE_URL="https://mine/")
     assert found.environment["GOOGLE_GEMINI_BASE_URL"] == PROXY
@@ -218,9 +173,8 @@ def test_gemini_comes_by_with_a_key_alone() -> None:
 
 # Whether its settings can still lead elsewhere.
 def test_which_clients_are_led_here() -> None:
-    known = [start(name).is_led for name in ("claude", "codex", "pi", "opencode", "python")]
-    assert known == [True, True, False, False, False]
-    assert start("copilot", COPILOT_PROVIDER_BASE_URL="https://mine").is_led
+    known = [start(name).is_led for name in ("claude", "codex", "opencode", "python")]
+    assert known == [True, True, False, False]
 
 
 # What an environment names in place of the vendors is kept, for each of them.
