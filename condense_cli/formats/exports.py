@@ -199,6 +199,7 @@ def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
         raise UnknownFormatError("It has no mapping and no current_node.", "Name one conversation of ChatGPT.")
     path = list(_sent(record))
     turns: list[Turn] = []
+    owners: dict[str, JsonPath] = {}
     model = call = None
     for number, (name, message) in enumerate(path):
         role = message_role(0, message.get("author"), _ROLES)
@@ -212,7 +213,6 @@ def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
         if asked not in (None, "all") and is_followed:
             call = common = {"kind": BlockKind.TOOL_CALL, "tool": str(asked), "call_id": name, "is_free_text": True}
         elif role is Role.TOOL and call:
-            # All that follows a call answers it: one result, however many messages it has.
             common = {"kind": BlockKind.TOOL_RESULT, "tool": call["tool"], "call_id": call["call_id"]}
         elif role is Role.TOOL:
             role, common = Role.USER, {"injected": True}
@@ -222,8 +222,11 @@ def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
         if common.get("kind") is BlockKind.TOOL_CALL:
             # One call, whatever is before its text.
             said = [_call(block) for block in said[-1:]] or [Block(place=Place(0, at), owner=at, **common)]
-        elif common.get("kind") is BlockKind.TOOL_RESULT and not said:
-            said = [Block(place=Place(0, at), owner=at, **common)]
+        elif common.get("kind") is BlockKind.TOOL_RESULT:
+            said = said or [Block(place=Place(0, at), owner=at, **common)]
+            # All that follows a call answers it: one result, however many messages it has.
+            owner = owners.setdefault(str(common["call_id"]), said[0].owner)
+            said = [replace(block, owner=owner) for block in said]
         if said:
             turns.append(Turn(role, list(as_lazy(said, document.source)), None if role is Role.USER else "model"))
     return Transcript("chatgpt-export", Family.OPENAI_CHAT, joined(turns), document.source, model=model)

@@ -103,7 +103,7 @@ def _without_torn_lines(data: bytes, start: int) -> Readable:
                 fragments.append(Fragment(json_text.decode(mended.torn), len(numbers)))
             kept += mended.whole
             numbers += [number] * len(mended.whole)
-            changes.append(Change(_TORN, number, mended.said, _why(text, is_last=number == last)))
+            changes.append(Change(_TORN, number, mended.said, _why(text, is_last=number == last and not mended.whole)))
     if kept and lines[-1].strip(_BLANKS) and not is_json(lines[-1].strip(_BLANKS)):
         kept.append(b"")  # The client adds its next line behind the last one.
     return Readable(data[:start] + b"\n".join(kept), tuple(numbers), tuple(changes), tuple(fragments))

@@ -280,7 +280,7 @@ def test_what_went_wrong_is_seen_in_the_status(tmp_path: Path, monkeypatch: pyte
     event = json.dumps(at(broken, source="compact")).encode()
     ran = condense_process("hook", CLIENT, "session-start", stdin=event)
     assert (ran.status, ran.stdout, ran.stderr) == (0, b"", "")
-    assert "session-start  UnknownFormatError" in condense("install", CLIENT, "--status").text
+    assert "session-start  NotJsonError" in condense("install", CLIENT, "--status").text
 
 
 def test_faults_are_bounded(cache: Path) -> None:

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from ...core.wording import plural, visible
 from ...errors import ExitStatus
+from ...formats import format_named
 from ...report.as_json import to_json
 from ...report.lists.validation import ListedFault, Validation, check
 from ...rows.reading import rows_in
@@ -46,7 +47,7 @@ def _show(found: Validation) -> None:
         number = len(found.faults)
         faults = plural(number, "fault")
         screen.print(Text(f"not valid: {faults} in {messages}, format {found.format}"), style="red")
-        if found.input != "standard input":
+        if found.input != "standard input" and format_named(found.format).is_writable:
             hint = f"condense repair {found.input} mends what can be mended without a guess."
             print_lines([hint])
 

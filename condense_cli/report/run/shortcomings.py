@@ -30,16 +30,18 @@ def warnings_of(condensation: Condensation, *encodings: Encoding) -> list[str]:
 def _already_invalid(condensation: Condensation) -> list[str]:
     """Say which rules the input violated already, the first violation of each kind."""
     found = []
+    mended = _MENDED if format_named(condensation.before.format).is_writable else "."
     violations = condensation.old_violations or [*texts_are_unicode(condensation.before)]
     if violations:
-        found.append(f"The input already violates a rule of its API: {violations[0].said}{_more(violations)}{_MENDED}")
+        said = f"{violations[0].said.rstrip('.')}{_more(violations)}{mended}"
+        found.append(f"The input already violates a rule of its API: {said}")
     before = condensation.before
     rules = (rule for rule in format_named(before.format).rules if not rule.is_note)
     faults = [fault for rule in rules for fault in rule(before) if not fault.is_note]
     if faults:
         first = faults[0]
         place = f"in line {before.source.line_of(first.record)}"
-        said = f"{first.said}{_more(faults)}{_MENDED}"
+        said = f"{first.said.rstrip('.')}{_more(faults)}{mended}"
         found.append(f"The input already violates a rule of its client, {place}: {said}")
     return found
 
