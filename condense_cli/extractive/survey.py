@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Final
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..toolcalls.tools import command_lines, writes_a_file
@@ -48,6 +50,29 @@ from .versions import (
     of_text,
 )
 from .weights import OVERSTATED
+
+_HASH: Final = lazy_pattern(r"[0-9a-f]{7,64}")
+_ABBREVIATED: Final = 7
+"""Digits of a hash that git and people write of it, or some more."""
+_WHOLE: Final = 20
+"""A hash of so many digits is no abbreviation."""
+
+
+def _abbreviated(names: Iterable[str]) -> dict[int, list[int]]:
+    """Return the numbers of hashes by those of their abbreviations: to name one so is to name it."""
+    hashes = [
+        (name, number) for number, name in enumerate(names) if len(name) >= _ABBREVIATED and _HASH.fullmatch(name)
+    ]
+    whole: dict[str, list[tuple[str, int]]] = {}
+    for name, number in hashes:
+        if len(name) >= _WHOLE:
+            whole.setdefault(name[:_ABBREVIATED], []).append((name, number))
+    found = {
+        number: [other for each, other in whole.get(name[:_ABBREVIATED], ()) if each.startswith(name)]
+        for name, number in (hashes if whole else ())
+        if len(name) < _WHOLE
+    }
+    return {number: others for number, others in found.items() if others}
 
 
 class Survey(Reading):
@@ -137,9 +162,13 @@ class Survey(Reading):
         """Take in which facts the parts mention, and which lines name one that the assistant wrote."""
         known, mentions = self.known, self._mentions
         mentions.grow(len(known.names))
+        in_full = _abbreviated(known.names)
         for key, part in self.parts.items():
             if said := self.texts[key].said:
-                mentions.tell(said, self.positions[key], self._flags(part), is_written=part.is_written)
+                named: Iterable[int] = said
+                if in_full:
+                    named = {*said, *(other for fact in said for other in in_full.get(fact, ()))}
+                mentions.tell(named, self.positions[key], self._flags(part), is_written=part.is_written)
         facts, kinds = known.facts, known.kinds
         self._named = named = bytearray(len(facts))
         """Which lines name a fact that the assistant wrote."""

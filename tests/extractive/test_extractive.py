@@ -210,6 +210,20 @@ def test_replaced_lines_give_way_to_the_newest_state() -> None:
     assert len(shortened[first].split("\n")) < 6
 
 
+# People and git write the first digits of a hash.
+def test_who_abbreviates_a_hash_names_it() -> None:
+    named, other = "48f554e407de50ea53be22030173682f", "bfb70aa91de94955ceda432ff3fcbaff"
+    log = [assistant([call("t", "Bash", command="cat log")]), user([result("t", f"before {named}\nafter {other}")])]
+
+    def weights(said: str) -> list[float]:
+        survey = Survey(anthropic(user("Look."), *log, assistant(said), user("Go on.")).messages, COUNT)
+        return [survey.weights[survey.facts.index(fact)] for fact in (named, other)]
+
+    unsaid, said = weights("It changed."), weights(f"It was {named[:8]} before, not {named[:6]} or {other[1:9]}.")
+    assert said[0] > unsaid[0]
+    assert said[1] == pytest.approx(unsaid[1], rel=0.1)
+
+
 # Some clients count their calls anew in each turn.
 def test_a_call_that_failed_takes_no_lines_from_another_of_its_id() -> None:
     turns = [*read_turn("t0", "a.py", "limit = 1"), *read_turn("t0", "b.py", "no such file", is_error=True)]

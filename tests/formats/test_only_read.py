@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import agent_logs
+import further_agents
 import pytest
 import real
 from agent_work import WORK, answer, asked, call, shape
@@ -177,3 +178,29 @@ def test_real_logs_are_condensed() -> None:
         for file in real.files_of(format):
             assert real.transcript(file).messages
             assert api.condense(real.transcript(file), load_preset("speed")).tokens_before
+
+
+def test_what_a_tool_of_chatgpt_says_in_several_messages_is_one_result() -> None:
+    export = further_agents.chatgpt_export(
+        [
+            {"role": "user", "content": "Look."},
+            asked(call("c", "browser", query="tests")),
+            answer("c", "The first page."),
+            answer("c", "The second page."),
+            {"role": "assistant", "content": "Two pages."},
+        ]
+    )
+    transcript = parse(json.dumps(export).encode())
+    assert check(transcript, source="test").faults == []
+    results = [block.text for _, block in transcript.blocks() if block.answers]
+    assert results == ["The first page.", "The second page."]
+
+
+def test_what_can_only_be_read_is_not_said_to_be_mended(tmp_path: Path) -> None:
+    path = tmp_path / "conversation.json"
+    export = further_agents.chatgpt_export([{"role": "user", "content": "Look at \\ud83d."}, *WORK[2:]])
+    path.write_text(json.dumps(export).replace("\\\\ud83d", "\\ud83d"))
+    told = [condense("validate", path), condense("run", path, "--dry-run")]
+    assert "not valid: 1 fault" in told[0].text
+    assert "violates a rule" in told[1].text
+    assert not [done for done in told if "condense repair" in done.text + done.stderr]
