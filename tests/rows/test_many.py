@@ -6,10 +6,12 @@ import gzip
 import json
 import os
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from helpers import DATA, SMALLER, Outcome, as_lines, condense, condense_on_terminal, snapshot
+from helpers import DATA, SMALLER, Outcome, as_lines, condense, condense_on_terminal, session, snapshot
 from many_files import SHORT, run
 from rowsets import LONG, SPEED, rows
 
@@ -254,3 +256,15 @@ def test_several_processes_do_the_same(tree: Path, tmp_path: Path) -> None:
     assert reports[0] == reports[1]
     one, two = ({path: entry[3] for path, entry in snapshot(tmp_path / jobs).items()} for jobs in ("1", "2"))
     assert one == two
+
+
+def test_a_ray_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**_: object) -> None:
+        raise Exception("The current node timed out during startup.")  # The class that Ray raises.
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, init=init))
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_bytes(as_lines(session()))
+    done = condense("run", tmp_path, "--out-dir", tmp_path / "out", "--engine", "ray")
+    assert done.status == ExitStatus.FAILED
+    assert "Ray did not start (The current node timed out" in done.message
