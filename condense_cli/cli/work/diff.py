@@ -17,7 +17,6 @@ from ...report.difference import between, build, of_run
 from ...report.run import terminal
 from ...report.run.facts import LostReport
 from ...report.run.sections import lost_things
-from ...report.text.visible import visible
 from ..commands.look import DiffOptions
 from ..console import console, print_parts, say, write_text
 from .counting import count_asked, factor_for
@@ -55,7 +54,7 @@ def diff(options: DiffOptions) -> None:
         new = result.transcript
         difference = of_run(result if options.stat else explained(result, count), count)
     for warning in must_keep.absent(options.must_keep, must_keep.holders(options.must_keep, old.messages)):
-        say(f"condense: warning: {visible(warning)}")
+        say(f"condense: warning: {warning}")
     most = _ALL if options.all_lines else MOST
     lost = LostReport.of(losses(old.messages, new.messages, count, most))
     if options.json:
