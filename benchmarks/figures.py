@@ -30,6 +30,11 @@ SCRIPTS: Final[dict[str, Sequence[str]]] = {
     "quality": ("quality/compare.py", "--write", "--sample", "8"),
     "bill": ("bill.py", "--write"),
     "live": ("live.py", "--write"),
+    "picture": (
+        "live_picture.py",
+        str(MORE / "claude-code" / "packmind-sonnet46-ts-edits-image.jsonl"),
+        str(DOCS / "live.svg"),
+    ),
     "speed": ("speed.py", "--write"),
     "providers": ("providers.py", "--write"),
 }

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
+import figures
 from live import BESIDE, REGIMES, WAYS
 from live_sessions import requests_of, session
 
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
     options.picture.write_text(svg({name: costs(options.session, name) for name in COLOURS}))
+    figures.keep("picture", [options.session])
 
 
 if __name__ == "__main__":
