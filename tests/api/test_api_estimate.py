@@ -29,7 +29,6 @@ from condense_cli.plugins import Installed
 from condense_cli.providers.registry import Registry
 from condense_cli.providers.window import WindowFlags
 from condense_cli.providers.window import window_of as window_of_model
-from condense_cli.report import estimate as facts
 from condense_cli.report.as_json import to_json
 from condense_cli.report.costs import money as costs
 
@@ -61,7 +60,7 @@ class Handed:
             self.priced += [model, when.tzinfo]
             return "the prices"
 
-        monkeypatch.setattr(facts, "build", build)
+        monkeypatch.setattr(estimating, "build", build)
         monkeypatch.setattr(api, "condense", condense)
         monkeypatch.setattr(costs.PriceSource, "of", of)
 
