@@ -291,8 +291,16 @@ def encode(
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
     del encoder  # Its index takes as much memory as the following check.
-    if proves:
-        blocks = verified(messages, blocks, meant, reader)
+    encoded = Encoded(blocks, frozenset(meant.keys() & blocks.keys()))
+    return proven(encoded, messages, meant, reader) if proves else encoded
+
+
+def proven(
+    encoded: Encoded, messages: Sequence[Message], originals: Mapping[Positions, Text], reader: Reader
+) -> Encoded:
+    """Return what is left of what was encoded once every block is decoded and compared."""
+    meant = {place: originals[place] for place in encoded.restored}
+    blocks = verified(messages, encoded.blocks, meant, reader)
     return Encoded(blocks, frozenset(meant.keys() & blocks.keys()))
 
 
@@ -329,6 +337,16 @@ class _Encoder:
                 pass
             case other:
                 assert_never(other)
+        numbers: dict[tuple[Category, str | None], int] = {}
+        self.kinds = [numbers.setdefault((piece.category, piece.tag), len(numbers)) for piece in self.pieces]
+        """A number for each piece by its category and tag, which is compared in no time."""
+        self.allowed = [
+            frozenset(
+                other for (named, also), other in numbers.items() if named in self.sources[category] and also == tag
+            )
+            for category, tag in numbers
+        ]
+        """The kinds that pieces of each kind may refer to."""
         self.hashed = [reader.hashed(piece.content) for piece in self.pieces]
         """Each piece, hashed."""
         self.cut = {place: reader.hashed(text) for place, text in originals.items()}
@@ -397,10 +415,10 @@ class _Encoder:
     def _encode(self, number: int, piece: Piece) -> WrittenText | None:
         """Return the text with references, or None."""
         place = piece.place[:2]
-        written = self._take(piece, self.hashed[number], lambda: self.lines_of(number), self.left)
+        written = self._take(number, self.hashed[number], lambda: self.lines_of(number), self.left)
         if place in self.cut and not piece.path and self._may_be_shorter(place, piece):
             original = self.originals[place]
-            whole = self._take(piece, self.cut[place], lambda: self.read(original), self.endings)
+            whole = self._take(number, self.cut[place], lambda: self.read(original), self.endings)
             if whole and self.count.anew(whole.text) < self.count.anew(written.text if written else piece.text):
                 written = whole
                 self.restored.add(place)
@@ -419,9 +437,10 @@ class _Encoder:
         free = self.count(self.originals[place]) - self.count(piece.content)
         return free < 0 or self.index.most_bytes(self.cut[place], free) > free
 
-    def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText | None:
+    def _take(self, number: int, text: Hashed, lines: Callable[[], Lines], endings: Endings) -> WrittenText | None:
         """Insert references to newer texts, then to the text's own lines. None if there are none."""
-        runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
+        piece, allowed, kinds = self.pieces[number], self.allowed[self.kinds[number]], self.kinds
+        runs = list(self.index.runs(text, lambda source: kinds[source] in allowed and self._allows(piece, source)))
         own = list(self.index.own_runs(text))
         if piece.category is Category.TODOS:  # A reference is as long as the todo that it becomes.
             runs, own = ([run for run in found if run.size > 1] for found in (runs, own))
@@ -447,9 +466,8 @@ class _Encoder:
         return endings(self.messages[piece.place.message].blocks[piece.place.block])
 
     def _allows(self, piece: Piece, source: int) -> bool:
+        """Return whether a piece may refer to one of a kind that it may refer to."""
         other = self.pieces[source]
-        if other.category not in self.sources[piece.category] or other.tag != piece.tag:
-            return False
         if piece.category is Category.STATE:
             # While a text is decoded, its elements cannot be told apart.
             return other.place[:2] != piece.place[:2]

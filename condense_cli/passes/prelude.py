@@ -6,7 +6,7 @@ survived. References that the input holds already are read at the start and writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -19,7 +19,7 @@ from ..formats import format_named
 from ..formats.engine.base import Habit
 from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
-from ..lossless.encode import Encoded, Positions, encode, has_imitations, verified, with_blocks
+from ..lossless.encode import Encoded, Positions, encode, has_imitations, proven, verified, with_blocks
 from ..lossless.matching import Reader
 from ..lossless.pieces import Finders
 from ..lossless.references import TAGS
@@ -49,6 +49,7 @@ class ReferenceWriter:
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}
+        self._last: tuple[Sequence[Message], Mapping[Positions, Text], Encoded] | None = None
         self._imitates = has_imitations(self.messages, self._reader)
         if decoded.counted:
             for raw, message in zip(transcript.messages, decoded.messages, strict=True):
@@ -126,18 +127,9 @@ class ReferenceWriter:
                 for number, block in enumerate(message.blocks)
                 if originals and block.kind is BlockKind.TOOL_RESULT and block.key in originals
             }
-            encoded = encode(
-                messages,
-                self._finders,
-                self.count,
-                may_change,
-                keep=self._prelude.keep,
-                originals=cut,
-                reader=self._reader,
-                takes_part=self._comes_back,
-                endings=self._endings,
-                proves=proves or self.has_read_references or self._has_imitations(messages, cut.values()),
-            )
+            encoded = self._encoded(messages, cut, may_change)
+            if proves or self.has_read_references or self._has_imitations(messages, cut.values()):
+                encoded = proven(encoded, messages, cut, self._reader)
         elif self._imitates:
             encoded = Encoded(verified(messages, {}, {}, self._reader))
         meant = {place: originals[encoded.blocks[place].key] for place in encoded.restored}
@@ -152,6 +144,29 @@ class ReferenceWriter:
                 blocks = beside
             restored &= blocks.keys()
         return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
+
+    def _encoded(
+        self, messages: Sequence[Message], cut: Mapping[Positions, Text], may_change: Callable[[Message, Block], bool]
+    ) -> Encoded:
+        """What references make smaller, unproven; not worked out again for what was only counted before."""
+        known = self._last
+        if known is not None and known[0] == messages and known[1] == cut:
+            return known[2]
+        self._last = None  # It takes memory that the next may need.
+        encoded = encode(
+            messages,
+            self._finders,
+            self.count,
+            may_change,
+            keep=self._prelude.keep,
+            originals=cut,
+            reader=self._reader,
+            takes_part=self._comes_back,
+            endings=self._endings,
+            proves=False,
+        )
+        self._last = messages, cut, encoded
+        return encoded
 
     def _still_spelled(
         self, messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text]

@@ -76,6 +76,8 @@ class Sheet:
         self._all_saved = 0
         self._plain = sum(map(count.message, self._messages))
         self._is_measured = False
+        self._known_to_take: tuple[int, int] | None = None
+        """The plain tokens, and the exact ones without thinking that has to go, when these were asked for last."""
         self._transcript = transcript
 
     @property
@@ -109,10 +111,22 @@ class Sheet:
     def free(self, target: int) -> int:
         """Tokens that the sheet as written, without thinking that became invalid, leaves free; below 0 if it misses."""
         tokens = self.measured()
-        return target - tokens + thinking.tokens_to_drop(self.written(), self._mode, self._transcript, self.count)
+        tokens -= thinking.tokens_to_drop(self.written(), self._mode, self._transcript, self.count)
+        self._known_to_take = self._plain, tokens
+        return target - tokens
 
     def is_within(self, target: int) -> bool:
-        return self._plain <= target or self.free(target) >= 0
+        return self._plain <= target or (self._may_be_within(target) and self.free(target) >= 0)
+
+    def _may_be_within(self, target: int) -> bool:
+        """Whether references are worth writing to see: not where far too little went since they were written last."""
+        if self._is_measured or self._known_to_take is None:
+            return True
+        plain, tokens = self._known_to_take
+        # What goes saves its tokens, and those of what only referred to it; and maybe thinking becomes invalid.
+        blocks = (block for message in self.messages for block in message.blocks)
+        may_go = sum(self.count.block(block) for block in blocks if block.kind is BlockKind.THINKING)
+        return self._plain > plain or tokens - 2 * (plain - self._plain) - may_go <= target
 
     @cached_property
     def is_up_to_date(self) -> bool:
@@ -217,6 +231,7 @@ class Sheet:
         self._messages, self._put, self.removed = saved.messages, {}, saved.removed.copy()
         self._originals, self._plain = saved.originals.copy(), saved.plain
         self._forget_written()
+        self._known_to_take = None
 
     def _forget_written(self) -> None:
         self._written, self._saved, self._all_saved, self._is_measured = Encoded({}), {}, 0, False
@@ -306,6 +321,8 @@ class Sheet:
             self._plain -= sum(map(self.count.block, lost))
             stay = tuple(block for number, block in enumerate(message.blocks) if number not in numbers)
             messages[position] = replace(message, blocks=stay)
+        if new:
+            self._known_to_take = None
         for position, message in new.items():
             messages[position] = message
             self._plain += sum(map(self.count.block, message.blocks))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from build import LONG, anthropic, assistant, call, condense, configuration, cut_to, one_pass, read_turn, result, user
 from laws import check_content
+from real import SAMPLES
 
+from condense_cli import api
+from condense_cli.config.loading import load_preset
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Transcript
-from condense_cli.lossless.encode import encode
+from condense_cli.core.transcript import Message, Transcript
+from condense_cli.lossless.encode import Encoded, encode
 from condense_cli.passes import prelude
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import Fate
 from condense_cli.passes.receipts import PRELUDE, Kept
+from condense_cli.passes.selection import protect
+from condense_cli.passes.sheet import Sheet
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 
@@ -49,7 +56,7 @@ def run(*passes: dict[str, Any]) -> Condensation:
 
 
 @pytest.mark.parametrize(
-    ("passes", "times"), [((CUT,), 1), ((CUT, AGAIN), 1), ((CUT, LARGE), 2), ((LARGE,), 2), ((SUMMED,), 1)]
+    ("passes", "times"), [((CUT,), 1), ((CUT, AGAIN), 1), ((CUT, LARGE), 1), ((LARGE,), 2), ((SUMMED,), 1)]
 )
 def test_references_are_written_once_and_measured_for_a_threshold(
     passes: tuple[Any, ...], times: int, monkeypatch: pytest.MonkeyPatch
@@ -58,6 +65,37 @@ def test_references_are_written_once_and_measured_for_a_threshold(
     monkeypatch.setattr(prelude, "encode", written)
     run(*passes)
     assert written.call_count == times
+
+
+@pytest.mark.parametrize("percent", [None, 80, 50, 30])
+def test_references_to_one_state_are_worked_out_once(percent: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript = api.load(next(path for path in SAMPLES if path.name == "bugfix-session.jsonl"))
+    target = percent and Counter.of(transcript).transcript(transcript) * percent // 100
+    states: list[tuple[Message, ...]] = []
+
+    def written(messages: Sequence[Message], *given: Any, **more: Any) -> Encoded:
+        states.append(tuple(messages))
+        return encode(messages, *given, **more)
+
+    monkeypatch.setattr(prelude, "encode", written)
+    api.condense(transcript, preset="balanced", target_tokens=target)
+    assert states
+    assert all(one != other for one, other in combinations(states, 2))
+
+
+def test_references_are_not_written_to_see_that_far_too_little_went(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = Mock(wraps=encode)
+    monkeypatch.setattr(prelude, "encode", written)
+    transcript, count, preset = session(), Counter(), load_preset("balanced")
+    writer = prelude.ReferenceWriter(transcript, preset, count)
+    sheet = Sheet(transcript, count, writer, protect(preset, writer.messages, count), "auto")
+    assert not sheet.is_within(100)
+    sheet.remove([(1, 0)], "cut")
+    assert not sheet.is_within(100)
+    assert written.call_count == 1
+    assert sheet.is_within(sheet.plain_tokens)
+    sheet.is_within(sheet.plain_tokens - 1)
+    assert written.call_count == 2
 
 
 def test_every_block_of_the_input_has_a_row_that_says_where_it_is() -> None:

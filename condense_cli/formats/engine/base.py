@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Flag, IntEnum, auto
@@ -289,7 +288,9 @@ def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
 
 def derived_uuid(*parts: str) -> str:
     """Derive a UUID (version 5) from texts, which may hold lone surrogates."""
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    from hashlib import sha256  # Few formats need it, and loading OpenSSL takes as long as ten modules of ours.
+
+    digest = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     return str(uuid.uuid5(uuid.NAMESPACE_OID, digest))
 
 

@@ -55,7 +55,7 @@ def run_extract(step: Step) -> list[Receipt]:
     sheet, target = step.sheet, step.target
     extraction = step.config.extract_config or ExtractConfig()
     shortening = Shortening(sheet, step)
-    if target is not None and shortening.has_left_out and sheet.free(target) >= 0:
+    if target is not None and shortening.has_left_out and sheet.is_within(target):
         return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
         worths = _worths(sheet, extraction)
@@ -242,7 +242,8 @@ def _is_in_reach(sheet: Sheet, shortening: Shortening, target: int, head: HeadSu
     """Whether a target can be met that leaves enough room beside the newest turns."""
     if shortening.recent_turns > 1 and shortening.recent_tokens > _MOST_RECENT * target:
         return False
-    return sheet.measured() - _most_saved(sheet, shortening, head) <= target
+    most = target + _most_saved(sheet, shortening, head)
+    return sheet.plain_tokens <= most or sheet.measured() <= most
 
 
 def _most_saved(sheet: Sheet, shortening: Shortening, head: HeadSummary | None) -> int:
