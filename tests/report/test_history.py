@@ -88,7 +88,10 @@ def test_rebuildings_have_a_cause_and_dollars(file: Path, later: list[Json], cau
     file.write_bytes(
         work(turn(2, 0, 0, 20_000), later, turn(6, 330, 26_000, 6_000, model=later[0]["message"]["model"]))
     )
-    (found,) = history(file)["rebuildings"]
+    whole = history(file)
+    (found,) = whole["rebuildings"]
+    (by_cause,) = whole["causes"]
+    assert by_cause == {key: found[key] for key in ("cause", "tokens", "dollars")} | {"times": 1}
     tokens = 20_000 - later[0]["message"]["usage"]["cache_read_input_tokens"]
     assert (found["request"], found["cause"], found["tokens"]) == (2, cause, tokens)
     assert found["dollars"] == pytest.approx(tokens * (price - READ) / MILLION)

@@ -75,6 +75,15 @@ class RebuiltCache(Struct, frozen=True):
     pause: float | None
 
 
+class RebuildsByCause(Struct, frozen=True):
+    """All rebuildings of one cause: how often, how many tokens, and the dollars more, as far as prices are known."""
+
+    cause: str
+    times: int
+    tokens: int
+    dollars: Decimal
+
+
 class DollarsByKind(Struct, frozen=True):
     """US dollars for input: read from the cache, written to it, and neither."""
 
@@ -120,6 +129,7 @@ class SpentHistory(Struct, frozen=True):
     tokens: Billed
     dollars: DollarsByKind
     sources: list[SourceCost]
+    causes: list[RebuildsByCause]
     rebuildings: list[RebuiltCache]
     what_if: WhatIf | None = None
 
@@ -160,9 +170,17 @@ def build(found: Sequence[FileHistory], unread: Sequence[str], *, top: int) -> S
         sum((one.tokens for one in found), Billed()),
         DollarsByKind.of(sum((one.dollars for one in found), InputDollars())),
         sorted(sources.values(), key=lambda each: (-each.dollars, -each.token_requests))[:top],
+        sorted(_by_cause(rebuildings), key=lambda each: (-each.dollars, -each.tokens)),
         sorted(rebuildings, key=lambda each: (-(each.dollars or 0), -each.tokens))[:top],
         reduce(add, sent_again) if sent_again else None,
     )
+
+
+def _by_cause(rebuildings: Sequence[RebuiltCache]) -> Iterator[RebuildsByCause]:
+    for cause in dict.fromkeys(each.cause for each in rebuildings):
+        some = [each for each in rebuildings if each.cause == cause]
+        dollars = sum((each.dollars for each in some if each.dollars is not None), Decimal(0))
+        yield RebuildsByCause(cause, len(some), sum(each.tokens for each in some), dollars)
 
 
 def history_of(transcript: Transcript, count: Counter, factor: Factor, name: str) -> FileHistory:

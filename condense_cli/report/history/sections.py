@@ -87,6 +87,12 @@ def _rebuildings(found: SpentHistory) -> Iterator[Part]:
     ]
     columns = ("cache rebuilt", "request", "why", "tokens", "extra cost", "session" if several else "")
     yield Table(columns, rows, (1, 3, 4), flexible=5, is_path=True)
+    told = "; ".join(
+        f"{each.cause} {plural(each.times, 'time')}: {each.tokens:,} tokens"
+        + (f", {_money(each.dollars)} extra" if each.dollars else "")
+        for each in found.causes
+    )
+    yield Sentence(f"In all: {told}", "dim")
 
 
 def _cause(one: RebuiltCache) -> str:
