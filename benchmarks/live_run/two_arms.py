@@ -1,12 +1,13 @@
 """Run an agent on tasks with and without the proxy, and compare what was solved and what was billed.
 
-    python benchmarks/live_run/two_arms.py tasks.json --out results -- mini -y -m anthropic/claude-sonnet-4-5 -t {task}
+    python benchmarks/live_run/two_arms.py tasks.json --out results -- mini -y --exit-immediately -m MODEL -t {task}
     python benchmarks/live_run/two_arms.py tasks.json --out results --proxy policy=tokens:60k -- claude -p {task}
 
 tasks.json is a list of {"name", "task", "folder", "check"}: each run gets a copy of the folder, and is solved where the
 check, a command, ends there with status 0. The agent is any command that takes its API's address from
-ANTHROPIC_BASE_URL or OPENAI_BASE_URL, and its key from the environment; {task} is the text of the task. This spends
-money: twice the number of tasks, times --runs.
+ANTHROPIC_BASE_URL or OPENAI_BASE_URL, and its key from the environment; {task} is the text of the task. Tried with
+mini-swe-agent 2.4.6 (MSWEA_CONFIGURED=true, MODEL anthropic/claude-sonnet-4-5-20250929) and a scripted model. This
+spends money: twice the number of tasks, times --runs.
 
 Both arms go through the same meter on the loopback interface, which counts the usage that the API reports and changes
 nothing; with the proxy, it lies behind that. Arms take turns, so that both see the API at the same time of day. Every
