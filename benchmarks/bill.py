@@ -25,6 +25,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Final, NamedTuple
 
 import figures
@@ -267,7 +268,8 @@ def write(rows: Sequence[Row], paths: Sequence[Path], tools: Sequence[str]) -> N
     number, requests = len(rows[0].results), sum(each.requests for each in rows[0].results)
     on = f"{number} recorded sessions of Claude Code, a project each, {requests:,} requests"
     text = "\n".join(table(rows))
-    replace_between(DOCS / "costs.md", BEGIN, END, f"Measured on {on}, next to {', '.join(tools)}.\n\n{text}")
+    about = fill(f"Measured on {on}, next to {', '.join(tools)}.", 128)
+    replace_between(DOCS / "costs.md", BEGIN, END, f"{about}\n\n{text}")
     short = table([row for row in rows if row.way in IN_README], COLUMNS_IN_README)
     replace_between(PROJECT / "README.md", BEGIN, END, "\n".join(short))
     figures.keep("bill", paths, tools)
