@@ -104,7 +104,7 @@ def price_at(model: str | None, at: float, tokens: int) -> Price | None:
     """Return a model's price at a time in seconds, for requests of so many tokens; None if it is not known."""
     if model is None:
         return None
-    day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+    day = datetime.fromtimestamp(max(0.0, at), UTC).strftime("%Y-%m-%d")
     return _price(bare_name(model), day, -(-tokens // _THOUSAND) * _THOUSAND)
 
 

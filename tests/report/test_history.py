@@ -133,6 +133,25 @@ def test_messages_of_an_api_are_computed_and_their_models_have_no_price(file: Pa
     assert b"without recorded usage" in condense("inspect", "--history", file).stdout
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "yesterday", 1e300, None])
+def test_odd_times_stop_nothing(file: Path, time: object) -> None:
+    odd = turn(4, 20, 0, 26_000)
+    odd[0]["timestamp"] = time
+    file.write_bytes(work(turn(2, 0, 0, 20_000), odd, turn(6, 40, 26_000, 6_000)))
+    found = history(file, "--what-if")
+    assert (found["requests"], found["what_if"]["requests"]) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "usage", [{"cache_read_input_tokens": -5}, {"input_tokens": 10**30}, [], {"cache_creation": 3}]
+)
+def test_odd_usage_stops_nothing(file: Path, usage: object) -> None:
+    odd = turn(4, 20, 0, 26_000)
+    odd[0]["message"]["usage"] = usage
+    file.write_bytes(work(turn(2, 0, 0, 20_000), odd))
+    assert history(file)["requests"] == 2
+
+
 def long_work(pause: int) -> bytes:
     turns = []
     tokens = 20_000
