@@ -23,7 +23,7 @@ def sections(found: SpentHistory) -> Iterator[Part]:
     yield from _rebuildings(found)
     if found.what_if is not None:
         yield BLANK
-        yield from _what_if(found.what_if)
+        yield from _what_if(found.what_if, found.dollars.total if found.recorded == found.requests else None)
     if found.unread:
         names = ", ".join(found.unread[:_NAMED]) + (", …" if len(found.unread) > _NAMED else "")
         yield from as_warnings([f"{plural(len(found.unread), 'file')} could not be read: {names}"])
@@ -99,7 +99,7 @@ def _cause(one: RebuiltCache) -> str:
     return f"{one.cause}, after {one.pause / 60:,.0f} min" if one.cause == "expired" and one.pause else one.cause
 
 
-def _what_if(found: WhatIf) -> Iterator[Sentence]:
+def _what_if(found: WhatIf, recorded: Decimal | None) -> Iterator[Sentence]:
     saved = found.dollars - found.dollars_with
     share = percent_text(percent(_micro(abs(saved)), _micro(found.dollars))) if found.dollars else ""
     words = f"saves {_money(saved)} ({share})" if saved >= 0 else f"costs {_money(-saved)} more ({share})"
@@ -108,9 +108,10 @@ def _what_if(found: WhatIf) -> Iterator[Sentence]:
         f"{plural(found.requests, 'request')}, {plural(found.decisions, 'decision')}",
         "bold",
     )
+    billed = "" if recorded is None else f" (the API billed {_money(recorded)}: compare the shares)"
     yield Sentence(
         f"{found.tokens:,} → {found.tokens_with:,} tokens of input; both computed by the cache's rules, at the "
-        "recorded times. What would be read again because it was cut is not counted.",
+        f"recorded times{billed}. What would be read again because it was cut is not counted.",
         "dim",
     )
 
