@@ -7,8 +7,10 @@ read, never a project's. A changed copy of a file is in the run's own folder, as
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..clients.choices import Client, own_folder
+from ..core.lazy_pattern import lazy_pattern
 from .bodies import GOOGLE, OPENAI
 
 VERSION: Final = "/v1"
@@ -75,14 +78,16 @@ class Led(Struct, frozen=True):
 def opencode(around: ClientSurroundings) -> Led:
     """Change the address of the provider that is used, if the user's file has one: it goes before the environment."""
     environment = around.environment
-    own = own_folder(Client.OPENCODE, around.home, environment) / "opencode.json"
-    config = read_json(Path(environment.get("OPENCODE_CONFIG") or own))
+    folder = own_folder(Client.OPENCODE, around.home, environment)
+    named = environment.get("OPENCODE_CONFIG")
+    files = [Path(named)] if named else [folder / "opencode.json", folder / "opencode.jsonc"]
+    config = next(filter(None, map(read_json, files)), None)
     given = _parsed(environment.get(_OPENCODE)) or {}
     model = around.value_of("-m", "--model") or text_in(given, "model") or text_in(config, "model")
-    named = (model or "").partition("/")[0]
+    chosen = (model or "").partition("/")[0]
     providers = [inner(each, "provider") for each in (given, config)]
     known = [name for each in providers if isinstance(each, dict) for name in each]
-    for provider in [named] if named else known:
+    for provider in [chosen] if chosen else known:
         urls = (text_in(each, provider, "options", "baseURL") for each in providers)
         url = next(filter(None, urls), None)
         if url is not None and around.leads_elsewhere(url):
@@ -250,11 +255,20 @@ def _parsed(text: str | None) -> object:
         return None
 
 
+_BESIDE: Final = lazy_pattern(r'("(?:\\.|[^"\\])*+")|//[^\n]*+|/\*.*?\*/|,(?=\s*+[}\]])', re.DOTALL)
+"""A string, or what these clients allow in JSON besides: comments, and commas behind the last value."""
+
+
 def read_json(path: Path) -> object:
     try:
-        return json.loads(path.read_bytes())
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError):
         return None
+    for _ in range(3):  # A comma may be in front of a comment.
+        with suppress(ValueError):
+            return json.loads(text)
+        text = _BESIDE.sub(lambda found: found[1] or "", text)
+    return None
 
 
 def read_toml(path: Path) -> object:

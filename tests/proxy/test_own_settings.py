@@ -110,6 +110,12 @@ def test_opencode(tmp_path: Path) -> None:
     given = {"model": "mine/x", "provider": {"mine": {"options": {"apiKey": "k"}}}}
     both = {"model": "mine/x", "provider": {"mine": {"options": {"apiKey": "k", "baseURL": f"{PROXY}/v1"}}}}
     assert changed(OPENCODE_CONFIG_CONTENT=json.dumps(given)) == (both, MINE)
+    own.unlink()
+    text = (
+        '{\n  // mine\n  "provider": {"mine": {"options": {"baseURL": "https://mine/v1" /* http://no */,}}}, // end\n}'
+    )
+    put(own.with_suffix(".jsonc"), text)
+    assert changed() == (here, MINE)
     elsewhere = put(tmp_path / "elsewhere.json", {"provider": {"mine": {"options": {"baseURL": "https://b"}}}})
     assert changed(OPENCODE_CONFIG=str(elsewhere))[1] == "https://b"
 
