@@ -7,7 +7,6 @@ read, never a project's. A changed copy of a file is in the run's own folder, as
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -255,7 +254,9 @@ def _parsed(text: str | None) -> object:
         return None
 
 
-_BESIDE: Final = lazy_pattern(r'("(?:\\.|[^"\\])*+")|//[^\n]*+|/\*.*?\*/|,(?=\s*+[}\]])', re.DOTALL)
+_BESIDE: Final = lazy_pattern(
+    r'("(?:\\[\s\S]|[^"\\])*+(?:"|\Z))|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|,(?=\s*+[}\]])'
+)
 """A string, or what these clients allow in JSON besides: comments, and commas behind the last value."""
 
 

@@ -12,6 +12,7 @@ from .agent import KeptInFile, call
 class Copilot(KeptInFile):
     format = "copilot"
     script = chat_api.Script
+    around = r"<current_datetime>[^<]*</current_datetime>\s*|\s*<system_reminder>[\s\S]*?</system_reminder>\s*"
     pattern = ".copilot/session-state/*/events.jsonl"
 
     def tools(self) -> dict[str, Json]:

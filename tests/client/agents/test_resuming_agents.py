@@ -20,6 +20,7 @@ from ..resuming import NEXT
 from .agent import Agent
 from .cline import Cline
 from .comparing import differences
+from .copilot import Copilot
 from .gemini import Gemini
 from .kimi import Kimi
 from .opencode import OpenCode
@@ -35,6 +36,7 @@ AGENTS: dict[str, type[Agent]] = {
     "qwen": Qwen,
     "kimi": Kimi,
     "cline": Cline,
+    "copilot": Copilot,
 }
 
 
