@@ -30,11 +30,11 @@ from .client import (
     Failure,
     ModelClient,
     ModelRequest,
-    connect,
     failure,
     max_output,
     names_of,
 )
+from .connecting import connect
 from .prompts import Count, worst_input
 
 _GIVE_UP_AFTER: Final = 5

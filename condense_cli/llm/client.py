@@ -10,7 +10,7 @@ https://platform.claude.com/docs/en/api/errors https://platform.openai.com/docs/
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Final, Protocol, assert_never
+from typing import Any, Final, Protocol
 
 import httpx2
 from msgspec import Struct
@@ -365,20 +365,3 @@ def reason_of(status: int | None, *types: str | None) -> Cause:
     if status is None or status < 400:
         return named[0] if named else Cause.SERVER_ERROR
     return Cause.SERVER_ERROR if status >= 500 else Cause.REQUEST_REFUSED
-
-
-def connect(access: Access) -> CountingClient:
-    """Open a client for a profile. Its SDK takes up to a second to import, so only before a call."""
-    match access.profile.api:
-        case "anthropic":
-            from .anthropic_client import AnthropicClient
-
-            return AnthropicClient(access)
-        case "openai":
-            from .openai_client import OpenAIClient
-
-            return OpenAIClient(access)
-        case "offline" | "installed" as api:
-            raise ValueError(f"a profile of api {api} has no server")
-        case other:
-            assert_never(other)

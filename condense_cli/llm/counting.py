@@ -23,7 +23,8 @@ from ..core.values import BlockKind
 from ..errors import UsageError
 from ..formats.convert import convert
 from .access import Redactor
-from .client import CallError, Cause, connect, failure, names_of
+from .client import CallError, Cause, failure, names_of
+from .connecting import connect
 
 Body = dict[str, Any]
 
