@@ -26,10 +26,10 @@ from ..core.arguments import (
     with_arguments,
 )
 from ..core.factor import Factor, factor_of
+from ..core.shared import sharing
 from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..core.transcript import Transcript
 from ..errors import UsageError
-from ..extractive.reading import sharing_lines
 from ..passes.condensation import Condensation
 from ..plugins import Installed
 from ..providers.registry import Registry
@@ -153,7 +153,7 @@ def estimated(
     found = []
     warnings: dict[str, None] = {}
     # They read the same texts, and much of what one makes of them is what others make; so does what is told of them.
-    with sharing_lines(count):
+    with sharing(count):
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) if calls else nullcontext() as summaries:
                 result = api.condense(

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
+from ..core.shared import shared
 from ..core.transcript import TYPED_KINDS, Block, Message
 from ..core.values import BlockKind, LazyText, Role, Text
 from ..toolcalls.tools import name_of
@@ -302,29 +301,13 @@ def _windows_in(text: str, wanted: Mapping[str, Set[Window]]) -> Iterator[Window
                 yield window
 
 
-_SHARED: Final[WeakKeyDictionary[Counter, WordsRead]] = WeakKeyDictionary()
-
-
-@contextmanager
-def sharing_words(count: Counter) -> Iterator[None]:
-    """Meanwhile all who ask with this counter for the user's own words read each text once."""
-    if count in _SHARED:
-        yield
-        return
-    _SHARED[count] = WordsRead()
-    try:
-        yield
-    finally:
-        del _SHARED[count]
-
-
 def own_units(messages: Sequence[Message], count: Counter | None = None) -> dict[Address, tuple[int, ...] | None]:
     """For every text with words of the user the numbers of their units, or None where they are all of it.
 
     Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there. With
     a `count` whose words are shared, nothing is read again.
     """
-    read = (_SHARED.get(count) if count else None) or WordsRead()
+    read = shared(count, WordsRead) if count else WordsRead()
     typed: dict[Address, Text] = {}
     results: list[tuple[Address, Text]] = []
     answers: list[tuple[Address, Block]] = []

@@ -5,22 +5,21 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import count as count_up
 from itertools import islice
-from typing import Any, Final
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.markers import Gap
+from ..core.shared import shared
 from ..core.tokens import Counter
 from ..core.transcript import Message
 from ..core.values import Text
 from ..lossless.lines import Listing
-from .answers import Address, own_units, sharing_words
+from .answers import Address, own_units
 from .choice import UNSIGNED
 from .likelihood import Form, form_of
 from .parts import Key, Part, parts_of, restated_units
@@ -121,26 +120,9 @@ class KnownLines:
         return array(UNSIGNED, map(numbers.__getitem__, bodies))
 
 
-_SHARED: Final[WeakKeyDictionary[Counter, KnownLines]] = WeakKeyDictionary()
-
-
-@contextmanager
-def sharing_lines(count: Counter) -> Iterator[None]:
-    """Meanwhile all surveys with this counter share what they read: for who condenses one conversation repeatedly."""
-    if count in _SHARED:
-        yield
-        return
-    _SHARED[count] = KnownLines()
-    try:
-        with sharing_words(count):
-            yield
-    finally:
-        del _SHARED[count]
-
-
 def known_to(count: Counter) -> KnownLines:
     """Return what the surveys with this counter share; nothing yet if they share nothing."""
-    return _SHARED.get(count) or KnownLines()
+    return shared(count, KnownLines)
 
 
 class _Units(Mapping[Key, Units]):

@@ -309,15 +309,19 @@ _REMEMBERED: Final = 1_000_000
 """Characters of text cached as lines, which take many times the memory. Caching more saves no time."""
 
 
+class Hashes(dict[Text, Hashed]):
+    """Texts as hashes of their lines. Several readers may share them."""
+
+
 class Reader:
     """Reads each text once: caches all hashes, and lines of recent texts.
 
     `names` caches names of calls for `Addresses`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hashed: Hashes | None = None) -> None:
         self.names: Names = {}
-        self._hashed: dict[Text, Hashed] = {}
+        self._hashed = Hashes() if hashed is None else hashed
         self._lines: OrderedDict[Text, tuple[Lines, int]] = OrderedDict()
         self._size = 0
         self._plain: set[Text] = set()
@@ -341,7 +345,7 @@ class Reader:
     def forget(self, but: Iterable[Text]) -> None:
         """Drop the hashes of all texts except `but`, and all lines."""
         known = self._hashed.get
-        self._hashed = {text: hashed for text in but if (hashed := known(text)) is not None}
+        self._hashed = Hashes({text: hashed for text in but if (hashed := known(text)) is not None})
         self._lines.clear()
         self._size = 0
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from ..config.models import Configuration
 from ..core.factor import binds_thinking
+from ..core.shared import shared
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import BlockKind, Text
@@ -20,7 +21,7 @@ from ..formats.engine.base import Habit
 from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, Positions, encode, has_imitations, proven, verified, with_blocks
-from ..lossless.matching import Reader
+from ..lossless.matching import Hashes, Reader
 from ..lossless.pieces import Finders
 from ..lossless.references import TAGS
 from ..toolcalls.outcomes import Endings
@@ -35,7 +36,7 @@ class ReferenceWriter:
     """Writes references for one run. `messages` are those of the input without its references."""
 
     def __init__(self, transcript: Transcript, configuration: Configuration, count: Counter) -> None:
-        self._reader = Reader()
+        self._reader = Reader(shared(count, Hashes))
         decoded = decode(transcript.messages, self._reader)
         self.messages = decoded.messages
         self._endings = Endings(self.messages)

@@ -14,7 +14,6 @@ Nothing is repeated. What a step towards a target asks is how large the sheet wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import chain
 from typing import Final, assert_never
@@ -23,7 +22,7 @@ from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, BatchConfig, Configuration, ImageOperation, PassConfig
-from ..core.tokens import Counter
+from ..core.shared import sharing
 from ..core.transcript import Block, BlockKey, Transcript
 from ..core.values import BlockKind
 from ..toolcalls.outcomes import SIGNS
@@ -35,7 +34,6 @@ from .context import Context
 from .decisions import Decisions, decided, unchanged
 from .limits import (
     asks_for_summaries,
-    chooses_lines,
     in_our_tokens,
     in_steps,
     is_met,
@@ -85,20 +83,10 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
     ours = in_our_tokens(configuration, factor)
     if ours.target_tokens is not None and is_met(transcript, configuration, context.count, factor):
         ours = replace(ours, target_tokens=max(ours.target_tokens, context.count.transcript(transcript)))
-    # Later steps of a run read what earlier ones read, and most of it is as it was.
-    with sharing_lines(ours, context.count):
+    with sharing(context.count):
         walk = _Walk(transcript, ours, context, configuration.target_tokens)
         decisions, warnings = walk.run()
     return Condensation(decisions, warnings)
-
-
-def sharing_lines(configuration: Configuration, count: Counter) -> AbstractContextManager[None]:
-    """Meanwhile whoever reads states of the conversation with this counter shares what is read, if lines are chosen."""
-    if not chooses_lines(configuration):
-        return nullcontext()
-    from ..extractive import reading  # With the extraction.
-
-    return reading.sharing_lines(count)
 
 
 class _Walk:

@@ -14,6 +14,7 @@ from build import anthropic, assistant, call, result, user
 from hypothesis import given
 from hypothesis import strategies as st
 
+from condense_cli.core.shared import sharing
 from condense_cli.core.tokens import Counter
 from condense_cli.extractive.choice import (
     AGAIN,
@@ -28,7 +29,6 @@ from condense_cli.extractive.choice import (
     fit,
 )
 from condense_cli.extractive.parts import Key
-from condense_cli.extractive.reading import sharing_lines
 from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
 
@@ -510,7 +510,7 @@ def test_lines_that_were_read_before_say_the_same() -> None:
 
 def test_one_conversation_is_read_once_while_it_is_condensed_several_ways() -> None:
     messages, count = session("a", is_long=True).messages, Counter()
-    with sharing_lines(count):
+    with sharing(count):
         first, second = Survey(messages, count), Survey(messages, count)
         assert first.known is second.known is not Survey(messages, Counter()).known
     assert first.known is not Survey(messages, count).known

@@ -13,8 +13,8 @@ from model_server import model_server
 from real import PROJECT, SESSION
 
 from condense_cli import api
+from condense_cli.core.shared import sharing
 from condense_cli.core.tokens import Counter
-from condense_cli.extractive.reading import sharing_lines
 from condense_cli.quality.losses import losses
 from condense_cli.report.run.expected import expected_by_name
 
@@ -43,9 +43,9 @@ def test_what_a_run_has_read_changes_nothing(preset: str) -> None:
         after = result.transcript.messages
         return expected_by_name([("", result, ())], count), losses(transcript.messages, after, count)
 
-    alone, sharing = Counter.of(transcript), Counter.of(transcript)
-    with sharing_lines(sharing):
-        assert told(sharing) == told(alone)
+    alone, common = Counter.of(transcript), Counter.of(transcript)
+    with sharing(common):
+        assert told(common) == told(alone)
 
 
 def test_nothing_is_said_where_references_restore_all() -> None:

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 from ...config.options import Overrides
 from ...config.overrides import checked
+from ...core.shared import sharing
 from ...core.tokens import Counter
 from ...core.wording import quoted, visible
 from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.condensation import Condensation
 from ...passes.flags import name_flags
-from ...passes.walk import sharing_lines
 from ...providers.registry import Registry
 from ...report.as_json import to_json_line
 from ...report.run.facts import Report, WrittenSession
@@ -171,7 +171,7 @@ def run_one(
             if treatment.to is None:
                 to.check(transcript)
             count = Counter.of(transcript, work.configuration.counter)
-            shared.enter_context(sharing_lines(work.configuration, count))
+            shared.enter_context(sharing(count))
             with summaries_for(work.configuration, count, treatment.calls) as summaries:
                 condensed = Worker(work, treatment.calls, summaries, registry, time.perf_counter)
                 result = condensed(transcript, count, on_pass=tell_pass)
