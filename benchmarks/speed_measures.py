@@ -83,6 +83,55 @@ for preset in presets:
 """Milliseconds for each of some short conversations, all in one process."""
 
 
+UI: Final = """
+import gc, json, sys
+from time import process_time
+gc.disable()
+from condense_cli.config.loading import PACKAGED
+from condense_cli.config.own import UserConfiguration
+from condense_cli.providers.registry import Registry
+from condense_cli.ui.choice import Configurations, UserChoice
+from condense_cli.ui.opened import Desk, OpenSession
+started = process_time()
+session = OpenSession.read(sys.argv[1], Desk(Configurations(PACKAGED), UserConfiguration(), Registry()))
+session.view(UserChoice("balanced"), process_time)
+opened = process_time()
+session.view(UserChoice("balanced", target_percent=50), process_time)
+print(json.dumps([opened - started, process_time() - opened]))
+"""
+"""Seconds until a session is shown in the terminal app, and until another choice is."""
+
+LIVE: Final = """
+import json, sys
+from pathlib import Path
+from time import process_time
+from condense_cli import Live
+messages = [json.loads(line) for line in Path(sys.argv[1]).read_bytes().splitlines()]
+live = Live(policy="tokens:60000", context_window=10_000_000)
+live.fit(messages, now=0, decide=False)
+started = process_time()
+live.fit(messages, now=0)
+spent = process_time() - started
+assert live.fit(messages, now=0, decide=False).tokens < 60_000  # Else there was nothing to decide.
+print(json.dumps([spent]))
+"""
+"""Seconds that `Live` takes to decide."""
+
+ESTIMATE, HTML, CHECK = "condense estimate", "condense run --html", "condense check"
+EVALUATE, OPENING, CHOOSING, DECIDING = "condense evaluate", "condense ui, opening", "condense ui, a target", "Live"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Processor seconds that somebody waits for; the peak of memory is 0 where it is measured inside a process."""
+
+    name: str
+    format: str
+    size: int
+    seconds: float
+    peak: int = 0
+
+
 @dataclass
 class Run:
     """One preset on one file: the whole process, and the seconds of each stage."""
@@ -130,6 +179,44 @@ class Found:
     in_api: dict[str, float] = field(default_factory=dict)
     """Milliseconds for a short conversation through the Python API, by preset."""
     versions: dict[str, str] = field(default_factory=dict)
+    waits: list[Wait] = field(default_factory=list)
+
+
+def waits_at(path: Path, format: str, rounds: int, variables: dict[str, str]) -> list[Wait]:
+    """Measure what reads a large file besides a run."""
+    output = str(path.with_suffix(".out"))
+    commands = {
+        ESTIMATE: ["estimate", str(path)],
+        CHECK: ["check", str(path), "--above", "1000000000"],  # More than there is: status 0.
+        HTML: ["run", str(path), "-o", output, "--html", str(path.with_suffix(".html")), "-q"],
+    }
+    return [_waited(name, command, path, format, rounds, variables) for name, command in commands.items()]
+
+
+def small_waits(path: Path, format: str, rounds: int, variables: dict[str, str]) -> list[Wait]:
+    """Measure what people do with a session of some 200,000 tokens, and `Live` with messages of half of it."""
+    found = [_waited(EVALUATE, ["evaluate", str(path)], path, format, 1, variables)]
+    scripts = {(OPENING, CHOOSING): UI} | ({(DECIDING,): LIVE} if format == "anthropic" else {})
+    for names, code in scripts.items():
+        read = path
+        if code == LIVE:
+            lines = path.read_bytes().splitlines(keepends=True)
+            read = path.with_suffix(".half")
+            read.write_bytes(b"".join(lines[: len(lines) // 2]))
+        command = [sys.executable, "-c", code, str(read)]
+        runs = [subprocess.run(command, capture_output=True, check=True, env=variables).stdout for _ in range(rounds)]
+        best = map(min, zip(*map(json.loads, runs), strict=True))
+        found += (Wait(name, format, read.stat().st_size, taken) for name, taken in zip(names, best, strict=True))
+    return found
+
+
+def _waited(
+    name: str, arguments: Sequence[str], path: Path, format: str, rounds: int, variables: dict[str, str]
+) -> Wait:
+    command = [sys.executable, "-m", "condense_cli", *arguments]
+    costs = [cost(command, variables) for _ in range(rounds)]
+    best = min(costs, key=lambda one: one.processor)
+    return Wait(name, format, path.stat().st_size, best.processor, best.peak)
 
 
 def ways_of(presets: Sequence[str]) -> list[str]:
