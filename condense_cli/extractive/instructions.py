@@ -160,6 +160,8 @@ class Sense(IntEnum):
 _WORD: Final = lazy_pattern(r"[^\W\d_]+'?")
 _WITHOUT_BLANKS: Final = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _FACT: Final = lazy_pattern(r"\d|(?<=[^\W\d_A-Z] |[,;] )[A-ZÀ-Þ]\w|[«“\"「『][^«»“”\"「」]{2,40}[»”\"」』]")
+_LABEL: Final = lazy_pattern(r"[A-ZÀ-Þ]{4,}[A-ZÀ-Þ _-]{0,20}: \S")
+"""What somebody puts before what is to be remembered, such as "FACT: ", "NOTE: " or "RULE: "."""
 _QUESTION: Final = lazy_pattern(r"[?？][\"'”’»)\]]{0,3}$|[吗呢]$")
 
 
@@ -234,7 +236,12 @@ def sense_of(sentence: str) -> Sense:
         return Sense.TALK
     if _QUESTION.search(sentence):
         return Sense.QUESTION
-    if _WISHES.are_in(words) or _COMMANDS.begin(words) or (has_no_blanks and _WISHES_CJK.search(sentence)):
+    if (
+        _LABEL.match(sentence)
+        or _WISHES.are_in(words)
+        or _COMMANDS.begin(words)
+        or (has_no_blanks and _WISHES_CJK.search(sentence))
+    ):
         return Sense.WISH
     return Sense.FACT if _FACT.search(sentence) else Sense.STATEMENT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import count as count_up
 from itertools import islice
@@ -21,6 +21,7 @@ from ..core.values import Text
 from ..lossless.lines import Listing
 from .answers import Address, own_units
 from .choice import UNSIGNED
+from .corrections import outdated_texts
 from .likelihood import Form, form_of
 from .parts import Key, Part, parts_of, restated_units
 from .units import Units, put_together, split
@@ -173,6 +174,11 @@ class Reading:
     def own(self) -> dict[Address, tuple[int, ...] | None]:
         """The user's own words, as `own_units` tells them."""
         return own_units(self.messages, self.count)
+
+    @cached_property
+    def outdated(self) -> Collection[Address]:
+        """Texts of the user that say nothing but what later ones correct."""
+        return outdated_texts(self.messages)
 
     @cached_property
     def _prose(self) -> frozenset[Key]:

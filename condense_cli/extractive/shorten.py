@@ -175,6 +175,8 @@ def stretches_of(survey: Survey, keys: Sequence[Key], openings: Mapping[Key, Ope
 
 def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float]:
     """Return the worth of each unit of a part besides its facts."""
+    if part.key[:2] in survey.outdated:
+        return [0.0] * len(tokens)
     recency = (1 + survey.age(part.key)) ** -0.3
     own, is_said = survey.own.get(part.key[:2], ()), part.is_said
     if own is None or own or (is_said and survey.is_talk):

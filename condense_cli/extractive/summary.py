@@ -56,6 +56,8 @@ def addresses(messages: Sequence[Message], positions: Iterable[int]) -> list[Add
     return [(position, number) for position in positions for number in range(len(messages[position].blocks))]
 
 
+NOTHING: Final = "No lines of "
+"""How a text begins that has no lines."""
 _BRIEF: Final = 60
 """Characters of an argument where nothing else is told of its call."""
 
@@ -177,7 +179,7 @@ class Sections:
         missing = f"{plural(left_out, 'text is', 'texts are')} left out whole." if left_out else ""
         messages = plural(self._messages[run], "message")
         if not sections:
-            return f"No lines of {messages} were picked. {missing}".rstrip()
+            return f"{NOTHING}{messages} were picked. {missing}".rstrip()
         opening = f"Lines picked from {messages}, as they stood. {missing}".rstrip()
         return "\n".join([opening, "", *("\n".join(section.lines) for section in sections)])
 

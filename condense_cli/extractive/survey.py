@@ -204,7 +204,8 @@ class Survey(Reading):
     def _number_lines(self, weights: Sequence[float]) -> None:
         """Give numbers to the lines that edits may match, behind those of the facts, and the keys to all units.
 
-        What a call was to write that failed says facts alone: its lines are no state of the file.
+        What a call was to write that failed says facts alone: its lines are no state of the file. What the user
+        corrected says nothing.
         """
         keys_of = self.known.facts.copy()
         for line, number in enumerate(self._lines, len(self.weights)):
@@ -213,6 +214,9 @@ class Survey(Reading):
         known: dict[int, Sequence[tuple[int, ...]]] = {}
         for key, bodies in self.bodies.items():
             call = self.parts[key].call
+            if key[:2] in self.outdated:
+                self.keys[key] = ((),) * len(bodies)
+                continue
             if call is not None and id(call) in self._failed and self._kind(call)[1]:
                 self.keys[key] = tuple(map(self.known.facts.__getitem__, bodies))
                 continue

@@ -37,6 +37,7 @@ from ..core.transcript import Message
 from ..core.values import Role
 from ..extractive.choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch
 from ..extractive.choice import fit as fit_choice
+from ..extractive.corrections import outdated, outdated_statements, sentences_of
 from ..extractive.instructions import weight_of
 from ..extractive.units import render as render_units
 from ..extractive.units import split
@@ -295,6 +296,8 @@ _LONG: Final = 400
 """Requests of more characters go before equally useful ones: rules are short."""
 _OF_LONG: Final = 0.5
 
+_EACH: Final = 8
+"""What a sentence is worth besides its tokens, in tokens."""
 _MARKER: Final = 10
 _REQUEST_OPENING: Final = Opening(2)
 """Tokens of a marker with its line break, and of the prefix of a request."""
@@ -305,17 +308,20 @@ def quoted(
 ) -> list[str]:
     """Shorten requests to `budget` tokens in all; a request that goes is empty.
 
-    `measure` counts the tokens of what is left. Markers tell what is missing from a request.
+    `measure` counts the tokens of what is left. Markers tell what is missing from a request. What the user
+    corrected later goes first.
     """
     units = [split(request.text, by_sentence=True) for request in requests]
+    corrected = outdated([found.texts for found in units])
     tokens, values = array(UNSIGNED), array("d")
     stretches: list[Stretch] = []
-    for request, found in zip(requests, units, strict=True):
+    for request, found, gone in zip(requests, units, corrected, strict=True):
         start = len(tokens)
         share = _OF_LONG if len(request.text) > _LONG else 1.0
-        for text in found.texts:
+        for unit, text in enumerate(found.texts):
             tokens.append(count.anew(text))
-            values.append(share * weight_of(text) * tokens[-1])
+            # Of two that say as much for their tokens, the shorter is one thing more.
+            values.append(0.0 if unit in gone else share * weight_of(text) * (tokens[-1] + _EACH))
         stretches.append(Stretch(start, len(tokens), found.gaps, _REQUEST_OPENING))
     size = len(tokens)
     choice = Choice(Candidates(tokens, values, [()] * size, stretches, _MARKER), Coverage.of(()))
@@ -485,7 +491,7 @@ class SummarizedStretch(Struct, frozen=True):
         It holds all of the user's words, unless they are given up for lack of room; `wanted` entries go after
         others. Entries of earlier ledgers have as much room as they had there.
         """
-        ledger = self.ledger
+        ledger = self.ledger if limits.room is None else _without_outdated(self.ledger)
         longest = _LONGEST_LEDGER if limits.most is None else min(_LONGEST_LEDGER, limits.most // 2)
         allowed = min(longest, sum(map(count.message, self.new)) // _LEDGER_SHARE)
         said, quoted = (count(render(Ledger(requests=each.requests))) for each in (ledger, self.listed_before))
@@ -496,6 +502,12 @@ class SummarizedStretch(Struct, frozen=True):
         others = min(others, max(0, room - said) // _ROOM_SHARE + (before if limits.room is None else 0))
         fitted = replace(fit(replace(ledger, requests=()), others, count, wanted), requests=ledger.requests)
         return render(fit(fitted, room, count) if limits.gives_up_words else fitted)
+
+
+def _without_outdated(ledger: Ledger) -> Ledger:
+    """Return the ledger without requests that say nothing but what the user corrected, or said again, later."""
+    statements = [sentences_of(request.text) for request in ledger.requests]
+    return _without(ledger, [("requests", number) for number in outdated_statements(statements)])
 
 
 class _Earlier(Struct, frozen=True):

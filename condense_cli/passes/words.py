@@ -10,8 +10,9 @@ from ..config.models import Configuration
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind, Role
-from ..core.wording import plural
+from ..core.wording import brief, plural
 from ..extractive.answers import Address, is_typed, own_units, words_in
+from ..extractive.corrections import outdated_texts
 from ..extractive.units import split
 from .receipts import Receipt
 
@@ -36,16 +37,37 @@ def told(
         f"Pass {pass_id} cuts the user's own words, as configured: {plural(texts, 'text')}."
         for pass_id, texts in Tally(named.values()).items()
     ]
+    if target is not None and (outdated := outdated_gone(before, after)):
+        quoted = "; ".join(brief(sentence, 80) for sentence in outdated[:3])
+        said.append(
+            f"Of the user's own words, {plural(len(outdated), 'sentence')} went that later ones correct: {quoted}"
+        )
     rest = len(gone) - len(named)
     if rest and target is not None:
         said.append(f"The target is too small for all of the user's own words: {plural(rest, 'text')} cut.")
     return said
 
 
+def outdated_gone(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
+    """Return the sentences of the user that are gone because later ones correct them."""
+    now = {block.key: block for message in after for block in message.blocks}
+    quoted = {
+        unit for message in after for block in message.blocks for words in _quoted(block) for unit in _units(words)
+    }
+    return [
+        sentence
+        for (position, number), gone in outdated_texts(before).items()
+        if (block := now.get(before[position].blocks[number].key)) is None
+        or not block.reads_as(before[position].blocks[number])
+        for sentence in gone
+        if not any(sentence in unit for unit in quoted)
+    ]
+
+
 def lost(before: Sequence[Message], after: Sequence[Message], count: Counter | None = None) -> list[Address]:
     """Indices of messages, and numbers of blocks in them, of which words of the user are gone.
 
-    They are texts that the user typed, and summaries that quote such texts.
+    They are texts that the user typed, and summaries that quote such texts. What later ones correct is none.
     """
     return [*lost_units(before, after, count)]
 
@@ -69,7 +91,10 @@ def lost_units(
         unit for message in after for block in message.blocks for words in _quoted(block) for unit in _units(words)
     }
     found: dict[Address, list[str]] = {}
+    outdated = outdated_texts(before)
     for position, number in changed:
+        if (position, number) in outdated:
+            continue
         block = before[position].blocks[number]
         same = now.get(block.key)
         left = same.text if same else ""

@@ -111,7 +111,7 @@ class RunSummary(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return f"{self.written.text}\n\n{self.listed}" if self.listed else self.written.text
+        return "\n\n".join(filter(None, (self.written.text, self.listed)))
 
 
 def put_summaries(sheet: Sheet, step: Step, summaries: Sequence[RunSummary]) -> list[Receipt]:

@@ -77,7 +77,8 @@ def _summarized(
     room = target - (sheet.plain_tokens - free)
     sections = Sections(priced.survey, [addresses(priced.survey.messages, run) for run in runs])
     shared = SharedBudget(priced, placed, sections, shortening.fixed)
-    return Division(shared, room - head.frame(sheet, runs, room), end, room)
+    # No line is worth as much as the user's words, for which there is no room.
+    return Division(shared, 0 if head.gives_up_words else room - head.frame(sheet, runs, room), end, room)
 
 
 def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, target: int) -> Division:

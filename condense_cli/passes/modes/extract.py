@@ -216,8 +216,10 @@ def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummar
     closest: tuple[int, Division] | None = None
     for division in divisions(sheet, shortening, step, target, head):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
-        left = approach(target, partial(left_with, division), division.budget, division.shared.tokens)
-        if left < 0 and head and division.end:
+        is_ledger = head is not None and head.gives_up_words and bool(division.end)
+        most = 0 if is_ledger else division.shared.tokens
+        left = approach(target, partial(left_with, division), division.budget, most)
+        if head and division.end and (left < 0 or is_ledger):
             # What a ledger lists besides the user's words goes before the newest turns do. Where words go as well, it
             # takes all the room there is, and hardly leaves what is around it.
             less = -left if head.gives_up_words else division.room
@@ -226,7 +228,9 @@ def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummar
                 left = left_with(division, 0)
                 less *= 2
             if left > 0:
-                left = approach(target, partial(left_with, division), left, division.shared.tokens)
+                left = approach(target, partial(left_with, division), left, most)
+            if is_ledger and left > 0:
+                division, left = _with_more_room(division, left, left_with)
         if closest is None or left > closest[0]:
             closest = left, division
         if left >= 0:
@@ -236,6 +240,18 @@ def _to_target(step: Step, shortening: Shortening, target: int, head: HeadSummar
     if closest is not None:
         left_with(closest[1], 0)
     return False, summarized
+
+
+def _with_more_room(division: Division, left: int, left_with: Callable[[Division, int], int]) -> tuple[Division, int]:
+    """Give a summary all the tokens that are left, as far as it has a use for them; what is left then."""
+    while left > 0:
+        more = replace(division, room=division.room + left)
+        still_left = left_with(more, 0)
+        if not 0 <= still_left < left:
+            left_with(division, 0)
+            break
+        division, left = more, still_left
+    return division, left
 
 
 def _is_in_reach(sheet: Sheet, shortening: Shortening, target: int, head: HeadSummary | None) -> bool:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...config.models import SummarizationConfig
 from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Message, cut_before
+from ...extractive.summary import NOTHING
 from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
 from ..receipts import Receipt
 from ..sheet import Sheet, Step
@@ -49,7 +50,8 @@ class HeadSummary(Struct, frozen=True):
         sheet.forget({position for run in runs for position in run})
         stretches = self._stretches(sheet, runs, room)
         summaries = [
-            RunSummary(stretch, Written(text, OFFLINE), listed)
+            # A ledger that is alone says so by itself.
+            RunSummary(stretch, Written("" if listed and text.startswith(NOTHING) else text, OFFLINE), listed)
             for (stretch, listed), text in zip(stretches, texts, strict=True)
         ]
         return put_summaries(sheet, self.step, summaries)

@@ -34,6 +34,7 @@ class Shortening:
     def __init__(self, sheet: Sheet, step: Step, *, most_words: int | None = None) -> None:
         # With the extraction: only where something may be shortened.
         from ...extractive.answers import own_units
+        from ...extractive.corrections import outdated_texts
 
         self._sheet, self._id, self._step, self._selected = sheet, step.config.id, step, step.selected
         self._untouched = sheet.saved()
@@ -46,6 +47,8 @@ class Shortening:
         self.held: set[Address] = set()
         """Blocks that stay in their place: what nothing may touch, the newest state, and words of the user."""
         own = {} if most_words == 0 else own_units(sheet.messages, sheet.count)
+        if step.target is not None:
+            own |= dict.fromkeys(outdated_texts(sheet.messages), ())
         extraction = step.config.extract_config or ExtractConfig()
         for position, message in enumerate(sheet.messages):
             for number, block in enumerate(message.blocks):
