@@ -261,7 +261,7 @@ def _what_runs(text: str) -> str:
 
 
 LEAST: Final = 300
-"""Tokens that leave hardly any room beside the frame."""
+"""Tokens that leave hardly any room beside the frame: with fewer, a recap is what fits of the user's words."""
 
 _WORDS: Final = 0.5
 _UNSOLVED: Final = 0.1
@@ -308,6 +308,10 @@ def build_recap(
         words = words_not_said(words, since)
         ledger = without_named(ledger, since)
     words = tuple(replace(request, text=as_typed(request.text) or request.text) for request in words)
+    if budget < LEAST:
+        bare = fit(Ledger(requests=words), budget, count)
+        text = render(bare)
+        return Recap(len(messages), bare.requests, (), Ledger(), "", text, count(text), is_lost=since is not None)
     failed = unsolved(ledger.commands)
     others = [command for command in ledger.commands if command not in failed]
     ledger = replace(ledger, commands=tuple(others[-_COMMANDS:]))
@@ -445,15 +449,12 @@ def recap(
     """Recap all that a file holds, or with `lost` what the last compaction lost of it.
 
     The user's words come as instructions, everything else as data behind a fence that no text can close. Raises
-    UsageError for a budget that has no room for anything, and CondenseError if the file records no compaction to
+    UsageError for a budget that has no room for a word, and CondenseError if the file records no compaction to
     compare.
     """
     assert not isinstance(tokens, str)  # The decorator turns 4k into a number.
     count = Counter.of(a_transcript(transcript), counter)
     factor = factor_of(transcript, count)
-    if factor.bare(tokens) < LEAST:
-        least = factor.shown(LEAST)
-        raise UsageError(f"{tokens:,} tokens are too few for a recap.", f"Use {least:,} or more.")
     if lost:
         sides = lost_of(transcript)
         if sides is None:
@@ -464,4 +465,7 @@ def recap(
         found = build_recap(sides.before, factor.bare(tokens), count, sides.since)
     else:
         found = build_recap(whole(transcript), factor.bare(tokens), count)
+    if not found.text:
+        least = factor.shown(LEAST)
+        raise UsageError(f"{tokens:,} tokens are too few for a recap.", f"Use {least:,} or more.")
     return SizedRecap(found, tokens, factor.shown(found.tokens), factor)
