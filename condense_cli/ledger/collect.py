@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import Block, Message
-from ..core.values import BlockKind
+from ..core.values import BlockKind, Role
 from ..extractive.answers import is_typed, pasted_units, words_in
 from ..extractive.parts import LEFT_OUT, sections_of_note
-from ..extractive.units import render, split
+from ..extractive.units import render, sentences, split
 from ..toolcalls import tools
 from ..toolcalls.outcomes import Results, command_outcome, results_of
 from .entries import (
@@ -57,6 +57,10 @@ _WITH_VALUE: Final = {
     "sed": frozenset(_SCRIPTS),
 }
 """Options whose value is a word of its own."""
+
+_SHORT_REPLY: Final = 60
+_LONGEST_ENDING: Final = 200
+"""Most characters of a reply that says little without its question, and of what is shown of that."""
 
 Kind = Literal["read", "written", "edited", "deleted", "moved"]
 
@@ -190,14 +194,20 @@ def collect(messages: Sequence[Message]) -> Ledger:
     """Collect what was done in messages. A call without its result among them counts as done."""
     results = results_of(messages)
     entries: list[Ledger] = []
+    said = ""
     for message in messages:
         for block in message.blocks:
+            if message.role is Role.ASSISTANT and block.kind is BlockKind.TEXT and not block.summarizes:
+                said = block.text
             if block.kind is BlockKind.TOOL_CALL:
                 entries += _of_call(block, results.get(id(block), Results()))
             elif block.summarizes and message.is_note:
                 entries += _of_note(block)
             elif is_typed(message, block):
-                entries.append(Ledger(requests=(UserRequest(_request(block.text)),)))
+                asked = ending_of(said) if len(block.text) <= _SHORT_REPLY else ""
+                request = UserRequest(_request(block.text), answers=asked if "?" in asked else "")
+                entries.append(Ledger(requests=(request,)))
+                said = ""
             elif words := words_in(block):
                 entries.append(Ledger(requests=(UserRequest(words),)))
             elif block.kind is BlockKind.IMAGE:
@@ -212,6 +222,21 @@ def merge_all(ledgers: Sequence[Ledger]) -> Ledger:
     while len(ledgers) > 1:
         ledgers = [reduce(merge, ledgers[start : start + 2]) for start in range(0, len(ledgers), 2)]
     return ledgers[0] if ledgers else Ledger()
+
+
+def ending_of(text: str) -> str:
+    """Return the last sentences of what the assistant said, in one line; from its last question on, if that is near."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if not lines:
+        return ""
+    asked = next((line for line in reversed(lines[-12:]) if "?" in line), lines[-1])
+    found = ""
+    for sentence in reversed(sentences(asked)):
+        if found and len(sentence) + len(found) > _LONGEST_ENDING:
+            break
+        found = sentence + found
+    found = found.strip()
+    return found if len(found) <= _LONGEST_ENDING else "…" + found[-_LONGEST_ENDING:]
 
 
 def _request(text: str) -> str:

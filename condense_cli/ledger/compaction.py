@@ -55,11 +55,11 @@ from ..extractive.parts import Key
 from ..extractive.shorten import Priced, SharedBudget
 from ..extractive.summary import Sections
 from ..extractive.survey import Survey
-from ..extractive.units import render, sentences, split
+from ..extractive.units import render, split
 from ..formats.engine.client_text import as_typed, is_command, words_beside, words_of_user
 from ..toolcalls.outcomes import ENDED, OK
 from .checklist import HAS_LETTER
-from .collect import collect, merge_all
+from .collect import collect, ending_of, merge_all
 from .entries import CommandEntry, Ledger
 from .recap import (
     DATA_HEADING,
@@ -104,9 +104,8 @@ _ROUNDS: Final = 4
 """Attempts to fit the lines."""
 _LONGEST_REPLY: Final = 300
 _SHORT_REPLY: Final = 60
-_LONGEST_ANSWERED: Final = 200
-"""Most characters of a reply that is shown with a question before it, of one that is shown with whatever was before it,
-and of what is shown."""
+"""Most characters of a reply that is shown with a question before it, and of one that is shown with whatever was before
+it."""
 
 _REMINDERS: Final = ("<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md instructions")
 _SHOWN: Final = ("Called the ", "was modified")
@@ -378,7 +377,7 @@ def _said_in(messages: Sequence[Message]) -> Iterator[Said]:
                 text = block.text if units is None else _kept(block.text, units)
             text = _without_command(text).strip("\n")
             if text.strip():
-                ending = _ending(answered) if len(text) <= _LONGEST_REPLY else ""
+                ending = ending_of(answered) if len(text) <= _LONGEST_REPLY else ""
                 yield Said(text, answered=ending if "?" in ending or len(text) <= _SHORT_REPLY else "")
                 answered = ""
 
@@ -394,21 +393,6 @@ def _without_command(text: str) -> str:
 def _kept(text: str, own: Collection[int]) -> str:
     units = split(text)
     return render(units, [unit in own for unit in range(len(units.texts))])
-
-
-def _ending(text: str) -> str:
-    """Return the last sentences of what the assistant said, in one line; from its last question on, if that is near."""
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    if not lines:
-        return ""
-    asked = next((line for line in reversed(lines[-12:]) if "?" in line), lines[-1])
-    found = ""
-    for sentence in reversed(sentences(asked)):
-        if found and len(sentence) + len(found) > _LONGEST_ANSWERED:
-            break
-        found = sentence + found
-    found = found.strip()
-    return found if len(found) <= _LONGEST_ANSWERED else "…" + found[-_LONGEST_ANSWERED:]
 
 
 def _size_of(words: Sequence[Said], count: Counter) -> int:

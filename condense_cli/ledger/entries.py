@@ -78,10 +78,11 @@ class CommandEntry(Struct, frozen=True):
 
 
 class UserRequest(Struct, frozen=True):
-    """A text that the user wrote, and how often."""
+    """A text that the user wrote, how often, and of a short reply the question that it `answers`."""
 
     text: str
     times: int = 1
+    answers: str = ""
 
 
 class Todo(Struct, frozen=True):
@@ -147,10 +148,11 @@ def merge(earlier: Ledger, later: Ledger) -> Ledger:
 
 
 def _merge_requests(earlier: Iterable[UserRequest], later: Iterable[UserRequest]) -> tuple[UserRequest, ...]:
-    found: dict[str, UserRequest] = {}
+    found: dict[tuple[str, str], UserRequest] = {}
     for request in (*earlier, *later):
-        before = found.pop(request.text, None)
-        found[request.text] = UserRequest(request.text, before.times + request.times) if before else request
+        key = request.text, request.answers
+        before = found.pop(key, None)
+        found[key] = replace(request, times=before.times + request.times) if before else request
     return tuple(found.values())
 
 

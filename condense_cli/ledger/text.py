@@ -4,6 +4,8 @@
     Requests of the user:
     - Please fix the login.
       It fails on Safari.
+    - yes, do that
+    ? Shall I delete the old form?
     Files changed (…/ is /home/me/app/):
     - read 2x, edited 3x, failed, last change failed: …/src/login.ts
     Files only read:
@@ -16,8 +18,9 @@
     Left out: 12 files only read, 30 commands, 2 images.
     </ledger>
 
-Every entry begins with "- ", goes on after two blanks, and what belongs to it follows "! " (an error) or "> " (where a
-file went). So nothing inside an entry can be taken for the frame, whatever a file or a command is called.
+Every entry begins with "- ", goes on after two blanks, and what belongs to it follows "! " (an error), "> " (where a
+file went) or "? " (what was answered). So nothing inside an entry can be taken for the frame, whatever a file or a
+command is called.
 """
 
 from __future__ import annotations
@@ -183,7 +186,8 @@ def command_text(command: CommandEntry) -> str:
 
 def request_text(request: UserRequest) -> str:
     is_counted = request.times != 1 or _REQUEST.fullmatch(request.text)
-    return _item(f"[{request.times}x] {request.text}" if is_counted else request.text)
+    said = _item(f"[{request.times}x] {request.text}" if is_counted else request.text)
+    return said + _attached("?", request.answers)
 
 
 def todo_text(todo: Todo) -> str:
@@ -233,7 +237,7 @@ def _read_sections(lines: Sequence[str]) -> list[tuple[str, list[_Entry]]]:
         mark, entries = line[:2], sections[-1][1] if sections else []
         if mark == "- " and sections:
             entries.append(_Entry({"-": [line[2:]]}))
-        elif mark in ("! ", "> ") and entries:
+        elif mark in ("! ", "> ", "? ") and entries:
             entries[-1].newest = mark[0]
             entries[-1].parts[mark[0]] = [line[2:]]
         elif mark == "  " and entries:
@@ -279,7 +283,8 @@ def _implied_failures(outcome: str, runs: int) -> int:
 
 def _request(entry: _Entry) -> UserRequest:
     counted = _REQUEST.fullmatch(entry["-"])
-    return UserRequest(counted[2], int(counted[1])) if counted else UserRequest(entry["-"])
+    text, times = (counted[2], int(counted[1])) if counted else (entry["-"], 1)
+    return UserRequest(text, times, entry["?"])
 
 
 def _todo(entry: _Entry) -> Todo:
@@ -345,10 +350,13 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]
     """Drop entries until the ledger's text has at most `max_tokens`; return the same object if it fits.
 
     Files only read go first, then commands that ended well, finished todos, other commands, changed files, open
-    todos, in each of these the oldest first; last the user's requests, sentence by sentence. `wanted` entries
+    todos, in each of these the oldest first; last the user's requests, without the questions that they answer, sentence
+    by sentence. `wanted` entries
     (paths of files, or texts) go after all but the requests. If not even the number of dropped entries fits, the
     ledger is empty.
     """
+    if ledger.requests and count(render(ledger)) > max_tokens:
+        ledger = _without_questions(ledger)
     fitted = _fitted(ledger, max_tokens, count, wanted)
     if len(fitted.requests) == len(ledger.requests):
         return fitted
@@ -365,6 +373,10 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]
 
     texts = quoted(bare.requests, max_tokens, count, measure)
     return with_texts(texts) if measure(texts) <= max_tokens else Ledger()
+
+
+def _without_questions(ledger: Ledger) -> Ledger:
+    return replace(ledger, requests=tuple(replace(request, answers="") for request in ledger.requests))
 
 
 def _fitted(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]) -> Ledger:
@@ -439,8 +451,10 @@ def _without(ledger: Ledger, dropped: list[_Position]) -> Ledger:
 _LONGEST_LEDGER: Final = 3_000
 _LEDGER_SHARE: Final = 10
 _ROOM_SHARE: Final = 3
+_QUESTIONS: Final = 20
 """Limits of a ledger, in tokens: the first number, a tenth of what is summarized, half of what is allowed. The user's
-words may exceed that, and leave half of it to the rest. Of a target's room the rest takes at most a third."""
+words may exceed that, and leave half of it to the rest. Of a target's room the rest takes at most a third, and the
+questions that short replies answer a twentieth."""
 
 FRAME: Final = 36
 """Tokens of the mark, and of the text between summary and ledger."""
@@ -492,6 +506,10 @@ class SummarizedStretch(Struct, frozen=True):
         others. Entries of earlier ledgers have as much room as they had there.
         """
         ledger = self.ledger if limits.room is None else _without_outdated(self.ledger)
+        if limits.room is not None:
+            bare = _without_questions(ledger)
+            if count(render(ledger)) - count(render(bare)) > limits.room // _QUESTIONS:
+                ledger = bare
         longest = _LONGEST_LEDGER if limits.most is None else min(_LONGEST_LEDGER, limits.most // 2)
         allowed = min(longest, sum(map(count.message, self.new)) // _LEDGER_SHARE)
         said, quoted = (count(render(Ledger(requests=each.requests))) for each in (ledger, self.listed_before))
