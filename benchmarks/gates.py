@@ -81,6 +81,21 @@ def quality() -> Figures:
     }
 
 
+def structure() -> Figures:
+    import structure as measured
+    import witnesses
+
+    from condense_cli.storage.processes import in_order, usable_processors
+
+    paths = [path for top in witnesses.recorded()[witnesses.NEWER] for path in sorted(top.iterdir())]
+    found = [one for some in in_order(measured.shapes_of, paths, usable_processors()) for one in some]
+    return {
+        f"balanced {'as it comes' if size is None else f'to {size:.0%}'}: {name}": share
+        for size in measured.SIZES
+        for name, share in measured.means(found, size).items()
+    }
+
+
 def fit() -> Figures:
     from condense_cli.extractive import weights
 
@@ -135,6 +150,7 @@ def speed() -> Figures:
 
 MEASURES: Final[Mapping[str, Callable[[], Figures]]] = {
     "quality": quality,
+    "structure": structure,
     "fit": fit,
     "lossless": lossless,
     "tokens": tokens,
