@@ -25,7 +25,7 @@ import left_out
 from msgspec import Struct
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in, parse_gap
 from condense_cli.core.tokens import Counter

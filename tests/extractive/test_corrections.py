@@ -7,7 +7,7 @@ from build import anthropic, assistant, user
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.config.presets import load_preset
+from condense_cli.config.loading import load_preset
 from condense_cli.extractive.corrections import outdated, sentences_of
 from condense_cli.passes.condensation import Condensation
 
