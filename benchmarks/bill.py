@@ -72,7 +72,7 @@ OTHERS: Final = {
 ALWAYS: Final = ("headroom",)
 """Those that change every request; the others begin at ABOVE tokens."""
 WAYS: Final = (EVERYTHING, *(f"Live, {policy}" for policy in OWN), *OTHERS)
-COLUMNS_IN_README: Final = ("dollars, of everything sent", "median", "worst", "needs lost")
+COLUMNS_IN_README: Final = ("median bill", "worst bill", "dollars in all (everything sent)", "needs lost")
 IN_README: Final = (f"Live, {OWN[0]}", "LangChain, results cleared, 3 stay", "headroom", "cozempic, standard")
 
 
@@ -99,9 +99,9 @@ class Row(NamedTuple):
         requests, needs = (sum(each) for each in zip(*((one.requests, one.needs) for one in self.results), strict=True))
         return {
             "sessions": f"{len(self.results)}",
-            "dollars, of everything sent": f"${dollars[0]:.2f} of ${dollars[1]:.2f}",
-            "median": f"{statistics.median(shares):.2f}",
-            "worst": f"{max(shares):.2f}",
+            "median bill": f"{statistics.median(shares):.2f}",
+            "worst bill": f"{max(shares):.2f}",
+            "dollars in all (everything sent)": f"${dollars[0]:.2f} (${dollars[1]:.2f})",
             "files read again, per 100 requests": f"{100 * sum(each.further for each in self.results) / requests:.1f}",
             "needs lost": f"{100 * sum(each.lost for each in self.results) / max(1, needs):.1f}%",
         }

@@ -46,8 +46,14 @@ class PeerWays:
         self._worker.close()
 
     def _on_messages(self, setting: dict[str, Any], above: int) -> Way:
+        is_over, seen = False, 0
+
         def send(messages: list[ApiMessage], now: float, used: int) -> list[ApiMessage]:
-            if used < above:
+            # These tools look at the whole history at each request, and `used` is of the last one as it was sent: a
+            # history that was too large once stays so until it gets shorter.
+            nonlocal is_over, seen
+            is_over, seen = used >= above or (is_over and len(messages) >= seen), len(messages)
+            if not is_over:
                 return messages
             shown, places = [], []
             for message in messages:

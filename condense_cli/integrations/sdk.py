@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..errors import UsageError
 from .conversations import FittedConversations, OnDecision
 
 _KEYS: Final = ("messages", "input")
@@ -18,10 +19,12 @@ class Condensing:
 
     Call `create = Condensing(client.messages.create)` like the SDK's function, with the whole history each time.
     The options are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end:
-    set `usage` then.
+    set `usage` then. Raises UsageError if `create` is no function.
     """
 
     def __init__(self, create: Callable[..., Any], *, on_decision: OnDecision | None = None, **options: Any) -> None:
+        if not callable(create):
+            raise UsageError("A function that sends requests is needed.", "Give client.messages.create, for example.")
         self._create = create
         self._conversations = FittedConversations(on_decision=on_decision, **options)
         self.usage: Any = None

@@ -284,6 +284,7 @@ class Decider:
         self._ratio = _TOKENS_PER_CHARACTER
         self._factor = 1.0
         self._retry_at = 0.0
+        self._failed_over = False
         self._renew_at = 0.0
         self._work: AttemptAhead | None = None
 
@@ -302,14 +303,15 @@ class Decider:
         """Allow a try at once: this is another conversation."""
         self._retry_at = 0.0
 
-    def give_up(self, request: Request, segments: Segments) -> None:
-        """Allow no try until the conversation has grown."""
+    def give_up(self, request: Request, segments: Segments, *, is_over: bool = True) -> None:
+        """Allow no try until the conversation has grown, or is over the limit, unless it `is_over` already."""
         self._retry_at = self.older(request, segments) * GROWTH
+        self._failed_over = is_over
 
     def decided(self, asked: DecisionRequest) -> tuple[Segments, Decision]:
         """Return the segments to send, and the decision. Raises any error of a try."""
         why = self._due(asked)
-        waits = self.older(asked.request, asked.segments) < self._retry_at
+        waits = self.older(asked.request, asked.segments) < self._retry_at and (self._failed_over or not asked.is_over)
         if isinstance(self._policy, Share) and asked.lacks_window and not waits:
             self.give_up(asked.request, asked.segments)
             return asked.segments, Decision(DecisionKind.FAILED, _unknown_window(asked.model))
@@ -322,7 +324,7 @@ class Decider:
         if decision.is_change:
             self._retry_at = 0.0
         elif decision.kind is not DecisionKind.PENDING:
-            self.give_up(asked.request, asked.segments)
+            self.give_up(asked.request, asked.segments, is_over=asked.is_over)
         return best, decision
 
     def _due(self, asked: DecisionRequest) -> str:

@@ -323,6 +323,21 @@ def test_a_declined_decision_waits_until_more_came() -> None:
     assert kinds == [DecisionKind.DECLINED, DecisionKind.NONE, DecisionKind.NONE]
 
 
+# But where the window is nearly full nothing waits.
+def test_a_declined_decision_is_made_at_the_limit() -> None:
+    live = Live(
+        preset="cost", policy="economic:0", context_window=200_000, keep_recent=2, cache_life=3600, format="anthropic"
+    )
+    messages = long_conversation()
+    live.fit(messages, now=0, decide=False)
+    assert live.fit(messages, now=0).decision.kind is DecisionKind.DECLINED
+    messages += [assistant("Yes."), user("Go on.")]
+    full = {"input_tokens": 10, "cache_read_input_tokens": 189_000, "cache_creation_input_tokens": 0}
+    decision = live.fit(messages, now=0, usage=full).decision
+    assert decision.is_change
+    assert "the limit is" in decision.reason
+
+
 def test_reported_usage_counts() -> None:
     live, messages = Live(preset="cost", policy="tokens:150000", keep_recent=2, format="anthropic"), long_conversation()
     assert live.fit(messages).decision.kind is DecisionKind.NONE

@@ -78,7 +78,7 @@ PRESETS: Final[dict[str, Configuration]] = {
     ),
     "max.yaml": Configuration(
         name="max",
-        description="Cuts as balanced does, then replaces all but the newest turns with one summary: usually the smallest, with the fewest details.",
+        description="Cuts as balanced does, then replaces all but the newest turns with one summary: usually the smallest.",
         lossless_prelude=Prelude(),
         passes=(
             PassConfig(
