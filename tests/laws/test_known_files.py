@@ -43,7 +43,7 @@ EXPECTED: dict[str, str] = {
     "roo-code/*api_conversation_history.json": "roo",
     "roo-code/*ui_messages.json": "!not what the model gets.*api_conversation_history.json",
     "roo-logs/*": "!without the tool results.*api_conversation_history.json",
-    "sharegpt/*.json": "!several conversations.*take such rows",
+    "sharegpt/*.json": "!several conversations.*jq",
     "sharegpt/*.jsonl": f"!{SEVERAL}.*sed -n 1p",
     "swe-agent/*": "swe-agent",
     "tau-bench/tau-gpt-4o-*": "!tau-bench.*jq",

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from condense_cli import api
 from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Transcript, cut_before
+from condense_cli.core.transcript import Message, Transcript, cut_before
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest, merge
 from condense_cli.ledger.text import fit, parse, render
@@ -63,6 +64,10 @@ def test_the_ledger_of_a_whole_is_that_of_its_parts(steps: list[tuple[str, dict[
     assert collect(messages) == merge(collect(messages[:cut]), collect(messages[cut:]))
 
 
+def _says(message: Message) -> bool:
+    return message.role is Role.ASSISTANT and any(block.kind is BlockKind.TEXT for block in message.blocks)
+
+
 @pytest.mark.real
 @pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name)
 def test_real_ledgers_merge_and_are_read_back(path: Any) -> None:
@@ -71,6 +76,8 @@ def test_real_ledgers_merge_and_are_read_back(path: Any) -> None:
     assert (parse(render(whole)) or Ledger()) == whole
     for part in (1, 2, 3):
         cut = cut_before(messages, len(messages) * part // 4)
+        while cut and not _says(messages[cut]):  # A reply stays with the question that it answers.
+            cut = cut_before(messages, cut - 1)
         assert whole == merge(collect(messages[:cut]), collect(messages[cut:]))
 
 

@@ -198,3 +198,17 @@ def test_what_does_not_go_together(file: Path) -> None:
         done = condense("inspect", *options)
         assert done.status == 2
         assert words in done.stderr
+
+
+# A condensed session keeps the records of the requests that its original made; so does a fork.
+def test_requests_of_copies_count_once(tmp_path: Path) -> None:
+    first, second = turn(2, 0, 0, 20_000), turn(4, 20, 20_000, 6_000)
+    copy = tmp_path / "a-copy.jsonl"
+    copy.write_bytes(work(first, second, turn(6, 90, 26_000, 3_000)))
+    (tmp_path / "a-copy.jsonl.condense-origin").write_text('{"version": 1, "origin": "session.jsonl"}')
+    (tmp_path / "session.jsonl").write_bytes(work(first, second))
+    found = history(tmp_path)
+    assert [Path(name).name for name in found["inputs"]] == ["session.jsonl", "a-copy.jsonl"]
+    assert (found["requests"], found["repeated"]) == (3, 2)
+    assert found["tokens"]["written"] == 29_000
+    assert "2 more are in copies" in condense("inspect", "--history", tmp_path).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Final
 from ...config.models import Configuration
 from ...config.own import load_user_configuration
 from ...errors import CondenseError, UsageError
+from ...money.bill import BilledRequest
 from ...money.prices import signs_of
 from ...providers.window import window_of
 from ...report.as_json import to_json
@@ -82,6 +84,7 @@ def _history(options: InspectOptions) -> None:
     how, calls = count_asked(options, settings)
     files, guessed = _files(options)
     found, unread = [], []
+    seen: set[BilledRequest] = set()
     with bar(len(files), "transcripts") as done:
         for number, file in enumerate(files, start=1):
             try:
@@ -94,8 +97,8 @@ def _history(options: InspectOptions) -> None:
                     raise
                 unread.append(file)
                 continue
-            one = history_facts.history_of(transcript, count, factor, name_of(file))
-            if options.what_if:
+            one = history_facts.history_of(transcript, count, factor, name_of(file), seen)
+            if options.what_if and one.requests:
                 with suppress(CondenseError):  # Of a format without a form for an API.
                     one.what_if = what_if(transcript, count, factor)
             found.append(one)
@@ -113,6 +116,8 @@ def _files(options: InspectOptions) -> tuple[list[str], set[str]]:
         return [input_file(options.files[0] if options.files else None, options.session)], set()
     named = [file for file in options.files if not Path(file).is_dir()]
     guessed = [str(path) for file in options.files if Path(file).is_dir() for path in files_in(Path(file))]
+    # Copies come after what they are of.
+    guessed.sort(key=lambda file: os.path.lexists(f"{file}.condense-origin"))
     if not named and not guessed:
         raise UsageError(f"There is no transcript in {options.files[0]}.", "Name a file or another folder.")
     return list(dict.fromkeys((*(input_file(file, None) for file in named), *guessed))), {*guessed} - {*named}

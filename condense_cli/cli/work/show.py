@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +13,7 @@ from ...core.transcript import Block, Transcript, calls_by_id
 from ...core.wording import visible
 from ...errors import CondenseError, UsageError
 from ...report.as_json import to_json
-from ...report.inspection.lookup import Hit, HitKind, build, find
+from ...report.inspection.lookup import Hit, HitKind, build, find, is_query
 from ...report.text import call_label, kind_label
 from ..commands.look import ShowOptions
 from ..console import say, write_out, write_text
@@ -29,6 +30,8 @@ def show(options: ShowOptions) -> None:
     if options.session is not None and what is None:
         file, what = None, file
     if what is None:
+        if file is not None and is_query(file) and not os.path.lexists(file):
+            raise UsageError(f"show needs the transcript that has {file}.", f"Name it: condense show FILE {file}")
         raise UsageError("show needs a hash or a position.", "For example: condense show session.jsonl 12.0")
     file = input_file(file, options.session)
     transcript = read_transcript(file, options.format, options.lenient)

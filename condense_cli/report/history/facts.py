@@ -118,7 +118,7 @@ class WhatIf(Struct, frozen=True):
 
 class SpentHistory(Struct, frozen=True):
     """Of `requests`, `recorded` are billed as the file says, the others by the cache's rules; `unpriced` have no
-    known price and no dollars."""
+    known price and no dollars. `repeated` ones are recorded in an earlier file, too, and are not among `requests`."""
 
     version: int
     inputs: list[str]
@@ -126,6 +126,7 @@ class SpentHistory(Struct, frozen=True):
     requests: int
     recorded: int
     unpriced: int
+    repeated: int
     tokens: Billed
     dollars: DollarsByKind
     sources: list[SourceCost]
@@ -141,6 +142,7 @@ class FileHistory(Struct):
     requests: int = 0
     recorded: int = 0
     unpriced: int = 0
+    repeated: int = 0
     tokens: Billed = Billed()
     dollars: InputDollars = InputDollars()
     sources: dict[tuple[str, str], SourceCost] = field(default_factory=dict)
@@ -167,6 +169,7 @@ def build(found: Sequence[FileHistory], unread: Sequence[str], *, top: int) -> S
         sum(one.requests for one in found),
         sum(one.recorded for one in found),
         sum(one.unpriced for one in found),
+        sum(one.repeated for one in found),
         sum((one.tokens for one in found), Billed()),
         DollarsByKind.of(sum((one.dollars for one in found), InputDollars())),
         sorted(sources.values(), key=lambda each: (-each.dollars, -each.token_requests))[:top],
@@ -183,8 +186,10 @@ def _by_cause(rebuildings: Sequence[RebuiltCache]) -> Iterator[RebuildsByCause]:
         yield RebuildsByCause(cause, len(some), sum(each.tokens for each in some), dollars)
 
 
-def history_of(transcript: Transcript, count: Counter, factor: Factor, name: str) -> FileHistory:
-    """Bill the requests of one file."""
+def history_of(
+    transcript: Transcript, count: Counter, factor: Factor, name: str, seen: set[BilledRequest]
+) -> FileHistory:
+    """Bill the requests of one file, but for those `seen` in another: a copy or fork has them, too."""
     found = FileHistory(name)
     overhead, _ = overhead_of(transcript, count, factor)
     cache: PromptCache | None = None
@@ -205,8 +210,14 @@ def history_of(transcript: Transcript, count: Counter, factor: Factor, name: str
         if billed is None:
             cache = cache or PromptCache(rules, overhead)
             billed = cache.bill(_marked(sent), now, request.model or "")
-        found.recorded += request.billed is not None
         after = BilledRequest(billed, request.at, request.model)
+        if request.billed is not None and request.at is not None:
+            if after in seen:
+                found.repeated += 1
+                before = after
+                continue
+            seen.add(after)
+        found.recorded += request.billed is not None
         _add(found, sent, after, now, overhead)
         if before is not None:
             found.rebuildings += _rebuilt(found, request, before, after, rules, now)

@@ -45,6 +45,9 @@ def _headline(found: SpentHistory) -> Iterator[Sentence]:
     computed = found.requests - found.recorded
     if computed:
         yield Sentence(f"{plural(computed, 'request')} without recorded usage: computed by the cache's rules.", "dim")
+    if found.repeated:
+        more = f"{found.repeated:,} more are in copies of these sessions"
+        yield Sentence(f"{more}, and are counted once.", "dim")
     if found.unpriced:
         yield Sentence(
             f"{plural(found.unpriced, 'request')} of models without a known price: not in dollars.", "yellow"

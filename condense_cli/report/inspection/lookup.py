@@ -120,6 +120,11 @@ class Hit(Struct, frozen=True):
         return f"{self.message.index}.{self.number}" if self.message else f"record {self.block.place.record}"
 
 
+def is_query(text: str) -> bool:
+    """True if the text may be a hash or a position."""
+    return bool(_HASH.fullmatch(text) or _POSITION.fullmatch(text))
+
+
 def find(transcript: Transcript, query: str) -> list[Hit]:
     """Blocks that the query means: a hash, a message number (negative from the end), or message.block.
 
