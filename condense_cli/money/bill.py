@@ -169,7 +169,7 @@ class RebuildCause(StrEnum):
 
     MODEL = "another model"
     EXPIRED = "expired"
-    CHANGED = "the beginning changed"
+    CHANGED = "earlier text changed"
 
 
 class BilledRequest(Struct, frozen=True):

@@ -242,6 +242,9 @@ def _backup_of(target: Path, path: Path) -> Backup | None:
 def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:
     if name is None:
         kept = [backup for backup in found if backup.kind != "undone"]
+        if not kept and found:
+            hint = f"condense undo FILE --backup {found[0].path.name} takes that back."
+            raise UnreadableError(f"{path} was undone already.", hint)
         if not kept:
             raise UnreadableError(f"There is no backup of {path}.", "condense run FILE --in-place makes one.")
         return kept[0]
@@ -258,7 +261,7 @@ def _not_by_condense(content: bytes, found: Sequence[Backup]) -> str:
         if backup.kind != "undone" and sha256(written).hexdigest()[:_DIGITS] == backup.successor_digest:
             rest = content[backup.successor_size :]
             lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
-            return f"{plural(lines, 'line')} ({len(rest):,} bytes)" if rest else ""
+            return f"{plural(lines, 'line')} ({plural(len(rest), 'byte')})" if rest else ""
     return f"{len(content):,} bytes" if content else ""
 
 

@@ -81,7 +81,7 @@ def test_sources_add_up_to_the_bill(file: Path) -> None:
     [
         (turn(4, 320, 0, 26_000), "expired", WRITE),
         (turn(4, 320, 0, 26_000, model="claude-opus-4-5"), "another model", WRITE),
-        (turn(4, 20, 9_000, 17_000), "the beginning changed", WRITE),
+        (turn(4, 20, 9_000, 17_000), "earlier text changed", WRITE),
     ],
 )
 def test_rebuildings_have_a_cause_and_dollars(file: Path, later: list[Json], cause: str, price: float) -> None:

@@ -57,7 +57,8 @@ def _list(file: str, found: list[Backup], json: bool) -> None:
         screen.print(f"There is no backup of {visible(file)}.", soft_wrap=True)
     for backup in found:
         made = backup.made.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        screen.print(f"{made}  {backup.size:>13,} bytes  {visible(backup.path.name)}", soft_wrap=True)
+        kind = "undone" if backup.kind == "undone" else "backup"
+        screen.print(f"{made}  {backup.size:>13,} bytes  {kind}  {visible(backup.path.name)}", soft_wrap=True)
 
 
 def _show(file: str, done: Undone) -> None:
