@@ -17,7 +17,7 @@ from ..core.markers import parse_summary
 from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Message, Transcript
 from ..core.values import BlockKind
-from ..core.wording import plural
+from ..core.wording import brief, plural
 from ..errors import CondenseError, UsageError
 from ..extractive.answers import is_all_words, own_units, pasted_units, words_in
 from ..extractive.shorten import summarize
@@ -272,6 +272,9 @@ _COMMANDS: Final = 8
 """Last commands that are listed; the others show in the files that they changed."""
 
 _ROUNDS: Final = 4
+_FIRST_LINE: Final = 200
+"""Characters of the first request that stay where all of it is too much."""
+
 _SLACK: Final = 8
 """Tokens by which joined texts may differ from the sum of their parts."""
 
@@ -370,7 +373,7 @@ def newest_within(commands: Sequence[CommandEntry], budget: int, count: Counter)
 
 
 def _within(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[UserRequest, ...]:
-    """Cut the words to `budget` tokens, sentence by sentence; rules and decisions go last."""
+    """Cut the words to `budget` tokens, sentence by sentence; rules and decisions go last. The first line stays."""
 
     def measure(texts: Sequence[str]) -> int:
         return sum(count(text) + 3 for text in texts if text)
@@ -378,6 +381,9 @@ def _within(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[
     if measure([request.text for request in words]) <= budget:
         return tuple(words)
     texts = quoted(words, budget, count, measure)
+    if not texts[0]:  # It says what all of this is about.
+        opening = brief(words[0].text.strip().partition("\n")[0], _FIRST_LINE)
+        texts = [opening, *quoted(words[1:], max(0, budget - measure([opening])), count, measure)]
     return tuple(replace(request, text=text) for request, text in zip(words, texts, strict=True) if text)
 
 

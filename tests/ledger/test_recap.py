@@ -205,6 +205,16 @@ def test_a_recap_keeps_within_its_budget(tokens: int) -> None:
     assert "mend the build" in data
 
 
+# Rules are worth more, but nobody goes on who does not know what it is about.
+@pytest.mark.parametrize("tokens", [400, 800])
+def test_the_first_request_is_there_whatever_else_goes(tokens: int) -> None:
+    rules = "\n".join(f"Never touch config_{n}.py; always ask before you edit module_{n}.py." for n in range(90))
+    found = told([user("Could this be a library?"), assistant("Yes."), user(rules), assistant("I see.")], tokens)
+    assert found.tokens <= tokens
+    assert "Could this be a library?" in found.recap.text
+    assert "Never touch" in found.recap.text
+
+
 # A budget is in the model's tokens, of which there may be more than twice as many.
 def test_a_budget_is_in_the_models_own_tokens() -> None:
     transcript = replace(condense_cli.loads(WORK), model="claude-opus-4-7")
