@@ -108,7 +108,7 @@ def carried(overhead: int, source: str) -> str:
     """Say what every turn carries besides the messages, and the source of that figure."""
     if source == "unknown":
         return "Not counted: system prompt and tools (--overhead-tokens N adds them)."
-    return f"Each turn adds {overhead:,} tokens of system prompt and tools ({source_text(source)})."
+    return f"System prompt and tools add {overhead:,} tokens to every request ({source_text(source)})."
 
 
 def source_text(source: str) -> str:

@@ -73,7 +73,7 @@ def test_overhead_that_is_given_fills_the_window_and_stands_apart() -> None:
     assert found["window"]["percent"] == pytest.approx(without["window"]["percent"] + 50)
     assert found["content_types"] == without["content_types"]
     shown = condense(*arguments, "--overhead-tokens", "500", stdin=data).text.splitlines()
-    assert shown[1] == "Each turn adds 500 tokens of system prompt and tools (--overhead-tokens)."
+    assert shown[1] == "System prompt and tools add 500 tokens to every request (--overhead-tokens)."
     share = f"{found['window']['percent']}% of a context window of 1,000 tokens"
     assert shown[2] == f"{found['tokens']['total'] + 500:,} in use (estimated): {share}"
     assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N adds them).")
