@@ -68,7 +68,7 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
     }
     after = pays_after(cost)
     whole = plural(math.ceil(cost.breakeven_turns or 0), "turn")  # Nobody takes a part of one.
-    when = pays.get(after, f"pays for itself after {whole}, with a cold cache at once")
+    when = pays.get(after, f"pays for itself after {whole}")
     return (
         f"Next turn: {dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}; "
         f"one-time {dollars(cost.one_off)}, {when}."

@@ -169,7 +169,7 @@ def test_a_terminal_is_told_what_a_run_means_in_money(where: tuple[str, ...], co
     places = [str(tmp_path / option) if option == "small.jsonl" else option for option in where]
     said = joined(condense_on_terminal("run", file, "-p", "speed", *places, columns=columns).plain)
     assert re.search(
-        r"Next turn: \$[\d.]+ → \$[\d.]+; one-time \$[\d.]+, pays for itself after \d+ turns, with",
+        r"Next turn: \$[\d.]+ → \$[\d.]+; one-time \$[\d.]+, pays for itself after \d+ turns\.",
         said,
     )
     assert "Prices: " not in said
