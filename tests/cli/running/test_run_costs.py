@@ -24,9 +24,7 @@ def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> N
     assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == report["cost"]
     shown = condense("run", file, "-p", "speed", *OPUS, *given, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
     assert f"Next turn: {dollars(report['cost']['next_turn_before'])} → " in shown
-    assert "tools add 1,000,000 tokens to every request (--overhead-tokens)" in " ".join(
-        shown.split()
-    )
+    assert "tools add 1,000,000 tokens to every request (--overhead-tokens)" in " ".join(shown.split())
 
 
 def asks_for_report(file: Path, tmp_path: Path) -> Any:
