@@ -38,7 +38,7 @@ SCRIPTS: Final[dict[str, Sequence[str]]] = {
     "speed": ("speed.py", "--write"),
     "providers": ("providers.py", "--write"),
 }
-"""What writes tables, with its arguments. `token_factors.py` and `train_extraction.py` write the package's own."""
+"""Scripts that write tables. `token_factors.py` and `train_extraction.py` write those of the package."""
 
 TOOLS: Final = {"condense, half the size": "balanced"}
 """Rows of the README, and the rows of docs/quality.md whose figures at half of the size they repeat."""

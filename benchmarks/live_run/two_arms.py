@@ -76,7 +76,7 @@ class Run(Struct, frozen=True):
 
 
 class Meter(Struct):
-    """What the API reported since the last reset."""
+    """Usage that the API reported since the last reset."""
 
     requests: int = 0
     unmetered: int = 0

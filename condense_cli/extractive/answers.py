@@ -239,7 +239,7 @@ class _Typed(Struct):
 
 
 class WordsRead:
-    """What `own_units` has read of texts, most of which are the same in another state of the conversation."""
+    """Readings of texts by `own_units`, kept for other states of the conversation: most texts are the same there."""
 
     def __init__(self) -> None:
         self._typed: dict[Text, _Typed] = {}

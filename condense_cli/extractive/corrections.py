@@ -27,7 +27,7 @@ update|updated|correction|actually|instead|rather|no longer|not any ?more|any ?l
 |ab jetzt|ab sofort|nicht mehr|stattdessen|doch nicht|neue[rsn]?|jetzt|korrektur|désormais|plutôt|ne [^.]{1,20} plus
 |nouve(?:au|lle)|maintenant|ahora|ya no|en vez de|nuev[oa]
 """
-"""What a sentence says that tells of a change."""
+"""Words that tell of a change."""
 
 _CHANGES: Final = lazy_pattern(rf"\b(?:{''.join(CHANGES.split(chr(10)))})\b|改为|改成|不再|现在|今後は", re.IGNORECASE)
 _STATES: Final = lazy_pattern(
@@ -70,7 +70,7 @@ more most much must never next only other please should some step still such tha
 this those under update using very want wants were what when where which while will with would your user always
 """
 _MOST_SENTENCES: Final = 6
-"""What has more is no remark but a document, or pasted."""
+"""A text with more is no remark but a document, or pasted."""
 _PROSE: Final = lazy_pattern(r"(?=[^\W\d_])(?:[^\s]{1,40}\s+){3,50}\S{1,40}\s*")
 """A sentence of some words that begins with a letter."""
 _FEW: Final = 4

@@ -161,7 +161,7 @@ _WORD: Final = lazy_pattern(r"[^\W\d_]+'?")
 _WITHOUT_BLANKS: Final = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _FACT: Final = lazy_pattern(r"\d|(?<=[^\W\d_A-Z] |[,;] )[A-ZÀ-Þ]\w|[«“\"「『][^«»“”\"「」]{2,40}[»”\"」』]")
 _LABEL: Final = lazy_pattern(r"[A-ZÀ-Þ]{4,}[A-ZÀ-Þ _-]{0,20}: \S")
-"""What somebody puts before what is to be remembered, such as "FACT: ", "NOTE: " or "RULE: "."""
+"""Labels of what is to be remembered, such as "FACT: ", "NOTE: " or "RULE: "."""
 _QUESTION: Final = lazy_pattern(r"[?？][\"'”’»)\]]{0,3}$|[吗呢]$")
 
 

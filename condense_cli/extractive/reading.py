@@ -73,7 +73,7 @@ class KnownLines:
         self._texts: dict[tuple[Text, bool], ReadText] = {}
 
     def text(self, content: Text, *, by_sentence: bool) -> ReadText:
-        """What is known of a text, which is read if it was not before."""
+        """Return the reading of a text, made at its first use."""
         read = self._texts.get((content, by_sentence))
         if read is None:
             text = str(content)

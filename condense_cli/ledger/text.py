@@ -302,7 +302,7 @@ _LONG: Final = 400
 _OF_LONG: Final = 0.5
 
 _EACH: Final = 8
-"""What a sentence is worth besides its tokens, in tokens."""
+"""Worth of a sentence besides its tokens, in tokens."""
 _MARKER: Final = 10
 _REQUEST_OPENING: Final = Opening(2)
 """Tokens of a marker with its line break, and of the prefix of a request."""

@@ -32,7 +32,7 @@ Way = Callable[[list[ApiMessage], float, int], list[ApiMessage]]
 
 
 class ClientRequest(Struct, frozen=True):
-    """What a client sent before the answer at `position`, when, and to which model."""
+    """Messages that a client sent before the answer at `position`, with their time and model."""
 
     position: int
     messages: list[ApiMessage]

@@ -149,7 +149,7 @@ class ReferenceWriter:
     def _encoded(
         self, messages: Sequence[Message], cut: Mapping[Positions, Text], may_change: Callable[[Message, Block], bool]
     ) -> Encoded:
-        """What references make smaller, unproven; not worked out again for what was only counted before."""
+        """Write references, unproven. What was only counted before is not worked out again."""
         known = self._last
         if known is not None and known[0] == messages and known[1] == cut:
             return known[2]

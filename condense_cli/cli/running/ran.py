@@ -193,7 +193,7 @@ class Ran(Struct, frozen=True, dict=True):
 
     @cached_property
     def lost(self) -> facts.LostReport | None:
-        """What nothing says any more, or None if nothing was cut or nobody sees it."""
+        """List what nothing says any more; None if nothing was cut or nobody sees it."""
         if not (self._is_told and self.result.changes):
             return None
         from ...quality.losses import losses

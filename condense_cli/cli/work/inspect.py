@@ -14,9 +14,8 @@ from ...errors import CondenseError, UsageError
 from ...money.bill import BilledRequest
 from ...money.prices import signs_of
 from ...providers.window import window_of
+from ...report import history
 from ...report.as_json import to_json
-from ...report.history import facts as history_facts
-from ...report.history import sections as history_sections
 from ...report.inspection import facts, sections
 from ...rows.many_files import files_in
 from ...rows.reading import rows_in
@@ -97,17 +96,17 @@ def _history(options: InspectOptions) -> None:
                     raise
                 unread.append(file)
                 continue
-            one = history_facts.history_of(transcript, count, factor, name_of(file), seen)
+            one = history.history_of(transcript, count, factor, name_of(file), seen)
             if options.what_if and one.requests:
                 with suppress(CondenseError):  # Of a format without a form for an API.
                     one.what_if = what_if(transcript, count, factor)
             found.append(one)
             done(number)
-    result = history_facts.build(found, unread, top=options.top or _TOP)
+    result = history.build(found, unread, top=options.top or _TOP)
     if options.json:
         write_text(to_json(result))
     else:
-        print_parts(history_sections.sections(result))
+        print_parts(history.sections(result))
 
 
 def _files(options: InspectOptions) -> tuple[list[str], set[str]]:

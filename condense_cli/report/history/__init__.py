@@ -1,1 +1,0 @@
-"""The contents of a transcript by size, and the search for a block."""
