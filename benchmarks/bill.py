@@ -21,7 +21,6 @@ import shutil
 import statistics
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -42,8 +41,7 @@ from condense_cli.core.values import BlockKind
 from condense_cli.errors import CondenseError
 from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.replaying import ApiMessage, BlockSizes, Way, answers_in, as_marked, untouched
-from condense_cli.money.bill import Billed, CacheRules, PromptCache, spent
-from condense_cli.money.prices import Price, price_of
+from condense_cli.money.bill import CacheRules, PromptCache, price_at, spent
 from condense_cli.quality.recall import Questions, TextReader, texts_in
 from condense_cli.storage.processes import in_order, usable_processors
 from condense_cli.toolcalls.tools import path_argument, reads_a_file, writes_a_file
@@ -168,7 +166,10 @@ def bill(recorded: Session, way: Way, needs: Needs, *, for_an_hour: bool) -> Res
         sent = way(as_marked(history), now, used)
         billed = cache.bill(sizes.pieces(sent), now)
         used = billed.tokens
-        dollars += _cost(billed, model, now, for_an_hour=for_an_hour)
+        price = price_at(model, now, used)
+        paid = None if price is None else spent(billed, price)
+        assert paid is not None, f"{model} has no price"
+        dollars += paid.total
         return sent
 
     for position in answers:
@@ -191,7 +192,8 @@ def bill(recorded: Session, way: Way, needs: Needs, *, for_an_hour: bool) -> Res
                 {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": text}]},
             ]
             output = sum(piece.tokens for piece in sizes.pieces(history[-2:-1]))
-            price = _price(model, now, used, for_an_hour=for_an_hour)
+            price = price_at(model, now, used)
+            assert price is not None, f"{model} has no price"
             dollars += output * (price.output or price.input)
             wanted = missing(questions, send())
         lost += len(wanted[0]) + len(wanted[1])
@@ -200,19 +202,6 @@ def bill(recorded: Session, way: Way, needs: Needs, *, for_an_hour: bool) -> Res
 
 def _untried(sources: Iterable[tuple[str, str]], tried: set[str]) -> Iterator[tuple[str, str]]:
     return (source for source in sources if source[1] not in tried)
-
-
-def _cost(billed: Billed, model: str, now: float, *, for_an_hour: bool) -> Decimal:
-    found = spent(billed, _price(model, now, billed.tokens, for_an_hour=for_an_hour))
-    assert found is not None
-    return found.total
-
-
-def _price(model: str, now: float, tokens: int, *, for_an_hour: bool) -> Price:
-    when = datetime.fromtimestamp(max(0.0, now), UTC)
-    price = price_of(model, when, tokens, lives_hour=for_an_hour)
-    assert price is not None, f"{model} has no price"
-    return price
 
 
 def billed_ways(names: Sequence[str], cache: Path, path: Path) -> dict[str, Result | str]:

@@ -36,10 +36,10 @@ import httpx
 import msgspec
 from msgspec import Struct, field
 
-from condense_cli.money.bill import price_at
-from condense_cli.money.economics import Accounting, CallUsage, cost_of_call
+from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.bodies import api_of, target, usual_upstream
 from condense_cli.proxy.forwarding import UsageReader
+from condense_cli.proxy.record import cost_of
 
 WITHOUT, WITH = "without", "with"
 ARMS: Final = (WITHOUT, WITH)
@@ -98,8 +98,7 @@ class Meter(Struct):
             self.read += usage.cache_read_tokens
             self.written += usage.cache_write_tokens
             self.output += usage.output_tokens
-            price = price_at(model, time.time(), total)
-            cost = cost_of_call(usage, price, accounting) if price else None
+            cost = cost_of(usage, accounting, model, time.time())
             self.dollars = None if cost is None or self.dollars is None else self.dollars + cost
 
 

@@ -103,7 +103,8 @@ def condensed_copy(path: str, words: Sequence[str]) -> str:
             stdin=subprocess.DEVNULL, capture_output=True, timeout=_RUN_SECONDS, cwd=os.path.dirname(path),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"This session is large; in a shell: condense run --session {_name(path)} --new-session --resume"
+        name = os.path.basename(path)[:8]
+        return f"This session is large; in a shell: condense run --session {name} --new-session --resume"
     report = json.loads(ran.stdout) if ran.stdout else {}
     new = report.get("new_session")
     if not new:
@@ -115,10 +116,6 @@ def condensed_copy(path: str, words: Sequence[str]) -> str:
         f"stays as it is.\nGo on in the copy: /resume, and choose the title that ends in (condensed); or in a shell: "
         f"{' '.join(new['command'])}"
     )
-
-
-def _name(path: str) -> str:
-    return os.path.basename(path)[:8]
 
 
 _LEAST: Final = 1_000

@@ -425,8 +425,9 @@ def _thresholds() -> list[int]:
 
 def _setting(name: str) -> int:
     """Return a number from a variable, as 5000 or 5k; 0 if there is none."""
-    found = re.fullmatch(r"(\d{1,9})(k?)", os.environ.get(name, "").strip().lower())
-    return int(found[1]) * (1_000 if found[2] else 1) if found else 0
+    from ..core.wording import count_in  # Only where there is something to say.
+
+    return count_in(os.environ.get(name, "")) or 0
 
 
 def _window(client: str, use: Use, notes: Notes) -> int:

@@ -5,9 +5,10 @@ Usage is what the client noted with each answer: Claude Code, opencode, pi, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from itertools import zip_longest
+from typing import Any
 
 from msgspec import Struct
 
@@ -49,30 +50,30 @@ def phases(transcript: Transcript) -> Iterator[tuple[Sequence[Message], int]]:
 def recorded_requests(transcript: Transcript) -> Iterator[RecordedRequest]:
     """Yield all requests of a conversation, in order. Those for summaries are not in the file."""
     for messages, taken_over in phases(transcript):
-        is_first = True
-        for sent in range(max(1, taken_over), len(messages)):
-            answer = messages[sent]
-            if answer.role is not Role.ASSISTANT or messages[sent - 1].role is Role.ASSISTANT:
-                continue
-            at, model, billed = _told(transcript.source, answer)
-            yield RecordedRequest(messages, taken_over, sent, at, model or transcript.model, billed, is_first)
-            is_first = False
+        answers = [
+            number
+            for number in range(max(1, taken_over), len(messages))
+            if messages[number].role is Role.ASSISTANT and messages[number - 1].role is not Role.ASSISTANT
+        ]
+        for sent, following in zip_longest(answers, answers[1:]):
+            blocks = () if following is None else messages[following].blocks
+            at, model, billed = _told(transcript.source, messages[sent], blocks[0].place.record if blocks else None)
+            model = model or transcript.model
+            yield RecordedRequest(messages, taken_over, sent, at, model, billed, is_first=sent == answers[0])
 
-
-_AHEAD: Final = 40
-"""Records behind an answer in which Codex notes its usage."""
 
 _Told = tuple[float | None, str | None, Billed | None]
 
 
-def _told(source: Source, answer: Message) -> _Told:
+def _told(source: Source, answer: Message, end: int | None) -> _Told:
+    """Read what the file tells of an answer. The next one begins in record `end`."""
     records = [block.place.record for block in answer.blocks]
     value = _record(source, records[0]) if records else {}
     message, info = _object(value.get("message")), _object(value.get("info"))
     model = message.get("model") or info.get("modelID") or value.get("model")
     billed = _billed(_object(message.get("usage"))) or _billed_elsewhere(_object(info.get("tokens")))
     if billed is None and value.get("type") == "response_item":
-        billed = _noted_behind(source, max(records))
+        billed = _noted_behind(source, range(max(records) + 1, len(source.spans) if end is None else end))
     return _time(value, info), model if isinstance(model, str) else None, billed
 
 
@@ -96,10 +97,10 @@ def _billed_elsewhere(tokens: Mapping[str, Any]) -> Billed | None:
     return found if found.tokens else None
 
 
-def _noted_behind(source: Source, record: int) -> Billed | None:
-    """Read the usage in the next record of Codex that has one."""
-    for later in range(record + 1, min(record + _AHEAD, len(source.spans))):
-        payload = _object(_record(source, later).get("payload"))
+def _noted_behind(source: Source, records: Iterable[int]) -> Billed | None:
+    """Read the usage in the first of the records of Codex that has one."""
+    for record in records:
+        payload = _object(_record(source, record).get("payload"))
         if payload.get("type") == "token_count":
             usage = _object(_object(payload.get("info")).get("last_token_usage"))
             read, written = _count(usage.get("cached_input_tokens")), _count(usage.get("cache_write_input_tokens"))

@@ -32,7 +32,6 @@ lines compete with those of the messages that followed.
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from itertools import dropwhile
 from typing import Final
@@ -48,8 +47,7 @@ from ..core.transcript import Block, Message
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import plural
 from ..extractive.answers import is_all_words, is_typed, own_units, words_in
-from ..extractive.choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch
-from ..extractive.choice import fit as fit_choice
+from ..extractive.choice import Opening
 from ..extractive.instructions import weight_of
 from ..extractive.parts import Key
 from ..extractive.shorten import Priced, SharedBudget
@@ -60,7 +58,7 @@ from ..formats.engine.client_text import as_typed, is_command, words_beside, wor
 from ..toolcalls.outcomes import ENDED, OK
 from .checklist import HAS_LETTER
 from .collect import collect, ending_of, merge_all
-from .entries import CommandEntry, Ledger
+from .entries import CommandEntry, Ledger, UserRequest, merge_requests
 from .recap import (
     DATA_HEADING,
     LEAST,
@@ -74,7 +72,7 @@ from .recap import (
     newest_within,
     unsolved,
 )
-from .text import CLOSING, DONE, OPENING, command_text, fit, parse, said_by_summaries
+from .text import CLOSING, DONE, OPENING, command_text, fit, parse, said_by_summaries, sentences_within
 from .text import render as render_ledger
 from .wishes import Phrase, Wishes, matching, without_dropped
 
@@ -120,8 +118,6 @@ _TRACE: Final = lazy_pattern(r"at [\w.$<>\[\] ]+(?:\(|$)|[\w.$()<> ]+ @ \S+:\d|F
 _PLACE: Final = lazy_pattern(r"\S\.\w{1,5}:\d")
 _OF_MACHINE: Final = 1e-6
 """Lines of a pasted trace or log, and what a token of them is worth among the user's words."""
-_MARKER: Final = 10
-"""Tokens of a marker with its line break."""
 
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _OF_CLIENT: Final = (_CONTINUED, "Another language model started to solve this problem")
@@ -143,18 +139,10 @@ _ENTRY: Final = lazy_pattern(r"\[(\d{1,6})(?:, said (\d{1,6}) times)?(?:, to: (.
 _LIKE_ENTRY: Final = lazy_pattern(r"\\*\[\d", re.ASCII)
 
 
-class Said(Struct, frozen=True):
-    """Words of the user, how often they said them, and the end of what they `answered`."""
-
-    text: str
-    times: int = 1
-    answered: str = ""
-
-
 class Earlier(Struct, frozen=True):
     """The content of an earlier compaction of ours."""
 
-    words: tuple[Said, ...]
+    words: tuple[UserRequest, ...]
     ledger: Ledger
     lines: str
 
@@ -181,7 +169,7 @@ def compaction(messages: Sequence[Message], budget: int, count: Counter, instruc
     """
     number = len(messages)
     messages, earlier = _taken_over(messages)
-    room = budget - count(_written(number, [Said("")], [CommandEntry("")], Ledger(), "."))
+    room = budget - count(_written(number, [UserRequest("")], [CommandEntry("")], Ledger(), "."))
     words = _with_answered(_within(_words(messages, earlier), int(room * _WORDS), count), int(room * _ANSWERED), count)
     room -= _size_of(words, count)
     ledger = replace(merge_all([*(each.ledger for each in earlier), collect(messages)]), requests=())
@@ -255,8 +243,8 @@ def _read_ledger(data: list[str]) -> tuple[Ledger, list[str]]:
     return parse("\n".join(data[:end])) or Ledger(), data[end:]
 
 
-def _read_words(lines: Iterable[str]) -> Iterator[Said]:
-    said: Said | None = None
+def _read_words(lines: Iterable[str]) -> Iterator[UserRequest]:
+    said: UserRequest | None = None
     text: list[str] = []
     for line in lines:
         opened = _ENTRY.fullmatch(line)
@@ -265,12 +253,14 @@ def _read_words(lines: Iterable[str]) -> Iterator[Said]:
             continue
         if said is not None:
             yield replace(said, text="\n".join(text))
-        said, text = Said("", int(opened[2] or 1), opened[3] or ""), []
+        said, text = UserRequest("", int(opened[2] or 1), opened[3] or ""), []
     if said is not None:
         yield replace(said, text="\n".join(text))
 
 
-def _written(messages: int, words: Sequence[Said], failed: Sequence[CommandEntry], ledger: Ledger, lines: str) -> str:
+def _written(
+    messages: int, words: Sequence[UserRequest], failed: Sequence[CommandEntry], ledger: Ledger, lines: str
+) -> str:
     data = []
     if ledger:
         data.append(render_ledger(ledger))
@@ -279,7 +269,7 @@ def _written(messages: int, words: Sequence[Said], failed: Sequence[CommandEntry
     if lines:
         data.append(lines)
     data = [*map(harmless, data)]
-    key = key_for([*(f"{said.text}\n{said.answered}" for said in words), *data])
+    key = key_for([*(f"{said.text}\n{said.answers}" for said in words), *data])
     parts = [f"{FIRST_WORDS} {plural(messages, 'message')}. [… N lines #406167] marks a gap."]
     if words:
         parts += ["", _SAID, fenced(WORDS, key, _entries(words))]
@@ -288,10 +278,10 @@ def _written(messages: int, words: Sequence[Said], failed: Sequence[CommandEntry
     return "\n".join(parts)
 
 
-def _entries(words: Sequence[Said]) -> Iterator[str]:
+def _entries(words: Sequence[UserRequest]) -> Iterator[str]:
     for number, said in enumerate(words, 1):
         times = f", said {said.times} times" if said.times > 1 else ""
-        yield f"[{number}{times}{f', to: {harmless(said.answered)}' if said.answered else ''}]"
+        yield f"[{number}{times}{f', to: {harmless(said.answers)}' if said.answers else ''}]"
         for line in said.text.split("\n"):
             yield f"\\{line}" if _LIKE_ENTRY.match(line) else line
 
@@ -339,27 +329,18 @@ def _summary_in(message: Message, block: Block) -> Earlier | None:
     if not (block.summarizes or text.startswith(_CONTINUED)):
         return None
     ledger, mark = parse(text) or Ledger(), parse_summary(text)
-    words = tuple(Said(each.text, each.times) for each in ledger.requests) if mark else ()
+    words = ledger.requests if mark else ()
     if block.summarizes and not (mark and mark.is_note):
         return Earlier(words, ledger, said_by_summaries([replace(message, blocks=(block,))]))
     return Earlier(words, ledger, text.rpartition(OPENING)[0] if ledger else text)
 
 
-def _words(messages: Sequence[Message], earlier: Iterable[Earlier]) -> list[Said]:
+def _words(messages: Sequence[Message], earlier: Iterable[Earlier]) -> tuple[UserRequest, ...]:
     """Return the user's words, oldest first, each once; a marker is in place of what they pasted."""
-    return _each_once([*(said for each in earlier for said in each.words), *_said_in(messages)])
+    return merge_requests((said for each in earlier for said in each.words), _said_in(messages))
 
 
-def _each_once(words: Iterable[Said]) -> list[Said]:
-    """Return words that were said again, in answer to the same, at their last place: later ones win."""
-    found: dict[tuple[str, str], Said] = {}
-    for said in words:
-        before = found.pop((said.text, said.answered), None)
-        found[said.text, said.answered] = replace(said, times=said.times + before.times) if before else said
-    return [*found.values()]
-
-
-def _said_in(messages: Sequence[Message]) -> Iterator[Said]:
+def _said_in(messages: Sequence[Message]) -> Iterator[UserRequest]:
     own = own_units(messages)
     answered = ""
     for position, message in enumerate(messages):
@@ -378,7 +359,7 @@ def _said_in(messages: Sequence[Message]) -> Iterator[Said]:
             text = _without_command(text).strip("\n")
             if text.strip():
                 ending = ending_of(answered) if len(text) <= _LONGEST_REPLY else ""
-                yield Said(text, answered=ending if "?" in ending or len(text) <= _SHORT_REPLY else "")
+                yield UserRequest(text, answers=ending if "?" in ending or len(text) <= _SHORT_REPLY else "")
                 answered = ""
 
 
@@ -395,15 +376,15 @@ def _kept(text: str, own: Collection[int]) -> str:
     return render(units, [unit in own for unit in range(len(units.texts))])
 
 
-def _size_of(words: Sequence[Said], count: Counter) -> int:
-    return sum(count(said.text) + count(said.answered) + (6 if said.answered else 3) for said in words)
+def _size_of(words: Sequence[UserRequest], count: Counter) -> int:
+    return sum(count(said.text) + count(said.answers) + (6 if said.answers else 3) for said in words)
 
 
-def _within(words: Sequence[Said], budget: int, count: Counter) -> list[Said]:
+def _within(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[UserRequest, ...]:
     """Return as much of the words as fits; of long texts at most a part, and sentence by sentence."""
     sizes = [count(said.text) + 3 for said in words]
     if sum(sizes) <= budget:
-        return [*words]
+        return tuple(words)
     is_long = [len(said.text) > _LONG for said in words]
     short = sum(size for size, long in zip(sizes, is_long, strict=True) if not long)
     of_long = max(budget - short, int(budget * _OF_LONG))
@@ -411,43 +392,31 @@ def _within(words: Sequence[Said], budget: int, count: Counter) -> list[Said]:
     rest = budget - sum(count(text) + 3 for text in left if text)
     others = _sentences_within([said.text for said, long in zip(words, is_long, strict=True) if not long], rest, count)
     texts = [(left if long else others).pop(0) for long in is_long]
-    return [replace(said, text=text) for said, text in zip(words, texts, strict=True) if text]
+    return tuple(replace(said, text=text) for said, text in zip(words, texts, strict=True) if text)
 
 
 def _sentences_within(texts: Sequence[str], budget: int, count: Counter) -> list[str]:
-    """Return the texts with their most needed sentences, in `budget` tokens together; empty where none is left.
-
-    Rules and decisions go last. First go lines that a machine wrote, and sentences that were said before.
-    """
-    units = [split(text, by_sentence=True) for text in texts]
-    tokens, values = array(UNSIGNED), array("d")
-    stretches: list[Stretch] = []
+    """Return the texts with their most needed sentences. First go a machine's lines, and what was said before."""
     seen: set[str] = set()
-    for found in units:
-        start = len(tokens)
-        for text in found.texts:
-            tokens.append(count.anew(text))
-            weight = _OF_MACHINE if _is_of_machine(text) or text.strip() in seen else weight_of(text)
-            seen.add(text.strip())
-            values.append(weight * tokens[-1])
-        stretches.append(Stretch(start, len(tokens), found.gaps, Opening(3)))
-    choice = Choice(Candidates(tokens, values, [()] * len(tokens), stretches, _MARKER), Coverage.of(()))
 
-    def written() -> list[str]:
-        inside = (choice.kept[stretch.start : stretch.stop] for stretch in stretches)
-        return [render(found, kept) if any(kept) else "" for found, kept in zip(units, inside, strict=True)]
+    def worth(_: str, sentence: str, tokens: int) -> float:
+        is_news = not (_is_of_machine(sentence) or sentence.strip() in seen)
+        seen.add(sentence.strip())
+        return (weight_of(sentence) if is_news else _OF_MACHINE) * tokens
 
-    fit_choice(choice, budget, lambda: sum(count(text) + 3 for text in written() if text))
-    return written()
+    def measure(left: Sequence[str]) -> int:
+        return sum(count(text) + 3 for text in left if text)
+
+    return sentences_within(texts, budget, count, measure, worth, Opening(3))
 
 
-def _with_answered(words: Sequence[Said], budget: int, count: Counter) -> list[Said]:
+def _with_answered(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[UserRequest, ...]:
     """Return the words without what they answered where that takes more than `budget` tokens, the newest last."""
     found = []
     for said in reversed(words):
-        budget -= count(said.answered) + 3 if said.answered else 0
-        found.append(said if budget >= 0 else replace(said, answered=""))
-    return _each_once(found[::-1])
+        budget -= count(said.answers) + 3 if said.answers else 0
+        found.append(said if budget >= 0 else replace(said, answers=""))
+    return merge_requests((), found[::-1])
 
 
 def _comes_again(block: Block) -> bool:

@@ -137,7 +137,7 @@ def merge(earlier: Ledger, later: Ledger) -> Ledger:
     """Merge the ledgers of two consecutive stretches."""
     changed, read = _merge_files(earlier, later)
     return Ledger(
-        _merge_requests(earlier.requests, later.requests),
+        merge_requests(earlier.requests, later.requests),
         changed,
         read,
         _merge_commands(earlier.commands, later.commands),
@@ -147,7 +147,8 @@ def merge(earlier: Ledger, later: Ledger) -> Ledger:
     )
 
 
-def _merge_requests(earlier: Iterable[UserRequest], later: Iterable[UserRequest]) -> tuple[UserRequest, ...]:
+def merge_requests(earlier: Iterable[UserRequest], later: Iterable[UserRequest]) -> tuple[UserRequest, ...]:
+    """Return requests that were said again, in answer to the same, at their last place: later ones win."""
     found: dict[tuple[str, str], UserRequest] = {}
     for request in (*earlier, *later):
         key = request.text, request.answers

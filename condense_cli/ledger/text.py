@@ -304,39 +304,52 @@ _OF_LONG: Final = 0.5
 _EACH: Final = 8
 """Worth of a sentence besides its tokens, in tokens."""
 _MARKER: Final = 10
-_REQUEST_OPENING: Final = Opening(2)
-"""Tokens of a marker with its line break, and of the prefix of a request."""
+"""Tokens of a marker with its line break."""
 
 
 def quoted(
     requests: Sequence[UserRequest], budget: int, count: Counter, measure: Callable[[Sequence[str]], int]
 ) -> list[str]:
-    """Shorten requests to `budget` tokens in all; a request that goes is empty.
+    """Shorten requests to `budget` tokens in all; a request that goes is empty. `measure` counts what is left."""
 
-    `measure` counts the tokens of what is left. Markers tell what is missing from a request. What the user
-    corrected later goes first.
+    def worth(text: str, sentence: str, tokens: int) -> float:
+        # Of two that say as much for their tokens, the shorter is one thing more.
+        return (_OF_LONG if len(text) > _LONG else 1.0) * weight_of(sentence) * (tokens + _EACH)
+
+    return sentences_within([request.text for request in requests], budget, count, measure, worth, Opening(2))
+
+
+def sentences_within(
+    texts: Sequence[str],
+    budget: int,
+    count: Counter,
+    measure: Callable[[Sequence[str]], int],
+    worth: Callable[[str, str, int], float],
+    opening: Opening,
+) -> list[str]:
+    """Return the user's texts with the sentences of most worth, in `budget` tokens; empty where none is left.
+
+    `measure` counts what is left, `worth` is that of a sentence of a text with its tokens, and `opening` the tokens
+    in front of a text. Markers tell what is missing. What the user corrected later goes first.
     """
-    units = [split(request.text, by_sentence=True) for request in requests]
+    units = [split(text, by_sentence=True) for text in texts]
     corrected = outdated([found.texts for found in units])
     tokens, values = array(UNSIGNED), array("d")
     stretches: list[Stretch] = []
-    for request, found, gone in zip(requests, units, corrected, strict=True):
+    for text, found, gone in zip(texts, units, corrected, strict=True):
         start = len(tokens)
-        share = _OF_LONG if len(request.text) > _LONG else 1.0
-        for unit, text in enumerate(found.texts):
-            tokens.append(count.anew(text))
-            # Of two that say as much for their tokens, the shorter is one thing more.
-            values.append(0.0 if unit in gone else share * weight_of(text) * (tokens[-1] + _EACH))
-        stretches.append(Stretch(start, len(tokens), found.gaps, _REQUEST_OPENING))
-    size = len(tokens)
-    choice = Choice(Candidates(tokens, values, [()] * size, stretches, _MARKER), Coverage.of(()))
+        for unit, sentence in enumerate(found.texts):
+            tokens.append(count.anew(sentence))
+            values.append(0.0 if unit in gone else worth(text, sentence, tokens[-1]))
+        stretches.append(Stretch(start, len(tokens), found.gaps, opening))
+    choice = Choice(Candidates(tokens, values, [()] * len(tokens), stretches, _MARKER), Coverage.of(()))
 
-    def texts() -> list[str]:
+    def left() -> list[str]:
         inside = (choice.kept[stretch.start : stretch.stop] for stretch in stretches)
         return [render_units(found, kept) if any(kept) else "" for found, kept in zip(units, inside, strict=True)]
 
-    fit_choice(choice, budget, lambda: measure(texts()))
-    return texts()
+    fit_choice(choice, budget, lambda: measure(left()))
+    return left()
 
 
 DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
@@ -351,9 +364,8 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]
 
     Files only read go first, then commands that ended well, finished todos, other commands, changed files, open
     todos, in each of these the oldest first; last the user's requests, without the questions that they answer, sentence
-    by sentence. `wanted` entries
-    (paths of files, or texts) go after all but the requests. If not even the number of dropped entries fits, the
-    ledger is empty.
+    by sentence. `wanted` entries (paths of files, or texts) go after all but the requests. If not even the number of
+    dropped entries fits, the ledger is empty.
     """
     if ledger.requests and count(render(ledger)) > max_tokens:
         ledger = _without_questions(ledger)

@@ -131,19 +131,6 @@ def asks_for_summaries(config: PassConfig) -> bool:
     return config.mode != "individual" or summarizes_blocks(config)
 
 
-def picks_lines(config: PassConfig) -> bool:
-    """Whether a pass picks lines of blocks by what all others say."""
-    return summarizes_blocks(config) or (config.mode == "extract" and _has_worth(config))
-
-
-def chooses_lines(configuration: Configuration) -> bool:
-    """Whether any of its passes may pick lines of blocks; one without a worth of its own does so for a target."""
-    has_target = target_of(configuration, 0) is not None
-    return any(
-        picks_lines(config) or (has_target and config.mode in ("extract", "target")) for config in configuration.passes
-    )
-
-
 _LEAST_AGAIN: Final = 100
 """Tokens that a further run has to save, where `min_saving` is a share."""
 

@@ -1,4 +1,4 @@
-"""Whether the user's own words outlasted a run: in their own message, or quoted in the ledger of a summary."""
+"""Tell whether the user's own words outlasted a run: in their own message, or quoted in the ledger of a summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface between the registry and installed packages."""
+"""Registry of providers: built-in ones, those of installed packages, and the user's settings for them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from html import escape
 from typing import Final
@@ -17,9 +17,8 @@ from msgspec import Struct
 
 from ..core.wording import plural
 from ..live.deciding import CacheGuess, Decision, DecisionKind
-from ..money.bill import Billed, dollars
+from ..money.bill import Billed, dollars, price_at
 from ..money.economics import Accounting, CallUsage, cost_of_call
-from ..money.prices import price_of
 
 _NOTHING: Final = Decimal(0)
 _CENT: Final = Decimal("0.01")
@@ -111,7 +110,7 @@ class Savings:
 def cost_of(usage: CallUsage, accounting: Accounting, model: str | None, now: float) -> Decimal | None:
     """Return the US dollars of a call by its usage; None if no price is known."""
     total = usage.total_tokens(accounting) - usage.output_tokens
-    price = price_of(model, datetime.fromtimestamp(now, UTC), total)
+    price = price_at(model, now, total)
     return cost_of_call(usage, price, accounting) if price else None
 
 

@@ -1,4 +1,4 @@
-"""Name blocks, operations, reasons and shares in plain words, and make text from files safe to show."""
+"""Name blocks, operations, reasons and shares in plain words, the same in every report."""
 
 from __future__ import annotations
 

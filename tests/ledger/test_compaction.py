@@ -66,7 +66,7 @@ def test_words_come_in_order_with_what_they_answered() -> None:
     found = read_back(compacted().text)
     assert found is not None
     assert [said.text for said in found.words] == [RULE, "yes, at 3 am"]
-    assert [said.answered for said in found.words] == ["", "Shall I copy the table at night?"]
+    assert [said.answers for said in found.words] == ["", "Shall I copy the table at night?"]
 
 
 def test_tasks_files_and_errors_are_told() -> None:
@@ -81,6 +81,16 @@ def test_tasks_files_and_errors_are_told() -> None:
 
 def test_the_last_words_of_the_assistant_stay() -> None:
     assert "Then I start with the copy of accounts_v2." in compacted(tokens=700).text
+
+
+# A rule that was corrected goes before anything else, though it is worth as much as any.
+def test_what_the_user_corrected_goes_first() -> None:
+    old, new = "Never let an upload pass 20 MB.", "Correction: never let an upload pass 50 MB."
+    rest = "\n".join(f"Please look at part_{n} of the table, and at what is in it." for n in range(40))
+    talk = [user(old), assistant([text("Yes.")]), user(rest), assistant([text("Yes.")]), user(new)]
+    written = [compacted([*talk, assistant([text("Yes.")])], tokens).text for tokens in range(300, 900, 60)]
+    assert [each for each in written if old in each and new not in each] == []
+    assert any(new in each and old not in each for each in written)
 
 
 @pytest.mark.parametrize("tokens", [300, 600, 1_500, 4_000])
@@ -142,7 +152,7 @@ def test_the_next_compaction_keeps_what_this_one_held() -> None:
     found = read_back(second.text)
     assert found is not None
     assert [said.text for said in found.words] == [RULE, "yes, at 3 am", "Then test it."]
-    assert found.words[1].answered == "Shall I copy the table at night?"
+    assert found.words[1].answers == "Shall I copy the table at night?"
     assert found.ledger.todos == (Todo("mend the build", "pending"),)
     assert [entry.path for entry in found.ledger.changed] == ["/srv/app.py"]
     assert "Failed, and not known" not in second.text  # The build went well meanwhile.
@@ -159,7 +169,7 @@ def test_words_that_are_said_again_are_at_their_last_place() -> None:
         found = read_back(compacted([*messages, assistant("Done.")], tokens).text)
         assert found is not None
         assert [word.text for word in found.words] == ["Use spaces.", "Use tabs.", *("yes" for _ in answered)]
-        assert [word.answered for word in found.words[2:]] == answered
+        assert [word.answers for word in found.words[2:]] == answered
         assert sum(word.times for word in found.words) == 5
 
 
