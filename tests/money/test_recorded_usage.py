@@ -21,6 +21,8 @@ from condense_cli.core.factor import AS_COUNTED, typical_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import Usage
+from condense_cli.formats.requests import recorded_requests
+from condense_cli.money.bill import Billed
 from condense_cli.money.prices import signs_of
 from condense_cli.report.costs.usage import InUse, beside_messages, in_use, overhead_of
 
@@ -174,6 +176,14 @@ def test_rollouts() -> None:
     assert overhead_of(condensed, count, AS_COUNTED) == overhead_of(transcript, count, AS_COUNTED)
     more = codex_record("response_item", **message("assistant", "Done."))
     assert found(rollout(*records[1:], more, counted(9_800))) == InUse(9_850, "recorded usage")
+
+
+# An answer that was interrupted has no count: the next one's is not billed twice.
+def test_a_count_belongs_to_the_answer_before_it() -> None:
+    request = codex_record("response_item", **message("user", "Please look."))
+    interrupted, *_, told = codex_turn(1, 9_010, "a")
+    found = [*recorded_requests(rollout(request, interrupted, told, *codex_turn(2, 9_200, "b")))]
+    assert [each.billed for each in found] == [None, Billed(7, 0, 9_193)]
 
 
 @pytest.mark.parametrize("format", ["gemini", "opencode", "pi", "kimi"])
