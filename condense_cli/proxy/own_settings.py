@@ -10,7 +10,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,8 +44,12 @@ class ClientSurroundings(Struct, frozen=True):
     proxy: str
 
     def value_of(self, *flags: str) -> str | None:
-        """Return what follows one of these options."""
-        return next((value for flag, value in pairwise(self.arguments) if flag in flags), None)
+        """Return the value of one of these options: what follows it, or what is behind its `=`."""
+        for argument, following in zip_longest(self.arguments, self.arguments[1:]):
+            flag, equals, value = argument.partition("=")
+            if flag in flags:
+                return value if equals else following
+        return None
 
     def here(self, url: str) -> str:
         """Return the proxy's address in place of another, with the version if that has one."""
@@ -233,8 +237,8 @@ def _without(arguments: Sequence[str], *flags: str) -> list[str]:
     for argument in arguments:
         if skips:
             skips = False
-        elif argument in flags:
-            skips = True
+        elif argument.partition("=")[0] in flags:
+            skips = "=" not in argument
         else:
             rest.append(argument)
     return rest

@@ -38,9 +38,10 @@ from ..money.bill import (
 )
 from ..toolcalls.tools import path_argument
 from .as_json import SHAPE
+from .costs.money import dollars
 from .costs.usage import overhead_of
 from .sections import BLANK, Part, Sentence, Table, as_warnings
-from .text import percent, percent_text
+from .text import percent_text
 
 BESIDE: Final = "system prompt and tools"
 _SECONDS: Final = 20.0
@@ -360,7 +361,7 @@ def sections(found: SpentHistory) -> Iterator[Part]:
 
 def _headline(found: SpentHistory) -> Iterator[Sentence]:
     spent, tokens = found.dollars, found.tokens
-    cost = "" if found.requests == found.unpriced else f": {_money(spent.total)} for input"
+    cost = "" if found.requests == found.unpriced else f": {dollars(spent.total)} for input"
     where = "" if len(found.inputs) == 1 else f" in {len(found.inputs)} sessions"
     yield Sentence(f"{plural(found.requests, 'request')}{where}{cost}", "bold")
     if not found.requests:
@@ -370,7 +371,7 @@ def _headline(found: SpentHistory) -> Iterator[Sentence]:
         ("written to it", tokens.written, spent.written),
         ("neither", tokens.plain, spent.plain),
     )
-    yield Sentence("; ".join(f"{number:,} tokens {name} ({_money(cost)})" for name, number, cost in parts if number))
+    yield Sentence("; ".join(f"{number:,} tokens {name} ({dollars(cost)})" for name, number, cost in parts if number))
     computed = found.requests - found.recorded
     if computed:
         yield Sentence(f"{plural(computed, 'request')} without recorded usage: computed by the cache's rules.", "dim")
@@ -391,13 +392,13 @@ def _sources(found: SpentHistory) -> Table:
             f"{each.tokens:,}",
             f"{each.requests:,}",
             f"{each.token_requests:,}",
-            _money(Decimal(each.dollars)),
-            percent_text(percent(_micro(each.dollars), _micro(total))) if total else "",
+            dollars(Decimal(each.dollars)),
+            percent_text(100 * each.dollars / total) if total else "",
         ]
         for each in found.sources
     ]
     columns = ("source", "tokens", "requests", "tokens × requests", "cost", "share")
-    bars = [_micro(each.dollars) for each in found.sources]
+    bars = [round(1_000_000 * each.dollars) for each in found.sources]
     return Table(columns, rows, (1, 2, 3, 4, 5), is_path=False, bars=bars if total else ())
 
 
@@ -412,7 +413,7 @@ def _rebuildings(found: SpentHistory) -> Iterator[Part]:
             f"{each.request:,}",
             _cause(each),
             f"{each.tokens:,}",
-            "" if each.dollars is None else _money(each.dollars),
+            "" if each.dollars is None else dollars(each.dollars),
             each.input if several else "",
         ]
         for each in found.rebuildings
@@ -421,7 +422,7 @@ def _rebuildings(found: SpentHistory) -> Iterator[Part]:
     yield Table(columns, rows, (1, 3, 4), flexible=5, is_path=True)
     told = "; ".join(
         f"{each.cause} {plural(each.times, 'time')}: {each.tokens:,} tokens"
-        + (f", {_money(each.dollars)} extra" if each.dollars else "")
+        + (f", {dollars(each.dollars)} extra" if each.dollars else "")
         for each in found.causes
     )
     yield Sentence(f"In all: {told}", "dim")
@@ -433,24 +434,16 @@ def _cause(one: RebuiltCache) -> str:
 
 def _what_if(found: WhatIf, recorded: Decimal | None) -> Iterator[Sentence]:
     saved = found.dollars - found.dollars_with
-    share = percent_text(percent(_micro(abs(saved)), _micro(found.dollars))) if found.dollars else ""
-    words = f"saves {_money(saved)} ({share})" if saved >= 0 else f"costs {_money(-saved)} more ({share})"
+    share = percent_text(100 * float(abs(saved) / found.dollars)) if found.dollars else ""
+    words = f"saves {dollars(saved)} ({share})" if saved >= 0 else f"costs {dollars(-saved)} more ({share})"
     yield Sentence(
-        f"With condense proxy ({found.policy}): {words}: {_money(found.dollars)} → {_money(found.dollars_with)} for "
+        f"With condense proxy ({found.policy}): {words}: {dollars(found.dollars)} → {dollars(found.dollars_with)} for "
         f"{plural(found.requests, 'request')}, {plural(found.decisions, 'decision')}",
         "bold",
     )
-    billed = "" if recorded is None else f" (the API billed {_money(recorded)}: compare the shares)"
+    billed = "" if recorded is None else f" (the API billed {dollars(recorded)}: compare the shares)"
     yield Sentence(
         f"{found.tokens:,} → {found.tokens_with:,} tokens of input; both computed by the cache's rules, at the "
         f"recorded times{billed}. What would be read again because it was cut is not counted.",
         "dim",
     )
-
-
-def _micro(dollars: float | Decimal) -> int:
-    return round(1_000_000 * dollars)
-
-
-def _money(dollars: Decimal) -> str:
-    return f"${dollars:.2f}" if dollars >= 1 or not dollars else f"${dollars:.3f}"

@@ -177,6 +177,7 @@ def test_kimi_code(tmp_path: Path) -> None:
     assert (found.command, found.upstream, found.notes) == (["kimi", "-p", "hi"], MINE, ())
     found = start("kimi", "-m", "other", "-p", "hi", home=tmp_path)
     assert (found.command, found.upstream) == (["kimi", "-p", "hi"], "https://api.moonshot.ai/v1")
+    assert start("kimi", "--model=other", "-p", "hi", home=tmp_path).command == ["kimi", "-p", "hi"]
     found = start("kimi", "-m", "by-login", home=tmp_path)
     assert (found.command, len(found.notes)) == (["kimi", "-m", "by-login"], 1)
     found = start("kimi", home=tmp_path, KIMI_MODEL_NAME="d", KIMI_MODEL_BASE_URL="https://d")

@@ -77,8 +77,6 @@ def _history(options: InspectOptions) -> None:
     for flag, value in (("--overhead-tokens", options.overhead_tokens), ("--model", options.model)):
         if value:
             raise UsageError(f"{flag} cannot be used with --history.", "The file tells what each request cost.")
-    from ...live.what_if import what_if  # With all that sends requests.
-
     settings = settings_if_any()
     how, calls = count_asked(options, settings)
     files, guessed = _files(options)
@@ -98,6 +96,8 @@ def _history(options: InspectOptions) -> None:
                 continue
             one = history.history_of(transcript, count, factor, name_of(file), seen)
             if options.what_if and one.requests:
+                from ...live.what_if import what_if  # With all that sends requests.
+
                 with suppress(CondenseError):  # Of a format without a form for an API.
                     one.what_if = what_if(transcript, count, factor)
             found.append(one)
