@@ -10,6 +10,7 @@ from typing import Final
 from ..core.factor import Factor
 from ..core.tokens import Counter
 from ..core.transcript import Transcript
+from ..core.values import STANDING_ROLES
 from ..formats.requests import recorded_requests
 from ..money.bill import CacheRules, PromptCache, dollars
 from ..report.costs.usage import overhead_of
@@ -30,6 +31,8 @@ def what_if(transcript: Transcript, count: Counter, factor: Factor) -> WhatIf:
     """
     rules = CacheRules.of(transcript.model, for_an_hour=transcript.lives_hour)
     beside, _ = overhead_of(transcript, count, factor)
+    standing = sum(count.message(message) for message in transcript.messages if message.role in STANDING_ROLES)
+    beside += factor.shown(standing)  # Anthropic's messages have none of these.
     caches, sizes = [PromptCache(rules, beside) for _ in range(2)], BlockSizes(factor.value)
     live = Live(policy=POLICY, format="anthropic", cache_life=rules.life)
     tokens, paid, requests, decisions = [0, 0], [Decimal(0), Decimal(0)], 0, 0

@@ -122,7 +122,8 @@ class WhatIf(Struct, frozen=True):
 
 class SpentHistory(Struct, frozen=True):
     """Of `requests`, `recorded` are billed as the file says, the others by the cache's rules; `unpriced` have no
-    known price and no dollars. `repeated` ones are recorded in an earlier file, too, and are not among `requests`."""
+    known price and no dollars. `repeated` ones are recorded in an earlier file, too, and `unbilled`
+    ones have no usage in a file that has it of others, as where they were interrupted: neither is among `requests`."""
 
     version: int
     inputs: list[str]
@@ -131,9 +132,11 @@ class SpentHistory(Struct, frozen=True):
     recorded: int
     unpriced: int
     repeated: int
+    unbilled: int
     tokens: Billed
     dollars: DollarsByKind
     sources: list[SourceCost]
+    more_sources: int
     causes: list[RebuildsByCause]
     rebuildings: list[RebuiltCache]
     what_if: WhatIf | None = None
@@ -147,6 +150,7 @@ class FileHistory(Struct):
     recorded: int = 0
     unpriced: int = 0
     repeated: int = 0
+    unbilled: int = 0
     tokens: Billed = Billed()
     dollars: InputDollars = InputDollars()
     sources: dict[tuple[str, str], SourceCost] = field(default_factory=dict)
@@ -154,8 +158,8 @@ class FileHistory(Struct):
     what_if: WhatIf | None = None
 
 
-def build(found: Sequence[FileHistory], unread: Sequence[str], *, top: int) -> SpentHistory:
-    """Add the histories of files up. The `top` dearest sources and rebuildings are listed."""
+def build(found: Sequence[FileHistory], unread: Sequence[str], *, top: int | None) -> SpentHistory:
+    """Add the histories of files up. The `top` dearest sources and rebuildings are listed, or all of them."""
     sources: dict[tuple[str, str], SourceCost] = {}
     for one in found:
         for key, source in one.sources.items():
@@ -166,6 +170,7 @@ def build(found: Sequence[FileHistory], unread: Sequence[str], *, top: int) -> S
             into.dollars += source.dollars
     rebuildings = [each for one in found for each in one.rebuildings]
     sent_again = [one.what_if for one in found if one.what_if is not None]
+    dearest = sorted(sources.values(), key=lambda each: (-each.dollars, -each.token_requests))
     return SpentHistory(
         SHAPE,
         [one.name for one in found],
@@ -174,9 +179,11 @@ def build(found: Sequence[FileHistory], unread: Sequence[str], *, top: int) -> S
         sum(one.recorded for one in found),
         sum(one.unpriced for one in found),
         sum(one.repeated for one in found),
+        sum(one.unbilled for one in found),
         sum((one.tokens for one in found), Billed()),
         DollarsByKind.of(sum((one.dollars for one in found), InputDollars())),
-        sorted(sources.values(), key=lambda each: (-each.dollars, -each.token_requests))[:top],
+        dearest[:top],
+        len(dearest[top:]) if top else 0,
         sorted(_by_cause(rebuildings), key=lambda each: (-each.dollars, -each.tokens)),
         sorted(rebuildings, key=lambda each: (-(each.dollars or 0), -each.tokens))[:top],
         reduce(add, sent_again) if sent_again else None,
@@ -201,7 +208,12 @@ def history_of(
     hour, now = transcript.lives_hour, 0.0
     parts: list[list[_Part]] = []
     messages: Sequence[Message] = ()
-    for request in recorded_requests(transcript):
+    requests = [*recorded_requests(transcript)]
+    has_usage = any(request.billed is not None for request in requests)
+    for request in requests:
+        if has_usage and request.billed is None:
+            found.unbilled += 1
+            continue
         if request.messages is not messages:
             messages = request.messages
             calls = calls_by_id(messages)
@@ -349,11 +361,13 @@ def sections(found: SpentHistory) -> Iterator[Part]:
     if found.sources:
         yield BLANK
         yield _sources(found)
+    if found.more_sources:
+        yield Sentence(f"{plural(found.more_sources, 'more source')}: --all shows them.", "dim")
     yield BLANK
     yield from _rebuildings(found)
     if found.what_if is not None:
         yield BLANK
-        yield from _what_if(found.what_if, found.dollars.total if found.recorded == found.requests else None)
+        yield from _what_if(found.what_if, found)
     if found.unread:
         names = ", ".join(found.unread[:_NAMED]) + (", …" if len(found.unread) > _NAMED else "")
         yield from as_warnings([f"{plural(len(found.unread), 'file')} could not be read: {names}"])
@@ -371,13 +385,24 @@ def _headline(found: SpentHistory) -> Iterator[Sentence]:
         ("written to it", tokens.written, spent.written),
         ("neither", tokens.plain, spent.plain),
     )
-    yield Sentence("; ".join(f"{number:,} tokens {name} ({dollars(cost)})" for name, number, cost in parts if number))
+    priced = found.requests > found.unpriced
+    yield Sentence(
+        "; ".join(
+            f"{number:,} tokens {name}" + (f" ({dollars(cost)})" if priced else "")
+            for name, number, cost in parts
+            if number
+        )
+    )
     computed = found.requests - found.recorded
     if computed:
         yield Sentence(f"{plural(computed, 'request')} without recorded usage: computed by the cache's rules.", "dim")
     if found.repeated:
-        more = f"{found.repeated:,} more are in copies of these sessions"
-        yield Sentence(f"{more}, and are counted once.", "dim")
+        yield Sentence(f"{plural(found.repeated, 'more request')} in copies of these sessions: counted once.", "dim")
+    if found.unbilled:
+        yield Sentence(
+            f"{plural(found.unbilled, 'more request')} without recorded usage, as after an interrupt: not billed.",
+            "dim",
+        )
     if found.unpriced:
         yield Sentence(
             f"{plural(found.unpriced, 'request')} of models without a known price: not in dollars.", "yellow"
@@ -392,7 +417,7 @@ def _sources(found: SpentHistory) -> Table:
             f"{each.tokens:,}",
             f"{each.requests:,}",
             f"{each.token_requests:,}",
-            dollars(Decimal(each.dollars)),
+            dollars(Decimal(each.dollars)) if total else "",
             percent_text(100 * each.dollars / total) if total else "",
         ]
         for each in found.sources
@@ -432,16 +457,22 @@ def _cause(one: RebuiltCache) -> str:
     return f"{one.cause}, after {one.pause / 60:,.0f} min" if one.cause == "expired" and one.pause else one.cause
 
 
-def _what_if(found: WhatIf, recorded: Decimal | None) -> Iterator[Sentence]:
-    saved = found.dollars - found.dollars_with
-    share = percent_text(100 * float(abs(saved) / found.dollars)) if found.dollars else ""
-    words = f"saves {dollars(saved)} ({share})" if saved >= 0 else f"costs {dollars(-saved)} more ({share})"
+def _what_if(found: WhatIf, whole: SpentHistory) -> Iterator[Sentence]:
+    saved, before = found.dollars - found.dollars_with, found.dollars
+    if before:
+        share = percent_text(100 * float(abs(saved) / before))
+        words = f"saves {dollars(saved)} ({share})" if saved >= 0 else f"costs {dollars(-saved)} more ({share})"
+        words += f": {dollars(before)} → {dollars(found.dollars_with)}"
+    else:
+        words = f"{percent_text(100 * (1 - found.tokens_with / max(1, found.tokens)))} fewer tokens"
+    of = f"{found.requests:,} of " if found.requests < whole.requests else ""
     yield Sentence(
-        f"With condense proxy ({found.policy}): {words}: {dollars(found.dollars)} → {dollars(found.dollars_with)} for "
-        f"{plural(found.requests, 'request')}, {plural(found.decisions, 'decision')}",
+        f"With condense proxy ({found.policy}): {words} for {of}{plural(whole.requests, 'request')}, "
+        f"{plural(found.decisions, 'decision')}",
         "bold",
     )
-    billed = "" if recorded is None else f" (the API billed {dollars(recorded)}: compare the shares)"
+    is_billed = before and whole.recorded == whole.requests
+    billed = f" (the API billed {dollars(whole.dollars.total)}: compare the shares)" if is_billed else ""
     yield Sentence(
         f"{found.tokens:,} → {found.tokens_with:,} tokens of input; both computed by the cache's rules, at the "
         f"recorded times{billed}. What would be read again because it was cut is not counted.",

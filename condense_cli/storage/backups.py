@@ -243,7 +243,7 @@ def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:
     if name is None:
         kept = [backup for backup in found if backup.kind != "undone"]
         if not kept and found:
-            hint = f"condense undo FILE --backup {found[0].path.name} takes that back."
+            hint = f"condense undo FILE --backup {found[0].path.name} --force takes that back."
             raise UnreadableError(f"{path} was undone already.", hint)
         if not kept:
             raise UnreadableError(f"There is no backup of {path}.", "condense run FILE --in-place makes one.")

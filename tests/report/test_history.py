@@ -146,11 +146,22 @@ def test_odd_times_stop_nothing(file: Path, time: object) -> None:
 @pytest.mark.parametrize(
     "usage", [{"cache_read_input_tokens": -5}, {"input_tokens": 10**30}, [], {"cache_creation": 3}]
 )
-def test_odd_usage_stops_nothing(file: Path, usage: object) -> None:
+def test_a_request_without_usage_is_not_billed_among_others(file: Path, usage: object) -> None:
     odd = turn(4, 20, 0, 26_000)
     odd[0]["message"]["usage"] = usage
-    file.write_bytes(work(turn(2, 0, 0, 20_000), odd))
-    assert history(file)["requests"] == 2
+    file.write_bytes(work(turn(2, 0, 0, 20_000), odd, turn(6, 40, 20_000, 6_000)))
+    found = history(file)
+    assert (found["requests"], found["unbilled"], found["rebuildings"]) == (2, 1, [])
+    assert found["tokens"]["written"] == 26_000
+    assert "1 more request without recorded usage" in condense("inspect", "--history", file).text
+
+
+def test_sources_beyond_the_dearest_are_counted(file: Path) -> None:
+    file.write_bytes(work(turn(2, 0, 0, 20_000), turn(4, 20, 20_000, 6_000)))
+    shown = condense("inspect", "--history", file, "--top", "1").text
+    more = len(history(file)["sources"]) - 1
+    assert f"{more} more sources: --all shows them." in shown
+    assert "--all shows them" not in condense("inspect", "--history", file, "--all").text
 
 
 def long_work(pause: int) -> bytes:
@@ -212,4 +223,4 @@ def test_requests_of_copies_count_once(tmp_path: Path) -> None:
     assert [Path(name).name for name in found["inputs"]] == ["session.jsonl", "a-copy.jsonl"]
     assert (found["requests"], found["repeated"]) == (3, 2)
     assert found["tokens"]["written"] == 29_000
-    assert "2 more are in copies" in condense("inspect", "--history", tmp_path).text
+    assert "2 more requests in copies" in condense("inspect", "--history", tmp_path).text

@@ -102,7 +102,8 @@ def _history(options: InspectOptions) -> None:
                     one.what_if = what_if(transcript, count, factor)
             found.append(one)
             done(number)
-    result = history.build(found, unread, top=options.top or _TOP)
+    top = options.top or (None if options.shows_all or options.json else _TOP)
+    result = history.build(found, unread, top=top)
     if options.json:
         write_text(to_json(result))
     else:
