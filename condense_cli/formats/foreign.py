@@ -81,7 +81,8 @@ _FOREIGN: Final = (
         _is_autogen,
         "an AutoGen recording of requests and answers",
         'Extract one request: jq \'[.[-1].messages[] | {role: {SystemMessage: "system", UserMessage: "user", '
-        'AssistantMessage: "assistant"}[.type], content}]\' FILE > chat.json',
+        'AssistantMessage: "assistant"}[.type], content: (.content | if type == "array" then map(strings // tojson) | '
+        'join("\\n") else . end)}]\' FILE > chat.json',
     ),
     Foreign(
         _is_replay,

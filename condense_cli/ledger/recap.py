@@ -473,5 +473,5 @@ def recap(
         found = build_recap(whole(transcript), factor.bare(tokens), count)
     if not found.text:
         least = factor.shown(LEAST)
-        raise UsageError(f"{tokens:,} tokens are too few for a recap.", f"Use {least:,} or more.")
+        raise UsageError(f"{plural(tokens, 'token')}: too few for a recap.", f"Use {least:,} or more.")
     return SizedRecap(found, tokens, factor.shown(found.tokens), factor)

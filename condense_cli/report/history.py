@@ -399,10 +399,7 @@ def _headline(found: SpentHistory) -> Iterator[Sentence]:
     if found.repeated:
         yield Sentence(f"{plural(found.repeated, 'more request')} in copies of these sessions: counted once.", "dim")
     if found.unbilled:
-        yield Sentence(
-            f"{plural(found.unbilled, 'more request')} without recorded usage, as after an interrupt: not billed.",
-            "dim",
-        )
+        yield Sentence(f"{plural(found.unbilled, 'more request')} without recorded usage: not billed.", "dim")
     if found.unpriced:
         yield Sentence(
             f"{plural(found.unpriced, 'request')} of models without a known price: not in dollars.", "yellow"

@@ -46,7 +46,7 @@ def _already_invalid(condensation: Condensation) -> list[str]:
     return found
 
 
-_MENDED: Final = ". condense repair FILE mends it."
+_MENDED: Final = ". condense repair FILE mends it, if it can."
 
 
 def _more(found: Sized) -> str:
