@@ -171,7 +171,7 @@ def read_with(reader: BlockReader, document: Document, values: Iterator[Any], na
             continue
         role = message_role(record, value, ROLES)
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(as_lazy(content, document.source))))
+        turns.append((role, as_lazy(content, document.source)))
     return transcript_of(turns, document, name)
 
 

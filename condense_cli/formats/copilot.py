@@ -134,7 +134,7 @@ class _Reader:
             self.unknown[f"event {kind}"] += 1
 
     def _turn(self, role: Role, blocks: list[Block], answer: str | None = None) -> Turn:
-        return Turn(role, list(as_lazy(blocks, self._source)), answer)
+        return Turn(role, as_lazy(blocks, self._source), answer)
 
     def _say(self, block: Block) -> None:
         (self.waiting if self._open else self.turns).append(self._turn(Role.USER, [block]))

@@ -64,7 +64,7 @@ def _read_vscode(document: Document, values: Iterator[Any]) -> Transcript:
         model = request["modelId"] if isinstance(request.get("modelId"), str) else model
         for role, blocks in _turns_of_request(request, record):
             if blocks:
-                turns.append(Turn(role, list(as_lazy(blocks, document.source))))
+                turns.append(Turn(role, as_lazy(blocks, document.source)))
     return Transcript(
         "vscode-chat",
         Family.OPENAI_CHAT,
@@ -228,7 +228,7 @@ def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
             owner = owners.setdefault(str(common["call_id"]), said[0].owner)
             said = [replace(block, owner=owner) for block in said]
         if said:
-            turns.append(Turn(role, list(as_lazy(said, document.source)), None if role is Role.USER else "model"))
+            turns.append(Turn(role, as_lazy(said, document.source), None if role is Role.USER else "model"))
     return Transcript("chatgpt-export", Family.OPENAI_CHAT, joined(turns), document.source, model=model)
 
 

@@ -138,7 +138,7 @@ def _read_contents(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         role = message_role(record, value, {"user": Role.USER, "model": Role.ASSISTANT, "function": Role.TOOL})
         for speaker, blocks in reader.turns(value, record, (), is_model=role is Role.ASSISTANT):
-            turns.append(Turn(speaker, list(as_lazy(blocks, document.source))))
+            turns.append(Turn(speaker, as_lazy(blocks, document.source)))
     envelope, model = document.envelope, document.envelope.get("model")
     sent = (envelope.get(key) for key in ("systemInstruction", "system_instruction", "tools"))
     return Transcript(
@@ -187,7 +187,7 @@ def _read_adk(document: Document, values: Iterator[Any]) -> Transcript:
         content = event.get("content") if isinstance(event, dict) else None
         is_model = isinstance(content, dict) and content.get("role") == "model"
         for role, blocks in reader.turns(content, record, ("content",), is_model=is_model):
-            turns.append(Turn(role, list(as_lazy(blocks, document.source))))
+            turns.append(Turn(role, as_lazy(blocks, document.source)))
     return Transcript("google-adk", Family.OPENAI_CHAT, joined(turns), document.source)
 
 
@@ -260,7 +260,7 @@ def _read_qwen(document: Document, values: Iterator[Any]) -> Transcript:
                 sent, answered = tokens.get("promptTokenCount"), tokens.get("candidatesTokenCount")
                 usages += recorded(messages - 1, [sent], answered, model=model)
             answer = None if _compressed(value) is not None else value["uuid"]
-            turns.append(Turn(role, list(as_lazy(blocks, document.source)), answer))
+            turns.append(Turn(role, as_lazy(blocks, document.source), answer))
     warnings: tuple[str, ...] = ()
     if begins_in_middle:
         first = path[0][0]

@@ -88,7 +88,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
         if by_client:
             blocks = [replace(block, injected=True, summarizes=is_summary) for block in blocks]
         if blocks:
-            turns.append((role, list(as_lazy(blocks, document.source))))
+            turns.append((role, as_lazy(blocks, document.source)))
         if role is Role.ASSISTANT:
             model = message["model"] if isinstance(message.get("model"), str) else model
             if isinstance(message.get("usage"), dict):

@@ -480,7 +480,7 @@ def _read_atif(document: Document, values: Iterator[Any]) -> Transcript:
                     # A thought alone is of the same answer as the step behind it.
                     is_thought = turns and all(block.kind is BlockKind.THINKING for block in turns[-1].blocks)
                     answer = (turns[-1].answer if is_thought else None) or str(number)
-                turns.append(Turn(speaker, list(as_lazy(blocks, document.source)), answer))
+                turns.append(Turn(speaker, as_lazy(blocks, document.source), answer))
     return Transcript(
         "atif",
         Family.OPENAI_CHAT,

@@ -85,7 +85,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, event in enumerate(records):
         turn = reader.turn(event, record) if event is not None else None
         if turn is not None:
-            turns.append(replace(turn, blocks=list(as_lazy(turn.blocks, document.source))))
+            turns.append(replace(turn, blocks=as_lazy(turn.blocks, document.source)))
     return Transcript(
         "openhands",
         Family.OPENAI_CHAT,
@@ -331,7 +331,7 @@ def _read_sdk(document: Document, values: Iterator[Any]) -> Transcript:
     for record, event in enumerate(events):
         part = reader.turn(event, record)
         if part is not None and part.blocks:
-            parts.append(replace(part, blocks=list(as_lazy(part.blocks, document.source))))
+            parts.append(replace(part, blocks=as_lazy(part.blocks, document.source)))
         found: Any = event.get("value")  # The figures that the client keeps.
         for key in ("usage_to_metrics", "default", "model_name"):
             found = found.get(key) if isinstance(found, dict) else None

@@ -84,7 +84,7 @@ def _read_converse(document: Document, values: Iterator[Any]) -> Transcript:
         blocks: list[Block] = []
         for number, part in enumerate(listed(value, "content")):
             blocks += converse_blocks(part, record, ("content", number), tools, is_user=role is Role.USER)
-        turns.append((role, list(as_lazy(blocks, document.source))))
+        turns.append((role, as_lazy(blocks, document.source)))
     envelope, model = document.envelope, document.envelope.get("modelId")
     texts = [part["text"] for part in listed(envelope, "system") if isinstance(part, dict) and "text" in part]
     definitions = [json_text.dump_compact(envelope["toolConfig"])] if envelope.get("toolConfig") else []
@@ -220,7 +220,7 @@ def _read_goose(document: Document, values: Iterator[Any]) -> Transcript:
                 said += _goose_blocks(part, record, owner, tools, is_user=role is Role.USER)
         for speaker, blocks in ((Role.TOOL, results), (role, said)):
             if blocks:
-                turns.append(Turn(speaker, list(as_lazy(blocks, document.source))))
+                turns.append(Turn(speaker, as_lazy(blocks, document.source)))
     model = model if isinstance(model, str) and model else None
     return Transcript("goose", Family.OPENAI_CHAT, joined(turns), document.source, model=model)
 
@@ -309,7 +309,7 @@ def _read_droid(document: Document, values: Iterator[Any]) -> Transcript:
             role = _ROLES[value["message"]["role"]]
             content = value["message"].get("content")
             blocks = reader.content(content, record, ("message", "content"), is_user=role is Role.USER)
-            turns.append((role, list(as_lazy(blocks, document.source))))
+            turns.append((role, as_lazy(blocks, document.source)))
     return Transcript("droid", Family.ANTHROPIC, merged(turns), document.source)
 
 
@@ -410,7 +410,7 @@ def _read_ui(document: Document, values: Iterator[Any]) -> Transcript:
             if kind == "step-start":
                 for speaker, blocks in ((role, said), (Role.TOOL, results)):
                     if blocks:
-                        turns.append(Turn(speaker, list(as_lazy(blocks, document.source))))
+                        turns.append(Turn(speaker, as_lazy(blocks, document.source)))
                 said, results = [], []
                 continue
             blocks = list(_ui_blocks(part, record, ("parts", number), is_user=role is Role.USER))

@@ -139,7 +139,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
     for entry in sent:
         message = entry.value.get("message") if entry.value.get("type") == "message" else None
         for role, found in _turn(entry.record, entry.value):
-            blocks = list(as_lazy(found, document.source))
+            blocks = as_lazy(found, document.source)
             if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
                 turns[-1][1].extend(blocks)
                 continue

@@ -70,7 +70,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
         # What looks like a call or a result in a summary is quoted.
         is_summary = any(block.looks_like_summary for block in content)
         linked = content if is_summary else linker.link(role, content)
-        turns.append((role, list(as_lazy(linked, document.source))))
+        turns.append((role, as_lazy(linked, document.source)))
     return anthropic.transcript_of(turns, document, "roo")
 
 

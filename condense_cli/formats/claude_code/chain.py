@@ -181,6 +181,8 @@ class Ending(Struct, frozen=True):
     def after(self, value: Mapping[str, Any]) -> Ending:
         """Return what is known after one more record of the file."""
         if value.get("type") != "last-prompt":
+            if self is NOTHING_NAMED:
+                return self
             if value.get("isSidechain") is True or value.get("type") == "progress":
                 return self
             return Ending(None if value.get("subtype") == "compact_boundary" else self.leaf)

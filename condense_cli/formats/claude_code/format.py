@@ -29,7 +29,7 @@ from . import records as attachments
 from . import writing
 from .chain import NOTHING_NAMED, as_cut, live_chain, preserved
 from .records import BESIDE_TREE, NOTICE_WORDS, SUBTYPE, TREE, Node, uuids, without
-from .turns import SentConversation, TurnLine, conversation, first_request, note_signs, usages
+from .turns import SentConversation, Told, TurnLine, conversation, first_request, note_signs, told_by, usages
 
 _PROOF_KEYS = {
     "file-history-snapshot": {"messageId", "snapshot"},
@@ -59,7 +59,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     ending = NOTHING_NAMED
     nodes: list[Node] = []
     blocks: dict[int, tuple[Block, ...]] = {}
-    facts: dict[int, dict[str, Any]] = {}
+    told: dict[int, Told] = {}
     taken_back: set[str] = set()
     signs = SignsReader()
     unknown = Tally[str]()
@@ -67,27 +67,27 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
+        kind = str(value.get("type"))
         if lacking := writing.lacking(value):
-            unknown[f"record {value.get('type')} without {lacking}"] += 1
-        is_tree = isinstance(value.get("uuid"), str) and str(value.get("type")) in TREE
-        if is_tree or value.get("type") == "last-prompt":
+            unknown[f"record {kind} without {lacking}"] += 1
+        is_tree = kind in TREE and isinstance(value.get("uuid"), str)
+        if is_tree or kind == "last-prompt":
             ending = ending.after(value)
         if not is_tree:
-            if not lacking and str(value.get("type")) not in BESIDE_TREE:
-                unknown[f"record {value.get('type')}"] += 1
+            if not lacking and kind not in BESIDE_TREE:
+                unknown[f"record {kind}"] += 1
             continue
-        blocks[record] = tuple(as_lazy(_blocks(value, record, reader), document.source))
-        nodes.append(_node(value, record, blocks[record]))
-        if value["type"] == "attachment":
+        said = () if kind == "progress" else tuple(as_lazy(_blocks(value, record, reader), document.source))
+        blocks[record] = said
+        nodes.append(_node(value, record, said))
+        if kind == "assistant":
+            told[record] = told_by(value.get("message"))
+        elif kind == "attachment":
             noted = noted or attachments.Noted(unknown)
-            noted.take(value, record, is_sent=bool(blocks[record]))
-        if value.get("subtype") == SUBTYPE:
+            noted.take(value, record, is_sent=bool(said))
+        elif value.get("subtype") == SUBTYPE:
             taken_back |= uuids(value)
-        if value["type"] == "assistant":
-            message = value.get("message")
-            message = message if isinstance(message, dict) else {}
-            facts[record] = {"model": message.get("model"), "usage": message.get("usage")}
-        note_signs(signs, value, facts.get(record))
+        note_signs(signs, value, told.get(record))
     chain = live_chain(nodes, ending)
     beside = [node for node in nodes if chain and node.is_sidechain == chain[0].is_sidechain]
     prompt, cuts = "", None
@@ -95,10 +95,10 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         records = [node.record for node in beside]
         blocks |= noted.as_sent(records, blocks)
         prompt, cuts = noted.prompt(records), noted.cuts
-    models = (facts[node.record]["model"] for node in reversed(chain) if node.record in facts)
+    models = (told[node.record].model for node in reversed(chain) if node.record in told)
     model = next((model for model in models if isinstance(model, str) and model and not model.startswith("<")), None)
     lines = [
-        TurnLine(node, blocks[node.record], facts.get(node.record, {}).get("model"))
+        TurnLine(node, blocks[node.record], told[node.record].model if node.record in told else None)
         for node in (without(chain, taken_back) if taken_back else chain)
     ]
     sent = conversation(as_cut(lines, cuts) if cuts else lines, model)
@@ -113,8 +113,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         begins_in_middle=_begins_in_middle(chain, nodes),
         envelope=prompt,
         is_envelope_whole=bool(prompt),
-        usages=tuple(usages(sent.turns, chain, facts)),
-        first_request=first_request(beside, blocks, facts) if is_cut_off else None,
+        usages=tuple(usages(sent.turns, chain, told)),
+        first_request=first_request(beside, blocks, told) if is_cut_off else None,
         window_signs=signs.found,
         unknown=tuple(sorted(unknown.items())),
         warnings=_warnings(nodes, chain, sent),
@@ -162,23 +162,25 @@ def _warnings(nodes: list[Node], chain: list[Node], sent: SentConversation) -> t
 def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
     message = value.get("message")
     reply = message.get("id") if value["type"] == "assistant" and isinstance(message, dict) else None
+    kind = value["type"]
     is_boundary = value.get("subtype") == "compact_boundary"
-    answers = tuple(dict.fromkeys(block.answers for block in blocks if block.answers))
-    is_said = value["type"] == "user" and value.get("isMeta") is True and not answers
+    calls = [block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id]
+    answers = [block.call_id for block in blocks if block.kind is not BlockKind.TOOL_CALL and block.call_id]
+    is_said = kind == "user" and not answers and value.get("isMeta") is True
     return Node(
         record,
         value["uuid"],
         writing.named(value.get("parentUuid")),
-        value["type"],
+        kind,
         str(value.get("timestamp") or ""),
         is_sidechain=value.get("isSidechain") is True,
         is_boundary=is_boundary,
         reply_id=reply if isinstance(reply, str) else None,
-        calls=tuple(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id),
-        answers=answers,
+        calls=tuple(calls),
+        answers=tuple(dict.fromkeys(answers)),
         preserved=preserved(value["compactMetadata"]) if "compactMetadata" in value else None,
-        is_message=value["type"] in ("user", "assistant"),
-        decorates=is_said or (value["type"] in ("attachment", "system") and not is_boundary),
+        is_message=kind in ("user", "assistant"),
+        decorates=is_said or (kind in ("attachment", "system") and not is_boundary),
     )
 
 
@@ -279,7 +281,7 @@ def _read_stream(document: Document, values: Iterator[Any]) -> Transcript:
         content = reader.content(
             value["message"].get("content"), record, ("message", "content"), is_user=role is Role.USER
         )
-        blocks = list(as_lazy(content, document.source))
+        blocks = as_lazy(content, document.source)
         if blocks:
             turns.append((role, blocks))
     return Transcript(

@@ -89,14 +89,18 @@ def _saying_something(lines: Iterable[TurnLine]) -> list[TurnLine]:
     kept = []
     telling: set[str | None] = set()
     for line in lines:
-        blocks = line.blocks
         if line.node.kind == "assistant":
-            texts = [block.text.strip() if block.kind is BlockKind.TEXT else None for block in blocks]
-            blocks = tuple(block for block, text in zip(blocks, texts, strict=True) if text not in _NO_CONTENT)
-            if any(block.kind is not BlockKind.THINKING for block in blocks):
+            said = [block for block in line.blocks if not _is_blank(block)]
+            if len(said) < len(line.blocks):
+                line = replace(line, blocks=tuple(said))
+            if any(block.kind is not BlockKind.THINKING for block in said):
                 telling.add(_reply(line.node))
-        kept.append(replace(line, blocks=blocks))
+        kept.append(line)
     return [line for line in kept if line.blocks and (line.node.kind != "assistant" or _reply(line.node) in telling)]
+
+
+def _is_blank(block: Block) -> bool:
+    return block.kind is BlockKind.TEXT and block.text.strip() in _NO_CONTENT
 
 
 def _reply(node: Node) -> str:
@@ -197,62 +201,62 @@ def _results(turns: Iterable[SentTurn]) -> int:
     return sum(map(len, found.values()))
 
 
-Told = Mapping[int, Mapping[str, Any]]
-"""The `usage` and the `model` of each record that holds an answer."""
+class Told(Struct, frozen=True):
+    """What a record of an answer tells besides its blocks: the model that wrote it, and the usage of its request."""
+
+    model: Any = None
+    usage: Usage | None = None
 
 
-def usages(turns: Sequence[SentTurn], chain: Sequence[Node], told: Told) -> Iterator[Usage]:
+def told_by(message: Any) -> Told:
+    """Return what a record with this `message` tells."""
+    if not isinstance(message, dict):
+        return Told()
+    model, usage = message.get("model"), message.get("usage")
+    if not isinstance(usage, dict):
+        return Told(model)
+    numbers = [usage.get(key) for key in INPUT_TOKENS]
+    found = recorded(0, numbers, usage.get("output_tokens"), model=model, lives_hour=lives_hour(usage))
+    return Told(model, next(found, None))
+
+
+def usages(turns: Sequence[SentTurn], chain: Sequence[Node], told: Mapping[int, Told]) -> Iterator[Usage]:
     """Yield the usage of each request that a turn answers. The last line of an answer knows how long it got."""
     boundary = next((node for node in reversed(chain) if node.is_boundary), None)
     nodes = {node.record: node for node in chain}
     for position, turn in enumerate(turns):
-        newest: list[Usage] = []
-        for record in turn.records:
-            newest = list(_usage(position, told.get(record), is_older=_is_older(nodes[record], boundary))) or newest
-        yield from newest
+        for record in reversed(turn.records):
+            if record in told and (usage := told[record].usage):
+                yield replace(usage, message=position, is_older=_is_older(nodes[record], boundary))
+                break
 
 
 def _is_older(node: Node, boundary: Node | None) -> bool:
     return boundary is not None and (node.record < boundary.record or node.time <= boundary.time)
 
 
-def _usage(position: int, told: Mapping[str, Any] | None, *, is_older: bool = False) -> Iterator[Usage]:
-    usage = told and told["usage"]
-    if told and isinstance(usage, dict):
-        numbers = [usage.get(key) for key in INPUT_TOKENS]
-        yield from recorded(
-            position,
-            numbers,
-            usage.get("output_tokens"),
-            is_older=is_older,
-            model=told["model"],
-            lives_hour=lives_hour(usage),
-        )
-
-
-def note_signs(signs: SignsReader, value: Mapping[str, Any], told: Mapping[str, Any] | None) -> None:
+def note_signs(signs: SignsReader, value: Mapping[str, Any], told: Told | None) -> None:
     """Note what a record shows of the window. Sub-agents may have another one than the conversation."""
     if value.get("isSidechain") is True:
         return
-    metadata = value.get("compactMetadata")
-    if (
-        value.get("subtype") == "compact_boundary"
-        and isinstance(metadata, Mapping)
-        and metadata.get("trigger") == "auto"
-    ):
-        signs.compacted(metadata.get("preTokens"))
-    for usage in _usage(0, told):
+    if value.get("subtype") == "compact_boundary":
+        metadata = value.get("compactMetadata")
+        if isinstance(metadata, Mapping) and metadata.get("trigger") == "auto":
+            signs.compacted(metadata.get("preTokens"))
+    if told and (usage := told.usage):
         signs.used(usage.model, usage.input_tokens, usage.output_tokens)
 
 
-def first_request(nodes: Iterable[Node], blocks: Mapping[int, tuple[Block, ...]], told: Told) -> FirstRequest | None:
+def first_request(
+    nodes: Iterable[Node], blocks: Mapping[int, tuple[Block, ...]], told: Mapping[int, Told]
+) -> FirstRequest | None:
     """Return the first request whose usage was recorded: the messages that lead to its answer, and its tokens.
 
     None if the file does not hold all of these messages.
     """
     above: dict[str | None, Node] = {}
     for node in nodes:
-        found = next(_usage(0, told.get(node.record)), None)
+        found = told[node.record].usage if node.record in told else None
         if found:
             root = node
             path: dict[str, Node] = {}

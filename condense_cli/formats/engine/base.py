@@ -326,8 +326,8 @@ def recorded(
     lives_hour: bool | None = None,
 ) -> Iterator[Usage]:
     """Yield the usage of the request that `message` answers, if the parts of `sent` add up to a count of tokens."""
-    numbers = [number for number in sent if isinstance(number, int) and not isinstance(number, bool)]
-    if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= _MOST:
+    numbers = [number for number in sent if type(number) is int]
+    if min(numbers, default=0) < 0 or not 0 < sum(numbers) <= _MOST:
         return
     output = answered if is_count(answered) else 0
     model = model if isinstance(model, str) and model else None

@@ -289,7 +289,7 @@ def read_list(
         role, path, message = found
         named = model(message)
         newest = named if isinstance(named, str) else newest
-        read = list(as_lazy(blocks(message, record, path, role), document.source))
+        read = as_lazy(blocks(message, record, path, role), document.source)
         if read or keeps_empty:
             turns.append(Turn(role, read))
     return Transcript(name, family, joined(turns), document.source, model=newest)

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 from typing import Any, Final
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ...core import json_text
 from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Block, JsonPath, Source
-from ...core.values import LONG, Container, LazyText, compact
+from ...core.values import LONG, Container, LazyText, Text, compact
 from ...errors import NotJsonError, UnknownFormatError
 
 BOM = b"\xef\xbb\xbf"
@@ -197,12 +196,13 @@ def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
 
 def _values(name: str, source: Source) -> Iterator[Any]:
     """Yield the values of the records, each parsed when it is asked for; None for one that is not JSON."""
-    for record, (start, _) in enumerate(source.spans[: source.listed]):
+    data = source.data
+    for record, (start, end) in enumerate(source.spans[: source.listed]):
         if record in source.unparsed:
             yield None
             continue
         try:
-            yield json_text.parse(source.view(record))
+            yield json_text.parse(data[start:end])
         except (ValueError, RecursionError) as error:
             is_line = source.container is Container.LINES
             is_last = record == len(source.spans) - 1
@@ -326,44 +326,37 @@ def json_kind(value: Any) -> str:
     return "an array" if isinstance(value, list) else "an object"
 
 
-_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
-_elements: Final = msgspec.json.Decoder(list[Raw]).decode
-
-_Found = dict[JsonPath, Any]
-
-
-def as_lazy(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
-    """Yield the blocks of one record in a form that takes less memory: see `LazyText`.
+def as_lazy(blocks: Iterable[Block], source: Source) -> list[Block]:
+    """Return the blocks of one record in a form that takes less memory: see `LazyText`.
 
     A reader that passes its blocks through this, record by record, never holds the texts of a whole file.
     """
-    found: _Found = {}
-    for block in blocks:
+    found = list(blocks)
+    for number, block in enumerate(found):
         text = block.content
         if isinstance(text, str) and len(text) >= LONG:
-            block = replace(block, content=_spelled(block, source, found) or compact(text))
-        yield block
+            found[number] = replace(block, content=compact(text) if block.is_object else _spelled(text, source, block))
+    return found
 
 
-def _spelled(block: Block, source: Source, found: _Found) -> LazyText | None:
-    """Return the text as the file spells it at the block's place; None if that is not all of it or no strict JSON."""
-    if block.span:
-        return None
-    try:
-        literal = _literal(source.view(block.place.record), block.place.path, found)
-        spelled = LazyText(literal)
-        return spelled if str(spelled) == block.text else None
-    except (msgspec.DecodeError, UnicodeDecodeError, LookupError):
-        return None
+def _spelled(text: str, source: Source, block: Block) -> Text:
+    """Return the text as the file spells it, a slice of its bytes; a copy if the record has no such literal."""
+    copy = compact(text)
+    if not isinstance(copy, LazyText):
+        return copy
+    data, span = source.data, source.spans[block.place.record]
+    literal = bytes(copy.literal)
+    at = _find(data, literal, *span)
+    if at < 0 and not text.isascii():
+        literal = json.dumps(text).encode()
+        at = _find(data, literal, *span)
+    return copy if at < 0 else LazyText(Raw(memoryview(data)[at : at + len(literal)]))
 
 
-def _literal(record: memoryview, path: JsonPath, found: _Found) -> Any:
-    """Return the undecoded value at a path of a record. `found` caches values of the same record."""
-    if not path:
-        return record
-    *parent, key = path
-    inside: Any = found.get(tuple(parent))
-    if inside is None:
-        take = _elements if isinstance(key, int) else _members
-        inside = found[tuple(parent)] = take(_literal(record, tuple(parent), found))
-    return inside[key]
+def _find(data: bytes, literal: bytes, start: int, end: int) -> int:
+    """Find a literal by its beginning, as searching for long bytes is slow."""
+    at = data.find(literal[:_BEGINNING], start, end)
+    return at if at < 0 or data.startswith(literal, at) else data.find(literal, at + 1, end)
+
+
+_BEGINNING: Final = 64
