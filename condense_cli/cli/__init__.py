@@ -20,7 +20,7 @@ def main() -> None:
     # A run makes many objects and no circles worth collecting: looking for them costs a tenth of its time.
     gc.disable()
     try:
-        from .postponed import OF_TYPER, postponed
+        from ..core.postponed import OF_TYPER, postponed
 
         with postponed(OF_TYPER):
             from .table import app

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ..core.postponed import OF_MSGSPEC, absent
 from ..core.version import __version__
 from ..errors import ExitStatus
 from .building import Command, CommandGroup, add_command, group_of, help_all, instead_of, shows_all
 from .console import DEBUG_VARIABLE, prepare_process
-from .postponed import OF_MSGSPEC, absent
 
 BEGIN: Final = (
     "condense run FILE                              what would be cut, and why\n"

@@ -20,15 +20,14 @@ from .client import (
     CallError,
     Cause,
     ModelRequest,
-    OneOrigin,
     as_count,
-    destination,
     failure,
     max_output,
     names_of,
     reason_of,
     usage_of,
 )
+from .origin import OneOrigin, destination
 
 _REASON_OF_STOP: Final = {
     None: Cause.CUT_OFF,

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import is_marked
+from ..core.postponed import OF_PRICES, postponed
 from ..core.transcript import Transcript
 from ..core.values import WindowSigns
 
@@ -135,8 +136,9 @@ def _find(model: str) -> tuple[Provider, ModelInfo] | None:
 
 def _snapshot() -> tuple[str, DataSnapshot]:
     """Return the version of genai-prices and its table."""
-    import genai_prices
-    from genai_prices.data_snapshot import get_snapshot
+    with postponed(OF_PRICES):
+        import genai_prices
+        from genai_prices.data_snapshot import get_snapshot
 
     return genai_prices.__version__, get_snapshot()
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 from imported import outcome
 
-from condense_cli.cli.postponed import OF_TYPER
+from condense_cli.core.postponed import OF_TYPER
 
 NEVER: Final = frozenset({"anthropic", "openai", "pydantic", "genai_prices", "kingfisher_sdk", "tiktoken"})
 NOT_FOR_HELP: Final = frozenset(

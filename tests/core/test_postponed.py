@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from condense_cli.cli.postponed import absent, postponed
+from condense_cli.core.postponed import absent, postponed
 
 NAMES = ("wave", "colorsys")
 """Modules that nothing here imports."""

@@ -9,11 +9,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-OF_TYPER: Final = ("bz2", "ipaddress", "linecache", "lzma", "shellingham", "subprocess", "tokenize")
+OF_TYPER: Final = ("bz2", "ipaddress", "linecache", "lzma", "platform", "shellingham", "subprocess", "tokenize")
 """Modules that Typer imports and rarely uses: an eighth of the time until a help page."""
 
 OF_MSGSPEC: Final = ("typing_extensions",)
 """Not needed: msgspec then looks in `typing`. Importing it takes a fifteenth of a small run."""
+
+
+OF_PRICES: Final = ("asyncio", "httpx2")
+"""With these genai-prices gets newer prices, which nobody asks it for: almost half of the time of importing it."""
 
 
 class _Postponed(ModuleType):
