@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-OF_TYPER: Final = ("bz2", "ipaddress", "linecache", "lzma", "platform", "shellingham", "subprocess", "tokenize")
+OF_TYPER: Final = ("bz2", "ipaddress", "linecache", "lzma", "shellingham", "subprocess", "tokenize")
 """Modules that Typer imports and rarely uses: an eighth of the time until a help page."""
 
 OF_MSGSPEC: Final = ("typing_extensions",)

@@ -63,6 +63,7 @@ AT_THE_EDGE = {
     "llm/cache.py": {"os", "pathlib", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
     "llm/access.py": {"pathlib"},
+    "core/postponed.py": {"sys"},
     "core/selectors.py": {"time"},
     "quality/differences.py": {"random"},  # With a seed: a function of its arguments.
     "report/page/document.py": {"pathlib"},
