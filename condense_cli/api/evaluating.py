@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .. import api
 from ..config.loading import load_preset
-from ..config.models import Configuration
+from ..config.models import CUT, Configuration
 from ..config.preset_folders import preset_names
 from ..core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, a_transcript, with_arguments
 from ..core.factor import Factor, factor_of
@@ -22,6 +22,7 @@ from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Message, Transcript
 from ..errors import CondenseError, GoneError, UsageError
 from ..formats.compacted import compactions, stretches
+from ..passes.receipts import REACHED
 from ..passes.summaries import Summarizer
 from ..providers.registry import Registry
 from ..quality.baselines import BASELINES, EXTRACTION
@@ -81,7 +82,13 @@ def configured(
 
     def condensed(case: Case, target: int | None, factor: Factor | None) -> Sequence[Message]:
         with writing(case) as summarizer:
-            return api.condense(
+            earlier = []
+            if target is not None and summarizer is None and configuration.passes:
+                earlier = case.reached.setdefault(target, [])
+            for beginning, messages in earlier:
+                if beginning == _beginning(configuration, len(beginning.passes)):
+                    return messages
+            result = api.condense(
                 case.before,
                 configuration,
                 target_tokens=target,
@@ -90,7 +97,12 @@ def configured(
                 summarizer=summarizer,
                 registry=registry,
                 proves=False,
-            ).transcript.messages
+            )
+        reached = {receipt.id for receipt in result.passes if receipt.reason == REACHED}
+        first = next((number for number, each in enumerate(configuration.passes) if each.id in reached), None)
+        if first is not None and all(each.id in reached for each in configuration.passes[first:]):
+            earlier.append((_beginning(configuration, first), result.transcript.messages))
+        return result.transcript.messages
 
     def to_target(case: Case, target: int) -> Sequence[Message]:
         factor = factor_of(case.before, case.count)
@@ -100,6 +112,12 @@ def configured(
         return condensed(case, None, None)
 
     return Way(name, to_target, ((AS_IS, as_is),))
+
+
+def _beginning(configuration: Configuration, passes: int) -> Configuration:
+    """Return a configuration without its name and without what would follow some passes once the target is reached."""
+    asked = (each for each in configuration.passes[passes:] if each.id == CUT)  # Runs whatever is reached.
+    return replace(configuration, name="", description="", passes=(*configuration.passes[:passes], *asked))
 
 
 @with_arguments(

@@ -54,6 +54,8 @@ class Case:
         self.whole = self.tokens if whole is None else whole
         self.remembered: dict[object, object] = {}
         """Results that ways compute once and reuse at another size."""
+        self.reached: dict[int, list[tuple[Configuration, Sequence[Message]]]] = {}
+        """What is left at each target, with as much of a configuration as it took to get there: others may begin so."""
 
     def target(self, budget: float) -> int:
         """Return the tokens of a share of the conversation."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.factor import Factor, factor_of
+from ..core.shared import sharing
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript, cut_before
 from ..errors import CondenseError, GoneError, StoppedError
@@ -138,11 +139,14 @@ def evaluate(
     runs = [run for way in ways for run in _runs(way, budgets)]
     found: list[Cut] = []
     for number, case in enumerate(cases):
-        points = []
-        for step, run in enumerate(runs):
-            with suppress(StoppedError):
-                points.append(_point(case, run, factor, clock, witnesses))
-            done((number + (step + 1) / len(runs)) / len(cases))
+        points: list[Point] = []
+        known: list[tuple[Sequence[Message], Point]] = []
+        with sharing(count):
+            Reading(case.before.messages, count)  # Before any time is taken: no way reads for the others.
+            for step, run in enumerate(runs):
+                with suppress(StoppedError):
+                    points.append(_point(case, run, factor, clock, witnesses, known))
+                done((number + (step + 1) / len(runs)) / len(cases))
         asked = case.questions.asked
         found.append(
             Cut(
@@ -181,7 +185,15 @@ def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], bud
     return _Run(name, f"to {100 * budget:.4g}%", budget, to_share)
 
 
-def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float], witnesses: Sequence[str] = ()) -> Point:
+def _point(
+    case: Case,
+    run: _Run,
+    factor: Factor,
+    clock: Callable[[], float],
+    witnesses: Sequence[str],
+    known: list[tuple[Sequence[Message], Point]],
+) -> Point:
+    """Measure a run. `known` are the messages of others: one that gives the same object is the same run."""
     started = clock()
     try:
         messages = run.condense(case)
@@ -199,21 +211,26 @@ def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float], wi
             error=error.message,
         )
     seconds = clock() - started
+    same = next((point for others, point in known if others is messages), None)
+    if same is not None and "rules" not in witnesses:
+        return replace(same, way=run.way, setting=run.setting, budget=run.budget)
     tokens = case.size_of(messages)
     kept = Condensed(messages, case.questions)
     shares = case.witnesses(kept, [name for name in witnesses if name != "rules"])
     if "rules" in witnesses:
         shares["rules"] = _rules(case, run)
-    return Point(
+    point = Point(
         run.way,
         run.setting,
         run.budget,
         factor.shown(tokens),
         tokens / case.tokens,
         kept.recall,
-        seconds,
+        seconds if same is None else same.seconds,
         witnesses=shares,
     )
+    known.append((messages, point))
+    return point
 
 
 def _rules(case: Case, run: _Run) -> float | None:
