@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, configuration, one_pass, openai, read_turn, result, user
 from looked_up import READS, shown, work
+from msgspec.structs import replace
 
 import condense_cli
 from condense_cli.api.evaluating import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
+from condense_cli.config.loading import load_preset
+from condense_cli.config.models import CUT
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, cut_before
@@ -229,6 +232,23 @@ def test_a_configuration_runs_as_it_is_and_to_each_budget() -> None:
     assert result_lines(as_is(found)) == [1, 1, 1, 41]
     assert way.to_target is not None
     assert result_lines(way.to_target(found, int(found.tokens * 0.8))) == [1, 41, 41, 41]
+
+
+# To a target presets work alike as long as they begin alike, unless a pass behind the target runs all the same.
+def test_what_configurations_do_alike_to_a_target_is_done_once() -> None:
+    found, presets = case(), {name: load_preset(name) for name in ("balanced", "speed", "quality")}
+    asked = presets["speed"].passes[1]
+    presets["unnamed"] = replace(presets["speed"], name="")
+    presets["cut"] = replace(presets["speed"], passes=(presets["speed"].passes[0], replace(asked, id=CUT)))
+    target = int(found.tokens * 0.6)
+    left = {}
+    for name, each in presets.items():
+        to_target = configured(name, each).to_target
+        assert to_target is not None
+        left[name] = to_target(found, target)
+        assert left[name] == to_target(case(), target)
+    assert left["speed"] is left["balanced"] is left["unnamed"]
+    assert left["quality"] is not left["balanced"] is not left["cut"]
 
 
 @pytest.mark.slow
