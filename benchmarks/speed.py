@@ -8,7 +8,7 @@ For every size of both formats these run in turns, each in a process of its own:
 
     floor       read the file, count its tokens once, write it unchanged
     condense    `condense run FILE --preset PRESET -o OUT -q` for each preset, the default first, then to a target
-    stages      the same work step by step
+    work alone  the same step by step, without starting Python and importing
     waits       other commands that read all of it, at the size nearest to 5 MB
     other tools at that size, installed and isolated as by `quality/compare.py`
 
@@ -27,7 +27,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 import startup
@@ -60,7 +59,6 @@ COMPARED: Final = 5.0
 """Other tools run at the size in MB nearest to this."""
 LARGE: Final = 45e6
 """Bytes from which speed and memory have limits."""
-STAGES: Final = ("read", "count", "prelude", "passes", "write")
 PACKAGES: Final = ("cozempic", "langchain", "headroom-ai")
 
 Targets = list[tuple[str, float, float, str]]
@@ -151,62 +149,68 @@ def _compared(found: Found, format: str) -> Row:
     return min((row for row in found.rows if row.format == format), key=lambda row: abs(row.size / 1e6 - COMPARED))
 
 
+Cells = dict[str, dict[str, tuple[str, ...]]]
+"""The figures of a table: by row, then by format."""
+
+
 def tables(found: Found, date: str, machine: str) -> Iterator[str]:
     yield f"Measured on {date}, {machine}."
     if found.versions:
         yield "Other tools: " + ", ".join(f"{name} {version}" for name, version in found.versions.items()) + "."
     yield "\n### Start\n"
-    yield "| | best, ms | median, ms | processor, ms | times the bare interpreter |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    bare = min(one.processor for one in found.starts[startup.BARE])
-    for name, costs in found.starts.items():
-        times, processor = [one.seconds * 1_000 for one in costs], min(one.processor for one in costs)
-        figures = f"{min(times):.0f} | {median(times):.0f} | {processor * 1_000:.0f} | {processor / bare:.1f}"
-        yield f"| `{name}` | {figures} |"
-    yield "\n### Time and memory\n"
-    yield f"| format | file MB | preset | seconds | times the floor | peak MB | {' | '.join(STAGES)} |"
-    yield "| --- | ---: | --- |" + " ---: |" * (3 + len(STAGES))
-    for row in [row for row in found.rows if row.size > 1e6] or found.rows[-1:]:  # Smaller files only show the start.
-        # To a target all presets do the same work.
-        shown = [way for way in row.runs if " to " not in way or way.startswith(f"{next(iter(row.runs))} ")]
-        for preset, run in ((way, row.runs[way]) for way in shown):
-            stages = " | ".join(f"{seconds:.2f}" for seconds in run.stages)
-            yield (
-                f"| {row.format} | {row.size / 1e6:.2f} | {preset} | {run.cost.processor:.2f} "
-                f"| {run.cost.processor / row.floor.processor:.1f} | {run.cost.peak / 1e6:.0f} | {stages} |"
-            )
-    if found.asked:
-        yield "\n### Next to other tools\n"
-        yield "| tool | format | file MB | how it counts tokens | work alone, s | whole process, s |"
-        yield "| --- | --- | ---: | --- | ---: | ---: |"
-        for format in dict.fromkeys(one.format for one in found.asked):
-            row = _compared(found, format)
-            for preset, run in row.runs.items():
-                if " to " in preset:
-                    continue
-                yield (
-                    f"| condense, preset {preset} | {format} | {row.size / 1e6:.2f} | our tokenizer, before and after "
-                    f"| {run.work:.2f} | {run.cost.processor:.2f} |"
-                )
-            for one in found.asked:
-                if one.format == format:
-                    yield (
-                        f"| {one.name} | {format} | {row.size / 1e6:.2f} | {one.counts} "
-                        f"| {one.work:.2f} | {one.process:.2f} |"
-                    )
-    if found.waits:
-        yield "\n### What else one waits for\n"
-        yield "| | format | file MB | seconds | peak MB |"
-        yield "| --- | --- | ---: | ---: | ---: |"
-        for wait in found.waits:
-            peak = f"{wait.peak / 1e6:.0f}" if wait.peak else ""
-            yield f"| {wait.name} | {wait.format} | {wait.size / 1e6:.1f} | {wait.seconds:.2f} | {peak} |"
+    taken = {name: min(one.processor for one in costs) for name, costs in found.starts.items()}
+    bare = taken[startup.BARE]
+    starts: Cells = {f"`{name}`": {"": (f"{one * 1_000:.0f}", f"{one / bare:.1f}")} for name, one in taken.items()}
+    yield from _table(("ms", "times the bare interpreter"), starts)
+    largest = {row.format: row.size for row in found.rows}
+    sizes: dict[str, list[Row]] = {}
+    for row in found.rows:
+        if row.size > 1e6 or max(largest.values()) < 1e6:  # Smaller files only show the start.
+            sizes.setdefault(f"{row.size / 1e6:.{0 if row.size > 1e6 else 2}f} MB", []).append(row)
+    for size, rows in sizes.items():
+        yield f"\n### {size}\n"
+        yield from _table(("work alone, s", "seconds", "peak MB"), _of_size(found, rows))
+    if small := [wait for wait in found.waits if wait.size not in {row.size for row in found.rows}]:
+        yield "\n### 200,000 tokens\n"
+        waits: Cells = {}
+        for wait in small:
+            waits.setdefault(wait.name, {})[wait.format] = (f"{wait.seconds:.2f}",)
+        yield from _table(("seconds",), waits)
     if found.in_api:
         yield "\n### Short conversations through the Python API\n"
-        yield "| preset | ms for each of 16 KB |"
-        yield "| --- | ---: |"
-        for preset, spent in found.in_api.items():
-            yield f"| {preset} | {spent:.1f} |"
+        short: Cells = {preset: {"": (f"{spent:.1f}",)} for preset, spent in found.in_api.items()}
+        yield from _table(("ms for each of 16 KB",), short)
+
+
+def _of_size(found: Found, rows: Sequence[Row]) -> Cells:
+    """Return what was measured on files of a size: the default preset first, then other commands and tools."""
+    cells: Cells = {}
+    for row in rows:
+        format = row.format
+        for way, run in row.runs.items():
+            if " to " not in way or way.startswith(f"{next(iter(row.runs))} "):  # With a target all do the same work.
+                figures = f"{run.work:.2f}", f"{run.cost.processor:.2f}", f"{run.cost.peak / 1e6:.0f}"
+                cells.setdefault(way, {})[format] = figures
+    for row in rows:
+        format = row.format
+        floor = "", f"{row.floor.processor:.2f}", f"{row.floor.peak / 1e6:.0f}"
+        cells.setdefault("reading, counting once, writing", {})[format] = floor
+        for wait in found.waits:
+            if (wait.format, wait.size) == (format, row.size):
+                cells.setdefault(wait.name, {})[format] = "", f"{wait.seconds:.2f}", f"{wait.peak / 1e6:.0f}"
+        for one in found.asked if row is _compared(found, format) else ():
+            if one.format == format:
+                cells.setdefault(one.name, {})[format] = f"{one.work:.2f}", f"{one.process:.2f}", ""
+    return cells
+
+
+def _table(heads: Sequence[str], cells: Cells) -> Iterator[str]:
+    formats = [*dict.fromkeys(format for row in cells.values() for format in row)]
+    yield "| | " + " | ".join(", ".join(filter(None, (format, head))) for format in formats for head in heads) + " |"
+    yield "| --- |" + " ---: |" * len(formats) * len(heads)
+    for name, row in cells.items():
+        figures = (figure for format in formats for figure in row.get(format, ("",) * len(heads)))
+        yield f"| {name} | " + " | ".join(figures) + " |"
 
 
 def goals(found: Found) -> Iterator[str]:

@@ -160,13 +160,12 @@ class Asked:
     """Processor seconds of another tool: for the work alone, and for the whole process."""
 
     name: str
-    counts: str
     format: str
     work: float
     process: float
 
     def best(self, other: Asked) -> Asked:
-        return Asked(self.name, self.counts, self.format, min(self.work, other.work), min(self.process, other.process))
+        return Asked(self.name, self.format, min(self.work, other.work), min(self.process, other.process))
 
 
 @dataclass
@@ -277,17 +276,16 @@ def ask(
 
     from condense_cli import api
 
-    chosen: list[tuple[str, str, str, dict[str, Any]]] = []
+    chosen: list[tuple[str, str, dict[str, Any]]] = []
     if format == "claude-code":
         dry = {"prescription": "standard", "execute": False}
-        chosen.append(("cozempic", "cozempic, dry run", "characters / 3 or so", dry))
-    chosen.append(("langchain", "LangChain, results cleared", "characters / 4, once", {"keep": 3}))
-    counted = {"keep": 3, "tokenizer": "tokenizer"}
-    chosen.append(("langchain", "LangChain, with our counts", "our tokenizer, before and after", counted))
-    chosen.append(("headroom-ai", "headroom", "its own", {}))
+        chosen.append(("cozempic", "cozempic, dry run", dry))
+    chosen.append(("langchain", "LangChain, results cleared", {"keep": 3}))
+    chosen.append(("langchain", "LangChain, with our counts", {"keep": 3, "tokenizer": "tokenizer"}))
+    chosen.append(("headroom-ai", "headroom", {}))
     found: list[Asked] = []
     versions = {}
-    for package, name, counts, setting in chosen:
+    for package, name, setting in chosen:
         if package not in packages:
             continue
         peer = next(peer for peer in PEERS if peer.package == package)
@@ -305,7 +303,7 @@ def ask(
                 worker = Worker(peer, cache, home)
                 _, work = worker.ask(given, setting)
                 worker.close()
-                one = Asked(name, counts, format, work, seconds_of_children() - before)
+                one = Asked(name, format, work, seconds_of_children() - before)
                 best = one if best is None else best.best(one)
         if best is not None:
             found.append(best)

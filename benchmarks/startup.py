@@ -6,7 +6,7 @@ Three commands run in turns, so that other load affects all alike:
 
     python -I -c pass   the minimum for any Python program
     condense --help
-    condense run        on a transcript of 10 KB with `--preset speed`
+    condense run        on a transcript of 10 KB with the default preset
 
 Modules are compiled before the first run that counts, as in an installation; bytecode goes to a temporary folder.
 """
@@ -32,7 +32,7 @@ def commands(transcript: Path) -> dict[str, list[str]]:
     return {
         BARE: [sys.executable, "-I", "-c", "pass"],
         "condense --help": [*condense, "--help"],
-        "condense run (10 KB)": [*condense, "run", str(transcript), "--preset", "speed"],
+        "condense run (10 KB)": [*condense, "run", str(transcript)],
     }
 
 

@@ -242,9 +242,19 @@ DUMPED: Final = Style(escapes_non_ascii=False, is_utf8=False)
 def dump_compact(value: Any) -> str:
     """Return compact JSON for counting and display; equal values have equal texts.
 
-    Not by msgspec: it refuses lone surrogates, and a second encoder for those would write numbers differently.
+    By msgspec, which is five times faster, only where both write the same: it refuses lone surrogates, and writes
+    `1e16` where Python writes `1e+16`.
     """
+    if type(value) is dict and _ALIKE.issuperset(map(type, value.values())):
+        try:
+            return msgspec.json.encode(value).decode()
+        except UnicodeEncodeError:
+            pass
     return _dump_compact(value)
+
+
+_ALIKE: Final = frozenset({str, int, bool})
+"""Types whose values both write alike."""
 
 
 def replace_values(text: str, edits: Mapping[JsonPath, Any], style: Style | None = None) -> str:
