@@ -218,18 +218,11 @@ def in_ascii(raw: bytes) -> bytes:
 
 def is_utf8(raw: bytes) -> bool:
     # In pieces: one emoji makes the decoded text of a whole file four bytes per character.
-    if len(raw) <= _PIECE:
-        try:
-            raw.decode()
-        except UnicodeDecodeError:
-            return False
-        return True
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view = memoryview(raw)
+    view, start = memoryview(raw), 0
     try:
-        for start in range(0, len(raw), _PIECE):
-            decoder.decode(view[start : start + _PIECE])
-        decoder.decode(b"", final=True)
+        while start < len(raw):
+            end = start + _PIECE
+            start += codecs.utf_8_decode(view[start:end], "strict", end >= len(raw))[1]
     except UnicodeDecodeError:
         return False
     return True

@@ -256,8 +256,9 @@ def calls_answered_next(transcript: Transcript) -> Iterator[Violation]:
     """Every call is answered in the next message. The last message may hold an open call."""
     messages = transcript.messages
     for position, message in enumerate(messages[:-1]):
-        answers = set(_answers(messages[position + 1]))
-        for call in _calls(message):
+        calls = _calls(message)
+        answers = set(_answers(messages[position + 1])) if calls else set()
+        for call in calls:
             if call in answers:
                 continue
             said = (

@@ -56,6 +56,8 @@ def write(transcript: Transcript, form: Format) -> bytes:
         new = [(message, block) for message, block in blocks if block.is_inserted and record in staying]
         kept = [(message, block) for message, block in blocks if not (new and block.is_inserted)]
         pieces = [rewrite.data(record, _edits(kept, source, values, style, form, edits[record]))]
+        if not new:
+            return pieces[0]
         for message, block in new:  # It replaces what a record holds behind what stays.
             members = form.new_message(message.role, style.literal(block.text), json_text.decode(source.raw(record)))
             if "id" in members:
