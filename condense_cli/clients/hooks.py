@@ -16,9 +16,14 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
 
 from ..core.user_folders import cache_folder
+
+TYPE_CHECKING = False  # Type checkers read it as true. Importing `typing` takes a sixth of the time.
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    Notes = dict[str, Any]
 
 _MOST: Final = 500_000_000
 """Bytes of an event. Clients send a few hundred; plugins send the whole conversation."""
@@ -66,8 +71,6 @@ _LONGEST: Final = 400
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _KEPT_SECONDS: Final = 30 * 24 * 3_600
-
-Notes = dict[str, Any]
 
 
 def folder() -> str:
@@ -184,12 +187,11 @@ _ANSWER_WAITS: Final = 15
 _ANSWER_SECONDS: Final = 0.02
 
 
-class Use(NamedTuple):
+class Use:
     """Tokens in use after the last answer, its model, and the window if the file names it (else 0)."""
 
-    tokens: int
-    model: str
-    window: int
+    def __init__(self, tokens: int, model: str, window: int) -> None:
+        self.tokens, self.model, self.window = tokens, model, window
 
 
 def use_of(client: str, path: str) -> Use | None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal
+
+TYPE_CHECKING = False  # Type checkers read it as true. Hooks import this file, and not `typing`.
+if TYPE_CHECKING:
+    from typing import Literal
 
 _NAME = "condense"
 

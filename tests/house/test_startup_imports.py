@@ -62,6 +62,25 @@ def session(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+# A client waits for each hook: with nothing to do it imports nothing of the work, and not even `typing`.
+def test_a_hook_imports_next_to_nothing(stand_ins: Path) -> None:
+    bare = set(
+        subprocess.run(
+            [sys.executable, "-c", "import json, re, sys; print(*sys.modules)"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+    )
+    _, modules = outcome(stand_ins, "hook", "claude-code", "stop")
+    assert modules - {name.partition(".")[0] for name in bare} <= {
+        "__future__",
+        "condense_cli",
+        "contextlib",
+        "filecmp",
+    }
+
+
 # `condense --help` imports no client of a vendor, no pydantic, no prices and no second tokenizer.
 def test_help_imports_nothing_that_no_command_may_import(stand_ins: Path) -> None:
     printed, modules = outcome(stand_ins, "--help")
