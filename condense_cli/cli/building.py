@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, get_args, get_origin
 
@@ -141,7 +141,9 @@ def _parameter(field: OptionField) -> inspect.Parameter:
         "min": flag.least,
         "max": flag.most,
         "parser": _parser(flag.parse) if flag.parse else None,
-        "autocompletion": _completions(flag.complete),
+        "autocompletion": (
+            flag.complete if callable(flag.complete) else (lambda: [*flag.complete]) if flag.complete else None
+        ),
         "callback": flag.eager,
     }
     if flag.is_argument:
@@ -154,10 +156,6 @@ def _parameter(field: OptionField) -> inspect.Parameter:
         default=inspect.Parameter.empty if default is ... else default,
         annotation=Annotated[kind, about],
     )
-
-
-def _completions(known: Sequence[str] | Callable[[], Any]) -> Callable[[], Any] | None:
-    return known if callable(known) else (lambda: [*known]) if known else None
 
 
 def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -95,7 +95,11 @@ def remember(client: str, session: object, **values: object) -> None:
         return
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        _forget_old(os.path.dirname(path))
+        where = os.path.dirname(path)
+        for entry in os.scandir(where):
+            with contextlib.suppress(OSError):
+                if time.time() - entry.stat().st_mtime > _KEPT_SECONDS:
+                    os.unlink(entry.path)
     _replace(path, json.dumps(before | values).encode())
 
 
@@ -142,13 +146,6 @@ def _replace(path: str, data: bytes) -> None:
     with open(new, "wb") as file:
         file.write(data)
     os.replace(new, path)
-
-
-def _forget_old(where: str) -> None:
-    for entry in os.scandir(where):
-        with contextlib.suppress(OSError):
-            if time.time() - entry.stat().st_mtime > _KEPT_SECONDS:
-                os.unlink(entry.path)
 
 
 def keep_session(client: str, given: dict[str, Any]) -> str:

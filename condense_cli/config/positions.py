@@ -41,7 +41,9 @@ class Positions(Struct, frozen=True):
 
     def error(self, path: KeyPath, what: str, hint: str = "") -> ConfigurationError:
         line, column = self.mark(path)
-        spelled = self._spell(path)
+        steps = [path[: length + 1] for length in range(len(path))]
+        text = "".join(f"[{step[-1]}]" if isinstance(step[-1], int) else f".{self.spelling(step)}" for step in steps)
+        spelled = text.removeprefix(".")
         is_said = not self.is_file and spelled in self.name  # As in "--set max_lines=3".
         where = f" at {brief(spelled, _LONGEST)}" if path and not is_said else ""
         place = f"{self.name}:{line}:{column}" if self.is_file else self.name
@@ -49,11 +51,6 @@ class Positions(Struct, frozen=True):
 
     def spelling(self, path: KeyPath) -> str:
         return self.spellings.get(path, str(path[-1]) if path else "")
-
-    def _spell(self, path: KeyPath) -> str:
-        steps = [path[: length + 1] for length in range(len(path))]
-        text = "".join(f"[{step[-1]}]" if isinstance(step[-1], int) else f".{self.spelling(step)}" for step in steps)
-        return text.removeprefix(".")
 
 
 def spelled(path: KeyPath) -> str:

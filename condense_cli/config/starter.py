@@ -87,15 +87,13 @@ def starter(preset: str | None = None, text: str = "", file: str = DEFAULT_FILE)
     """
     if preset is not None:
         return f"# A configuration for condense, based on the preset {preset}.\n{text}"
-    return STARTER.replace(DEFAULT_FILE, _in_comment(shlex.quote(file)))
+    # Return a file's name in one line that YAML takes, whatever its characters.
+    return STARTER.replace(
+        DEFAULT_FILE, "".join(char if char == " " or char.isprintable() else "?" for char in shlex.quote(file))
+    )
 
 
 def starter_values(preset: str | None = None, text: str = "") -> dict[str, Any]:
     """Return the plain values of `starter`, for JSON, which has no comments."""
     value, _ = read_yaml(starter(preset, text), DEFAULT_FILE)
     return dict(value)
-
-
-def _in_comment(name: str) -> str:
-    """Return a file's name in one line that YAML takes, whatever its characters."""
-    return "".join(char if char == " " or char.isprintable() else "?" for char in name)

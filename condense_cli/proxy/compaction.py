@@ -108,7 +108,7 @@ def compaction_request(body: Body, word: str, turn: str = "") -> CompactionReque
     if part is None:
         return None
     text = part["text"]
-    if _is_one_of(_PARTIAL, text):
+    if len(text) in _PARTIAL and _digest(text) == _PARTIAL[len(text)]:
         return "a request to summarize a part of the conversation was passed on"
     instructions = _said_with(text, word) if word else _said_beside(text, has_mark=CACHE_MARK in part)
     if instructions is None:
@@ -285,10 +285,6 @@ def _said_beside(text: str, *, has_mark: bool) -> str | None:
         if at >= 0 and rest >= 0 and end >= at + len(_INSTRUCTIONS) and _digest(text[:at] + text[end:]) == digest:
             return text[at + len(_INSTRUCTIONS) : end].strip()
     return None
-
-
-def _is_one_of(known: dict[int, str], text: str) -> bool:
-    return len(text) in known and _digest(text) == known[len(text)]
 
 
 def _digest(text: str) -> str:

@@ -138,7 +138,10 @@ class Compared(Struct, frozen=True):
 def compare(found: Sequence[Evaluated], way: str, against: str, measures: Iterable[str]) -> list[Compared]:
     """Compare both ways in every common setting and measure, in the order of measuring."""
     is_one = sum(bool(one.cuts) for one in found) == 1
-    names = _measures_of_pairs(measures)
+    names = list(measures)
+    if "facts" in names:
+        names.insert(names.index("facts") + 1, FACTS_OR_NAMED)
+    names = [CONDENSED, SIZE, *names]
     return [
         Compared(
             way,
@@ -174,13 +177,6 @@ def _groups(found: Sequence[Evaluated], way: str, against: str, *, by_cut: bool)
                     pairs = groups.setdefault(point.setting, {}).setdefault(unit, [])
                     pairs.append((point, others[point.setting]))
     return {setting: list(each.values()) for setting, each in groups.items()}
-
-
-def _measures_of_pairs(measures: Iterable[str]) -> list[str]:
-    names = list(measures)
-    if "facts" in names:
-        names.insert(names.index("facts") + 1, FACTS_OR_NAMED)
-    return [CONDENSED, SIZE, *names]
 
 
 def _differences(groups: Sequence[Sequence[_Pair]], measure: str) -> list[list[float]]:

@@ -24,8 +24,8 @@ from ..extractive.reason import LineReason, ReasonedLine, tally
 from ..lossless.lines import numbering_of
 from ..lossless.references import parse_reference
 from ..passes.condensation import Condensation
-from ..passes.decisions import DecisionRow, Fate
-from ..passes.explained import SHORTEST, Address, Lines, lines_between
+from ..passes.decisions import Fate
+from ..passes.explained import SHORTEST, Address, lines_between
 from ..toolcalls import tools
 from ..toolcalls.tools import changed_texts, is_emptied
 from .as_json import SHAPE
@@ -264,7 +264,9 @@ def of_run(result: Condensation, count: Counter) -> Diff:
     blocks = [
         BlockDiff(
             row.place[0],
-            messages[row.place[0]].role if row.old else _role_of(row, after),
+            messages[row.place[0]].role
+            if row.old
+            else next(message.role for message in after.messages if any(block is row.new for block in message.blocks)),
             block.kind,
             shown(row.before),
             shown(row.after),
@@ -280,11 +282,6 @@ def of_run(result: Condensation, count: Counter) -> Diff:
         if row.fate is not Fate.KEPT and (block := row.old or row.new)
     ]
     return _diff(blocks, before, after, count, result.factor)
-
-
-def _role_of(row: DecisionRow, after: Transcript) -> Role:
-    """Return the role of an inserted message."""
-    return next(message.role for message in after.messages if any(block is row.new for block in message.blocks))
 
 
 def compare(before: Transcript, after: Transcript, count: Counter, factor: Factor) -> Diff:
@@ -518,7 +515,10 @@ def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
     A line that only loses the number that a tool printed before it stays.
     """
     left = set(new)
-    named = [line if line in left or (body := _without_number(line)) not in left else body for line in old]
+    named = [
+        line if line in left or (body := line.removeprefix(str(numbering_of(line) or ""))) not in left else body
+        for line in old
+    ]
     start = 0
     while start < min(len(old), len(new)) and named[start] == new[start]:
         start += 1
@@ -538,10 +538,6 @@ def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
             yield Hunk("+", start + i2 + 1, tuple(middle_new[j1:j2]))
     if end:
         yield Hunk(" ", len(old) - end + 1, tuple(old[len(old) - end :]))
-
-
-def _without_number(line: str) -> str:
-    return line.removeprefix(str(numbering_of(line) or ""))
 
 
 def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
@@ -574,10 +570,7 @@ def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -
     }
     asked = {address for block, address in _places(before) if id(block) in cut}
     pairs = [(block.old, block.new) for block in diff.blocks]
-    return _with_lines(diff, before, lines_between(before.messages, after.messages, pairs, asked, count))
-
-
-def _with_lines(diff: Diff, before: Transcript, lines: Lines) -> Diff:
+    lines = lines_between(before.messages, after.messages, pairs, asked, count)
     found = {id(block): lines.get(address, ()) for block, address in _places(before)}
     return replace(
         diff, blocks=tuple(replace(block, lines=tuple(found.get(id(block.old), ()))) for block in diff.blocks)

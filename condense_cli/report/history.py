@@ -433,7 +433,11 @@ def _rebuildings(found: SpentHistory) -> Iterator[Part]:
         [
             each.time[:16].replace("T", " ") if each.time else "",
             f"{each.request:,}",
-            _cause(each),
+            (
+                f"{each.cause}, after {each.pause / 60:,.0f} min"
+                if each.cause == "expired" and each.pause
+                else each.cause
+            ),
             f"{each.tokens:,}",
             "" if each.dollars is None else dollars(each.dollars),
             each.input if several else "",
@@ -448,10 +452,6 @@ def _rebuildings(found: SpentHistory) -> Iterator[Part]:
         for each in found.causes
     )
     yield Sentence(f"In all: {told}", "dim")
-
-
-def _cause(one: RebuiltCache) -> str:
-    return f"{one.cause}, after {one.pause / 60:,.0f} min" if one.cause == "expired" and one.pause else one.cause
 
 
 def _what_if(found: WhatIf, whole: SpentHistory) -> Iterator[Sentence]:

@@ -335,16 +335,12 @@ def messages_not_empty(transcript: Transcript) -> Iterator[Violation]:
     for message in transcript.messages:
         if message is transcript.messages[-1] and message.role is Role.ASSISTANT:
             continue
-        if all(_is_blank(block) for block in message.blocks):
+        if all(block.kind is BlockKind.TEXT and not block.text for block in message.blocks):
             said = (
                 f"messages.{message.index}: all messages must have non-empty content except for the optional final "
                 "assistant message"
             )
             yield Violation("messages_not_empty", message.index, "", said)
-
-
-def _is_blank(block: Block) -> bool:
-    return block.kind is BlockKind.TEXT and not block.text
 
 
 def thinking_bound_to_prefix(transcript: Transcript) -> Iterator[Violation]:

@@ -150,7 +150,14 @@ class _Workers(Generic[_Task, _Result]):
 
 def _serve(pipe: Connection, work: Callable[[_Task], object]) -> None:
     """Work on tasks until nobody is at the other end of the pipe."""
-    _begin()
+    # Make a new process stop cleanly when told to, and end with the one that started it.
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # For systems where a process cannot be started with the signal blocked.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
             task = pipe.recv()
@@ -169,17 +176,6 @@ def _portable(error: Exception) -> Exception:
     except Exception:  # Its type has its own constructor, or it holds a value that cannot be pickled.
         return CondenseError(f"{type(error).__name__}: {error}")
     return error
-
-
-def _begin() -> None:
-    """Make a new process stop cleanly when told to, and end with the one that started it."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # For systems where a process cannot be started with the signal blocked.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
 
 
 def _follow(sentinel: int) -> None:

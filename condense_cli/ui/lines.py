@@ -219,16 +219,12 @@ def strip_lines(found: Sequence[Column], height: int) -> list[str]:
 
 def _cell(column: Column, least: float, share: float) -> str:
     """Draw the cell of a column for `share` tokens from `least` on. The lowest row shows any number."""
-    kept, before = (_eighths(tokens - least, share) for tokens in (column.after, column.before))
+    kept, before = (min(8, max(0, round(8 * (tokens - least) / share))) for tokens in (column.after, column.before))
     if not least:
         kept, before = max(kept, int(column.after > 0)), max(before, int(column.before > 0))
     if before > kept:
         return PARTLY if kept else CUT
     return KEPT[kept]
-
-
-def _eighths(tokens: float, share: float) -> int:
-    return min(8, max(0, round(8 * tokens / share)))
 
 
 SESSION_KEYS: Final = (

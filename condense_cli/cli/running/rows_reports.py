@@ -90,7 +90,7 @@ def _readable_again(file: str) -> Iterator[str]:
 
 
 def _show_estimate(name: str, reports: Sequence[facts.SetReport]) -> None:
-    first, has_prices = reports[0], _has_prices(reports)
+    first, has_prices = reports[0], any(entry.before is not None for entry in reports[0].reading)
     columns = ["preset", "tokens after", "saved", "rows changed", *(["read once"] if has_prices else [])]
     rows = [
         [
@@ -112,10 +112,6 @@ def _show_estimate(name: str, reports: Sequence[facts.SetReport]) -> None:
     if not has_prices:
         print_lines(["The cost of reading is unknown; name the model with --model."], "dim")
     print_parts(as_warnings([*dict.fromkeys(line for each in reports for line in each.warnings)]))
-
-
-def _has_prices(reports: Sequence[facts.SetReport]) -> bool:
-    return any(entry.before is not None for entry in reports[0].reading)
 
 
 def _reading(report: facts.SetReport) -> str:
@@ -155,7 +151,11 @@ def inspect_rows(
     if json:
         write_text(to_json(inspection))
     else:
-        _show_inspection(inspection)
+        print_parts(_inspection_parts(inspection))
+        print_lines([of_several(inspection.count)], "dim")
+        if inspection.bad:
+            print_lines([""])
+        print_lines(bad_rows(inspection.problems, inspection.bad, inspection.input), "red")
 
 
 def _inspection(found: Contents, source: str, top: int, counter: CounterName, how: CountName) -> RowsInspection:
@@ -184,14 +184,6 @@ def _inspection(found: Contents, source: str, top: int, counter: CounterName, ho
         counter=counter,
         count=how,
     )
-
-
-def _show_inspection(found: RowsInspection) -> None:
-    print_parts(_inspection_parts(found))
-    print_lines([of_several(found.count)], "dim")
-    if found.bad:
-        print_lines([""])
-    print_lines(bad_rows(found.problems, found.bad, found.input), "red")
 
 
 def _inspection_parts(found: RowsInspection) -> Iterator[Part]:

@@ -8,19 +8,19 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ...api.estimating import PlannedSummaries, estimated
-from ...calling import Calls, OnDemand
+from ...calling import OnDemand
 from ...config.models import Configuration
 from ...config.overrides import Settings
 from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...providers.registry import Registry
 from ...report.as_json import to_json
-from ...report.estimate import Estimate, sections
+from ...report.estimate import sections
 from ...rows.reading import rows_in
 from ..commands.decide import EstimateOptions
 from ..console import print_parts, say, write_text
 from ..running.job import SummaryUse, summary_use
-from .counting import Counted, check_one, count_asked, counted_transcript
+from .counting import check_one, count_asked, counted_transcript
 from .providing import checked, provider_with, registry_of_user, say_error
 from .reading import check_rows, check_targets, input_file, name_of, read_transcript
 from .settings import counter_of, presets_here, settings_if_any
@@ -66,22 +66,14 @@ def estimate(options: EstimateOptions) -> None:
     if options.model:
         transcript = transcript.continued_by(options.model)
     counted = counted_transcript(transcript, counter, how, calls)
-    found = _estimated(counted, ways, options, calls, name_of(file))
-    if options.json:
-        write_text(to_json(found))
-    else:
-        print_parts(sections(found))
-
-
-def _estimated(counted: Counted, ways: _Ways, options: EstimateOptions, calls: Calls, source: str) -> Estimate:
-    """Measure each configuration on the transcript. Raises CondenseError."""
+    source = name_of(file)
 
     def told(result: Condensation, summaries: OnDemand | None) -> PlannedSummaries:
         say_error(result)
         use = summary_use(summaries) if summaries else SummaryUse()
         return use.used, use.notes
 
-    return estimated(
+    found = estimated(
         counted.transcript,
         ways.configurations,
         count=counted.count,
@@ -95,6 +87,10 @@ def _estimated(counted: Counted, ways: _Ways, options: EstimateOptions, calls: C
         source=source,
         told=told,
     )
+    if options.json:
+        write_text(to_json(found))
+    else:
+        print_parts(sections(found))
 
 
 def _ways(options: EstimateOptions, registry: Registry) -> _Ways:

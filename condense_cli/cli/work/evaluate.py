@@ -310,8 +310,11 @@ def models_of(
 
     Raises CondenseError for a missing profile or file, and without permission for a call.
     """
-    if not profiles:
-        _check_consent(calls)
+    if not profiles and not may_call(calls):
+        raise UsageError(
+            "--prompt needs a model to write summaries, and no call is permitted.",
+            "Add --profile NAME or --allow-calls, or `allow_calls: true` to your own configuration.",
+        )
     texts = {name: _prompt(name) for name in prompts if name != _OWN_PROMPT}
     budget = calls.budget()
     ways = {}
@@ -329,14 +332,6 @@ def _opened(
     configuration: Configuration, calls: Calls, budget: Budget, count: Counter
 ) -> AbstractContextManager[OnDemand]:
     return summaries_for(configuration, count, calls, budget)
-
-
-def _check_consent(calls: Calls) -> None:
-    if not may_call(calls):
-        raise UsageError(
-            "--prompt needs a model to write summaries, and no call is permitted.",
-            "Add --profile NAME or --allow-calls, or `allow_calls: true` to your own configuration.",
-        )
 
 
 def _named(configurations: Sequence[str], profiles: Sequence[str], prompts: Sequence[str]) -> dict[str, _Named]:

@@ -24,7 +24,6 @@ from ..commands.shrink import RunOptions, Showing
 from ..console import say, tell, write_out
 from ..options import TARGETS
 from ..running.job import (
-    SummaryUse,
     Treatment,
     Work,
     Worker,
@@ -188,7 +187,11 @@ def run_one(
         if not showing.log_json:  # Its line names the error.
             say_error(result)
             if status and (showing.quiet or showing.json):  # Nothing else tells the reason on standard error.
-                _say_why(status, result, told)
+                if status is ExitStatus.INTERRUPTED:
+                    say("condense: Interrupted.")
+                elif result.error is None:
+                    for line in (*why_status(result), *(told.warnings if status is ExitStatus.CALLS_FAILED else ())):
+                        say(f"condense: {visible(line)}")
         if showing.is_silent:
             for warning in result.warnings[known:]:  # What was to be kept, by a name that is mistyped, is gone.
                 say(f"condense: warning: {visible(warning)}")
@@ -211,12 +214,3 @@ def run_one(
         if showing.log_json or showing.verbose:
             _log(result, ran.report, work, status, as_json=showing.log_json)
         return status, written.new_session
-
-
-def _say_why(status: ExitStatus, result: Condensation, told: SummaryUse) -> None:
-    """Say why the status of a run is not 0, if no error of the provider does."""
-    if status is ExitStatus.INTERRUPTED:
-        say("condense: Interrupted.")
-    elif result.error is None:
-        for line in (*why_status(result), *(told.warnings if status is ExitStatus.CALLS_FAILED else ())):
-            say(f"condense: {visible(line)}")

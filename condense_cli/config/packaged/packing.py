@@ -45,12 +45,11 @@ def _module(presets: dict[str, Configuration]) -> str:
     modules: dict[str, set[str]] = {}
     for kind in _types_in(presets):
         modules.setdefault(kind.__module__.rpartition(".")[2], set()).add(kind.__name__)
-    imports = "".join(_import(module, sorted(names)) for module, names in sorted(modules.items()))
+    imports = "".join(
+        (f"from ..{module} import (\n" + "".join(f"    {name},\n" for name in sorted(names)) + ")\n")
+        for module, names in sorted(modules.items())
+    )
     return _MODULE.format(imports=imports, presets=_written(presets))
-
-
-def _import(module: str, names: list[str]) -> str:
-    return f"from ..{module} import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
 
 
 def _types_in(value: Any) -> Iterator[type[Struct]]:

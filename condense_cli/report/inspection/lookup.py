@@ -135,7 +135,14 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
     digest, position = _HASH.fullmatch(query), _POSITION.fullmatch(query)
     if digest:
         wanted = digest[1].lower()
-        hits = _by_hash(transcript, wanted)
+        hits: list[Hit] = []
+        for look in (_said, _behind_references, _in_summaries, _shown):
+            # Two texts may share six digits, and the one that is meant be found last.
+            known = {hit.text for hit in hits}
+            hits += [hit for hit in look(transcript, wanted) if hit.text not in known]
+        hits = hits or _summarized(transcript, wanted)
+        # A marker that names it by mistake, or by intent, may mean any other text.
+        hits = [*hits, *_marked_otherwise(transcript, wanted, hits)] if hits else _marked(transcript, wanted)
         if hits:
             return hits
         if not position or int(wanted) >= len(transcript.messages):
@@ -169,17 +176,6 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
             f"There is no block {number} in message {index}: it has {plural(len(hits), 'block')}, counted from 0."
         )
     return hits[number : number + 1]
-
-
-def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
-    hits: list[Hit] = []
-    for look in (_said, _behind_references, _in_summaries, _shown):
-        # Two texts may share six digits, and the one that is meant be found last.
-        known = {hit.text for hit in hits}
-        hits += [hit for hit in look(transcript, wanted) if hit.text not in known]
-    hits = hits or _summarized(transcript, wanted)
-    # A marker that names it by mistake, or by intent, may mean any other text.
-    return [*hits, *_marked_otherwise(transcript, wanted, hits)] if hits else _marked(transcript, wanted)
 
 
 def _said(transcript: Transcript, wanted: str) -> list[Hit]:

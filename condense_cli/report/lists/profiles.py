@@ -132,9 +132,8 @@ def _price(price: Price | None) -> PriceFacts | None:
     if price is None:
         return None
     return PriceFacts(
-        *(_per_million(value) for value in (price.input, price.output, price.cache_read, price.cache_write_5m))
+        *(
+            (None if value is None else digits(value * _MILLION))
+            for value in (price.input, price.output, price.cache_read, price.cache_write_5m)
+        )
     )
-
-
-def _per_million(value: Decimal | None) -> Decimal | None:
-    return None if value is None else digits(value * _MILLION)
