@@ -96,7 +96,7 @@ def print_paged(parts: Iterable[Part | RenderableType], *, stderr: bool = False)
             screen.print(part)
     text = captured.get()
     if text.count("\n") > screen.height:
-        from .paging import page
+        from .foreground import page
 
         page(text)
     else:

@@ -1,12 +1,15 @@
-"""Run a client in the foreground, in place of this command."""
+"""Start another program in the foreground: a client in place of this command, or the pager."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from ..errors import UsageError
 
@@ -35,3 +38,19 @@ def run_in_foreground(
         for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(number, handler)
     return status if status >= 0 else 128 - status
+
+
+def page(text: str) -> None:
+    """Show a text in the user's pager, or in `less`; print it if there is neither."""
+    words = shlex.split(os.environ.get("PAGER") or "less")
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        sys.stdout.write(text)
+        return
+    colours = {"LESS": os.environ.get("LESS", "FRX")}
+    # An interrupt is for the pager.
+    with (
+        suppress(KeyboardInterrupt),
+        subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env={**os.environ, **colours}) as pager,
+    ):
+        pager.communicate(text.encode("utf-8", "replace"))

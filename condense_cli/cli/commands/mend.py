@@ -9,7 +9,7 @@ from ..building import Command
 from ..options import DryRun, File, FormatOption, Lenient, Quiet, Session
 
 
-class ValidateOptions(Command, work="validate.validate"):
+class ValidateOptions(Command, work="mend.validate"):
     """Check a transcript against the rules of its API.
 
     Faults are reported in the API's own words, with their line. For Claude Code sessions, the links between records are
@@ -31,7 +31,7 @@ class ValidateOptions(Command, work="validate.validate"):
     lenient: Lenient = False
 
 
-class RepairOptions(Command, work="repair.repair"):
+class RepairOptions(Command, work="mend.repair"):
     """Mend a broken session with the least change.
 
     Torn lines, missing parents, calls without results, empty texts, unsigned thinking, images that are too large, and

@@ -1,19 +1,31 @@
-"""`condense profiles list` and `show`: the profiles of models, with their prices and windows."""
+"""`condense profiles` and `cache`: profiles of models, a test call, and cached answers."""
 
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime
 from typing import Final, assert_never
 
+import typer
+
 from ...config.own import UserConfiguration, load_user_configuration, unknown_profile
 from ...config.preset_folders import user_configuration_path
-from ...core.wording import visible
+from ...config.profiles import Access
+from ...core.tokens import Counter
+from ...core.wording import plural, visible
+from ...errors import ExitStatus, OutputError
+from ...llm.access import open_access
+from ...llm.cache import Cache, cache_path
+from ...llm.calls import Caller, CallOutcome, fulfil
+from ...llm.client import Failure, ModelRequest
+from ...plugins import Installed
 from ...report.as_json import to_json
-from ...report.lists.profiles import ProfileFacts, as_lines, profile_facts
+from ...report.costs.money import dollars
+from ...report.lists.profiles import ProfileFacts, as_lines, call_facts, profile_facts
 from ...report.sections import Table
-from ..commands.settings import ListProfiles, ShowProfile
-from ..console import print_lines, print_parts, write_text
+from ..commands.settings import ClearCache, ListProfiles, ShowCache, ShowProfile, TryProfile
+from ..console import print_lines, print_parts, say, write_text
 
 _COLUMNS: Final = ("profile", "model", "at", "key", "$ in", "$ out", "window")
 
@@ -74,3 +86,71 @@ def _key(facts: ProfileFacts) -> str:
 
 def _label(facts: ProfileFacts) -> str:
     return f"{facts.name} (main)" if facts.main else facts.name
+
+
+def try_profile(options: TryProfile) -> None:
+    """Make a tiny call, print what happened and exit with the status. Raises ConfigurationError."""
+    name, user = options.name, load_user_configuration()
+    if name not in user.profiles:
+        raise unknown_profile(name, user.profiles)
+    outcome, seconds = _tried(open_access(name, user, os.environ))
+    facts = call_facts(name, outcome, seconds)
+    if options.json:
+        write_text(to_json({"version": 1, "test": facts}))
+    elif facts.ok:
+        spent = f"{facts.tokens:,} tokens, cost {dollars(facts.cost)}" if outcome.spent.calls else "no cost"
+        typer.echo(visible(f"{name}: {outcome.text} ({facts.seconds:.1f} s, {spent})"))
+    else:
+        say(f"condense: {name}: {facts.message} ({facts.seconds:.1f} s)\n{facts.hint}")
+    raise SystemExit(int(ExitStatus.DONE if facts.ok else ExitStatus.CALLS_FAILED))
+
+
+def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
+    """Return the outcome of a tiny call, and its seconds. Profiles without a server need no call.
+
+    Raises ConfigurationError, KeyboardInterrupt.
+    """
+    begun = time.perf_counter()
+    if isinstance(access, Failure):
+        outcome = CallOutcome(None, access)
+    elif access.profile.api == "offline":
+        outcome = CallOutcome("It works without a model; there is nothing to test.")
+    elif access.profile.summarizer is not None:
+        Installed().summarizer(access.profile.summarizer)
+        outcome = CallOutcome("Its package is installed.")
+    else:
+        request = ModelRequest("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
+        done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))
+        if done.is_interrupted:
+            raise KeyboardInterrupt
+        outcome = done.outcomes[0]
+    return outcome, time.perf_counter() - begun
+
+
+def show_cache(options: ShowCache) -> None:
+    """Show the place and size of the cache. Raises OutputError."""
+    cache = Cache(cache_path())
+    found = cache.info()
+    _close(cache)
+    if options.json:
+        facts = {"version": 1, "path": str(found.path), "answers": found.answers, "refused": found.refused}
+        write_text(to_json({**facts, "bytes": found.bytes}))
+        return
+    typer.echo(visible(f"{found.path}: {plural(found.answers, 'answer')}, {found.bytes:,} bytes"))
+    if found.refused:
+        refused = plural(found.refused, "of them is a refusal", "of them are refusals")
+        typer.echo(f"{refused}: empty, too long, or the model would not answer.")
+
+
+def clear_cache(options: ClearCache) -> None:
+    """Delete all answers. Raises OutputError."""
+    cache = Cache(cache_path())
+    count = cache.clear()
+    _close(cache)
+    typer.echo(f"Cleared: {plural(count, 'answer')}")
+
+
+def _close(cache: Cache) -> None:
+    cache.close()
+    for note in cache.notes:
+        raise OutputError(note)

@@ -1,4 +1,4 @@
-"""`condense repair`: mend what the API or the client refuses in a file."""
+"""`condense validate` and `repair`: check a transcript against the rules of its API and client, and mend it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,66 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from rich.text import Text
+
 from ...core.wording import plural, visible
 from ...delivering import Destination, Where, check_place
-from ...errors import UsageError
+from ...errors import ExitStatus, UsageError
+from ...formats import format_named
 from ...plugins import Installed
 from ...repair import mending
 from ...repair.mending import Repair
 from ...report.as_json import to_json
 from ...report.lists.repair import as_facts
+from ...report.lists.validation import ListedFault, Validation, check
+from ...rows.reading import rows_in
 from ...storage import files
-from ..commands.mend import RepairOptions
-from ..console import tell_lines, write_out, write_text
-from .reading import check_piped, input_file, name_of
+from ..commands.mend import RepairOptions, ValidateOptions
+from ..console import console, print_lines, tell_lines, write_out, write_text
+from .reading import check_piped, input_file, name_of, read_transcript
+
+
+def validate(options: ValidateOptions) -> None:
+    """Print the faults and exit with the status. Raises CondenseError."""
+    file = input_file(options.file, options.session)
+    kind = rows_in(file, options.format)
+    if kind is not None:
+        from ..running.rows_reports import validate_rows  # With processes to read rows.
+
+        raise SystemExit(int(validate_rows(file, kind, json=options.json, lenient=options.lenient)))
+    found = check(read_transcript(file, options.format, options.lenient), source=name_of(file))
+    if options.json:
+        write_text(to_json(found))
+    else:
+        _show(found)
+    raise SystemExit(int(ExitStatus.DONE if found.valid else ExitStatus.INPUT))
+
+
+def _show(found: Validation) -> None:
+    screen = console()
+    for fault in found.faults:  # One on a line, for grep.
+        text = Text(f"{_place(found, fault)}: ", style="bold")
+        print_lines([text.append(visible(" ".join(fault.said.split())), style="not bold")])
+    print_lines((f"{_place(found, note)}: note: {note.said}" for note in found.notes), "dim")
+    print_lines((f"Warning: {warning}" for warning in found.warnings), "yellow")
+    messages = plural(found.messages, "message")
+    if found.valid and not found.messages:
+        screen.print(Text(f"empty: {messages}, format {found.format}"))
+    elif found.valid:
+        screen.print(Text(f"valid: {messages}, format {found.format}"), style="green")
+    else:
+        number = len(found.faults)
+        faults = plural(number, "fault")
+        screen.print(Text(f"not valid: {faults} in {messages}, format {found.format}"), style="red")
+        if found.input != "standard input" and format_named(found.format).is_writable:
+            hint = f"condense repair {found.input} mends what can be mended without a guess."
+            print_lines([hint])
+
+
+def _place(found: Validation, fault: ListedFault) -> str:
+    place = visible(found.input) + (f":{fault.line}" if fault.line is not None else "")
+    return f"{place}: #{fault.message}" if fault.message is not None else place
+
 
 _MOST: Final = 40
 """Changes that the report lists."""
@@ -46,7 +94,7 @@ def repair(options: RepairOptions) -> None:
         lines = [*done.said, *done.warnings]
         if found.changes and to.where is Where.NOWHERE and not to.dry_run:
             lines.append("Nothing was written; add --in-place, or -o FILE.")
-        _show(file, found, lines, on_stderr=to.writes_stdout)
+        _show_repair(file, found, lines, on_stderr=to.writes_stdout)
 
 
 def _destination(file: str, options: RepairOptions) -> Destination:
@@ -71,7 +119,7 @@ def _destination(file: str, options: RepairOptions) -> Destination:
     return Destination(where, file, output, options.dry_run, options.force, seen, done="Mended")
 
 
-def _show(file: str, found: Repair, lines: Sequence[str], *, on_stderr: bool) -> None:
+def _show_repair(file: str, found: Repair, lines: Sequence[str], *, on_stderr: bool) -> None:
     changes = [
         f"{visible(name_of(file))}{'' if change.line is None else f':{change.line}'}: {change.said} ({change.why})"
         for change in found.changes[:_MOST]
