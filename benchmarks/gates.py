@@ -61,7 +61,7 @@ def quality() -> Figures:
     import witnesses
     from measure_tables import SIZES, counted
 
-    from condense_cli.quality.curves import settings_of
+    from condense_cli.quality.differences import settings_of
     from condense_cli.storage.processes import usable_processors
 
     options = witnesses.Options(("balanced",), MEASURES_OF_QUALITY, compares=False)

@@ -9,7 +9,7 @@ from typing import Final
 from condense_cli import __version__
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.core.wording import plural
-from condense_cli.quality.curves import Setting, settings_of
+from condense_cli.quality.differences import Setting, settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated
 
 SIZES: Final = (0.5, 0.3)

@@ -30,7 +30,7 @@ from condense_cli.config.loading import load_preset
 from condense_cli.errors import CondenseError
 from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
-from condense_cli.quality.curves import settings_of
+from condense_cli.quality.differences import settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
 from condense_cli.quality.witnesses import MEASURES, WITNESSES
 from condense_cli.rows.many_files import files_in

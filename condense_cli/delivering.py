@@ -17,6 +17,7 @@ from .core.wording import visible
 from .errors import UsageError
 from .report.run.facts import WrittenSession
 from .storage.files import Stamp, is_compressed, packed, write_bytes
+from .storage.session_databases import is_in_database, keeper_of
 
 
 class Where(Enum):
@@ -42,12 +43,9 @@ def check_place(file: str, output: str | None, *, in_place: bool, force: bool, n
         raise UsageError(f"{' and '.join(named)} cannot be used together.", "Choose one place to write to.")
     if force and not in_place:
         raise UsageError("--force needs --in-place.", "Nothing else needs it.")
-    if (in_place or new_session) and not os.path.lexists(file):
-        from .storage.session_databases import is_in_database, keeper_of
-
-        if is_in_database(Path(file)):
-            client, hint = keeper_of(Path(file))
-            raise UsageError(f"{named[0]} is for files, and {client} keeps its sessions in a database.", hint)
+    if (in_place or new_session) and not os.path.lexists(file) and is_in_database(Path(file)):
+        client, hint = keeper_of(Path(file))
+        raise UsageError(f"{named[0]} is for files, and {client} keeps its sessions in a database.", hint)
     if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
         raise UsageError(
             f"--in-place replaces FILE, and {file} is not a file.", "Name the file, or write to a new one with -o FILE."

@@ -19,8 +19,7 @@ from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.quality.losses import losses
-from condense_cli.report.costs.money import PriceSource, cost_of
-from condense_cli.report.costs.usage import overhead_of
+from condense_cli.report.costs import PriceSource, cost_of, overhead_of
 from condense_cli.report.run import facts, terminal
 from condense_cli.report.run.expected import expected_by_name
 from condense_cli.report.terminal import render

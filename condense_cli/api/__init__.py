@@ -28,6 +28,7 @@ from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Transcript
 from ..core.values import Container
 from ..errors import BrokenOutputError, UsageError
+from ..formats.convert import convert as converted
 from ..lossless.decode import broken_in, count_gaps, decode, outside_of
 from ..lossless.encode import with_escapes
 from ..money.prices import signs_of
@@ -42,7 +43,7 @@ from ..providers.manager import Sizing
 from ..providers.proven import REPORT, checked, condensed
 from ..providers.registry import DEFAULT, Registry
 from ..providers.window import WindowFlags, window_of
-from ..report.costs.usage import beside_messages
+from ..report.costs import beside_messages
 from ..rules.validity import validate
 from ..storage.files import read_bytes, unpacked
 
@@ -326,8 +327,6 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
     The conversion's `notes` list content that could not be carried over. The bytes are read back and checked against
     the API's rules. Raises UsageError for other formats and empty conversations, BrokenOutputError for a defect.
     """
-    from ..formats.convert import convert as converted
-
     transcript = _transcript_of(result)
     if not transcript.messages:
         raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
@@ -355,8 +354,8 @@ def diff(
     factor: Factor | None = None,
 ) -> Diff:
     """Compare two transcripts, or lists of messages, block by block, in the model's tokens."""
-    from ..report.difference import compare
-
     before, after = _read(before), _read(after)
     count = _counter(counter, before)
+    from ..report.difference import compare  # With what only reports need.
+
     return compare(before, after, count, factor or factor_of(before, count))

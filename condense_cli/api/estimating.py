@@ -33,8 +33,7 @@ from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..plugins import Installed
 from ..providers.registry import Registry
-from ..report.costs.money import PriceSource
-from ..report.costs.usage import overhead_of
+from ..report.costs import PriceSource, overhead_of
 from ..report.estimate import Estimate, build
 from ..report.run.facts import Summarized
 from ..report.run.sections import summarized

@@ -31,8 +31,7 @@ from ..quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated, kept_by
 from ..quality.evaluation import evaluate as _evaluate
 from ..quality.recorded import judge
 from ..quality.witnesses import WITNESSES
-from ..report.costs.money import PriceSource
-from ..report.costs.usage import overhead_of
+from ..report.costs import PriceSource, overhead_of
 from ..report.estimate import KeptFigures, KeptSource
 from ..report.evaluation import Measured, measured
 from ..report.recorded import RecordedFile, recorded_file

@@ -18,8 +18,22 @@ from ..core.transcript import JsonPath
 from ..errors import UsageError
 from ..storage.backups import WritingProcess, is_alive
 from .choices import CLAUDE_FOLDER, CONDENSED, Client, own_folder
-from .client import NO_CHANCE, KnownClient, Layout, Machine, Peek, Session, SessionFiles, SessionPlace, Setup
-from .peeking import first_request, records, records_with, texts_in, title_of
+from .client import (
+    NO_CHANCE,
+    KnownClient,
+    Layout,
+    Machine,
+    Peek,
+    Session,
+    SessionFiles,
+    SessionPlace,
+    Setup,
+    first_request,
+    records,
+    records_with,
+    texts_in,
+    title_of,
+)
 from .settings import (
     SERVER,
     InstallPlan,

@@ -36,8 +36,12 @@ from .client import (
     SessionPlace,
     Setup,
     file_bytes,
+    first_request,
+    records,
+    records_with,
+    texts_in,
+    title_of,
 )
-from .peeking import first_request, records, records_with, texts_in, title_of
 from .settings import (
     SERVER,
     InstallPlan,

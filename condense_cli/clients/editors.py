@@ -27,9 +27,12 @@ from .client import (
     SessionFile,
     SessionPlace,
     file_json,
+    first_request,
+    request_in,
     text_or_none,
+    texts_in,
+    title_of,
 )
-from .peeking import first_request, request_in, texts_in, title_of
 
 EDITORS: Final = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _SERVERS: Final = (

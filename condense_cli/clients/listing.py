@@ -30,19 +30,18 @@ from ..formats.table import TABLE
 from ..lossless import references
 from ..money.prices import signs_of
 from ..providers.window import window_of
-from ..report.as_json import SHAPE
-from ..report.costs.usage import ESTIMATED, in_use
+from ..report.costs import ESTIMATED, in_use
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.run.facts import estimated_tokens
+from ..report.sections import SHAPE
 from ..report.text import percent
 from ..storage.cache_files import CacheFile, is_broken
 from ..storage.files import read_bytes
 from .choices import Order
 from .claude_code import claude_folder
-from .client import Indexes, Layout, SessionFile, SessionPlace
+from .client import HEAD, Indexes, Layout, SessionFile, SessionPlace
 from .finding import Finding, find
 from .new_session import origin_of
-from .peeking import HEAD
 from .table import CLIENTS, project_at_head, updated_at
 
 _MARK: Final = re.compile(markers.MARKER_BYTES.pattern + b"|" + references.REFERENCE_BYTES.pattern)

@@ -1,8 +1,12 @@
-"""Clients that keep a log for each session (pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI), or one database."""
+"""Clients that keep a log for each session (pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI), or one database.
+
+Those without hooks for commands get a plugin that runs condense: one script in a folder of theirs.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +27,56 @@ from .client import (
     Peek,
     SessionFile,
     SessionPlace,
+    Setup,
     file_bytes,
     file_json,
+    first_request,
+    records,
+    records_with,
     text_or_none,
+    title_of,
 )
-from .peeking import first_request, records, records_with, title_of
-from .plugin_files import setup
+from .settings import InstallPlan, SettingsEdit, Target, program, read_text
+
+_HEAD: Final = "// Added by condense install; condense install --remove takes it out.\n"
+_PROGRAM: Final = "const PROGRAM = "
+
+
+def setup(client: Client, folder: str, in_project: str) -> Setup:
+    """Return the setup of a client that loads scripts from a folder beside its settings, and from one of a project."""
+
+    def path(target: Target) -> Path:
+        own = own_folder(client, target.home, target.environment) / folder
+        return (own if target.project is None else target.project / in_project) / "condense.js"
+
+    def edit(target: Target, after: str | None) -> InstallPlan:
+        place = path(target)
+        before = read_text(place)
+        if before is not None and not before.startswith(_HEAD):
+            return InstallPlan((), (f"{place} is not from condense; it was left alone.",))
+        return InstallPlan((SettingsEdit(place, before, after),))
+
+    def problems(target: Target) -> Iterator[str]:
+        text = read_text(path(target)) or ""
+        if not text.startswith(_HEAD):
+            yield "The plugin is not installed."
+            return
+        named = re.search(rf'(?m)^{_PROGRAM}\[("[^"]+")', text)
+        runs = json.loads(named[1]) if named else ""
+        if named and not Path(runs).is_file():
+            yield f"The plugin runs a program that is not there: {runs}"
+        elif text != _script(client):
+            yield "The plugin is of another version of condense; install it again."
+
+    return Setup(
+        lambda target: edit(target, _script(client)), lambda target: edit(target, None), problems, has_server=False
+    )
+
+
+def _script(client: Client) -> str:
+    code = Path(__file__).with_name(f"plugin_{client}.js").read_text(encoding="utf-8")
+    return f"{_HEAD}{_PROGRAM}{json.dumps(program())}\n{code}"
+
 
 _USER: Final = re.compile(rb'"role"\s*:\s*"user"|"type"\s*:\s*"user(?:\.message)?"')
 _FOLDER: Final = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)+")')

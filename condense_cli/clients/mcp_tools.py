@@ -28,12 +28,12 @@ from ..ledger.recap import recap as told_of
 from ..money.prices import price_of, signs_of
 from ..plugins import Installed
 from ..providers.window import DecisionReason, decide, window_of
-from ..report.as_json import to_json
-from ..report.costs.usage import beside_messages, overhead_of, remarks_on_usage
+from ..report.costs import beside_messages, overhead_of, remarks_on_usage
 from ..report.inspection.facts import inspect as facts_of
 from ..report.inspection.lookup import Hit, HitKind, find
 from ..report.lists import check as check_facts
 from ..report.run.facts import estimated_tokens
+from ..report.sections import to_json
 from ..report.text import block_label, kind_label
 from ..storage.backups import backups_of
 from ..storage.files import Stamp, read_bytes, stamp, unpacked

@@ -10,8 +10,7 @@ from typing import Final
 
 from . import claude_code, codex, editors, logs
 from .choices import Client
-from .client import KnownClient, Machine, SessionFile, SessionPlace
-from .peeking import HEAD, TAIL
+from .client import HEAD, TAIL, KnownClient, Machine, SessionFile, SessionPlace
 
 CLIENTS: Final[Mapping[Client, KnownClient]] = {
     Client.CLAUDE_CODE: claude_code.CLAUDE_CODE,

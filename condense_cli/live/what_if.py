@@ -13,7 +13,7 @@ from ..core.transcript import Transcript
 from ..core.values import STANDING_ROLES
 from ..formats.requests import recorded_requests
 from ..money.bill import CacheRules, PromptCache, dollars
-from ..report.costs.usage import overhead_of
+from ..report.costs import overhead_of
 from ..report.history import WhatIf
 from .conversation import Live
 from .replaying import MARK, BlockSizes, ClientRequest, answers_in, api_messages, as_marked

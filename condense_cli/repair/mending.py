@@ -12,7 +12,7 @@ from ..core.transcript import Transcript
 from ..core.wording import plural
 from ..errors import NotJsonError
 from ..formats import OtherFormats
-from . import blocks, images, links, pairs
+from . import blocks, links, pairs
 from .draft import BrokenRule, Change, Draft, Origin, UnmendableError
 from .lines import readable
 
@@ -49,9 +49,9 @@ _STEPS: Final[tuple[tuple[Step, tuple[str, ...]], ...]] = (
     (blocks.replace_surrogates, ("texts_are_unicode",)),
     (blocks.unmark_cache, ("at_most_four_cache_marks",)),
     (blocks.replace_documents, ("documents_not_from_assistant",)),
-    (images.shrink_images, ("images_not_too_large",)),
-    (images.replace_images, ("images_not_too_large",)),
-    (images.thin_out, ("images_not_too_many", "request_not_too_large")),
+    (blocks.shrink_images, ("images_not_too_large",)),
+    (blocks.replace_images, ("images_not_too_large",)),
+    (blocks.thin_out, ("images_not_too_many", "request_not_too_large")),
 )
 """Each step with the rules whose faults it mends: links first, as they decide what the conversation is. Of several
 steps for a rule the first changes least."""

@@ -28,8 +28,8 @@ from ..passes.decisions import Fate
 from ..passes.explained import SHORTEST, Address, lines_between
 from ..toolcalls import tools
 from ..toolcalls.tools import changed_texts, is_emptied
-from .as_json import SHAPE
 from .run.facts import Counting, ExplainedLines, LostReport, Pair, estimated_tokens, lines_of
+from .sections import SHAPE
 from .text import call_label, kind_label, readable
 
 

@@ -22,26 +22,28 @@ from ..money.prices import Price, signs_of, window_size
 from ..passes.condensation import Condensation
 from ..passes.receipts import NO_TARGET, Kept, Status
 from ..quality.evaluation import KeptShare
-from .as_json import SHAPE
-from .costs.money import (
+from .costs import (
+    GIVEN,
+    Cost,
     PriceSource,
     as_money,
     assumptions,
     cost_of,
     digits,
     dollars,
+    in_use,
     pays_after,
+    remarks_on_usage,
     rewrite_of,
     unknown_price,
 )
-from .costs.usage import GIVEN, in_use, remarks_on_usage
 from .counted import carried, counted
 from .run.expected import Ended, expected_by_name, loses
-from .run.facts import Cost, Counting, Summarized, estimated_tokens
+from .run.facts import Counting, Summarized, estimated_tokens
 from .run.sections import known_cost
 from .run.sections import sentences as calls_of
 from .run.shortcomings import of_another
-from .sections import BLANK, Part, Sentence, Table, as_warnings
+from .sections import BLANK, SHAPE, Part, Sentence, Table, as_warnings
 from .text import percent
 
 ENOUGH: Final = 90

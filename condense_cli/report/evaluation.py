@@ -16,17 +16,28 @@ from ..core.version import __version__
 from ..core.wording import plural
 from ..llm.summarizer import ProfileUse
 from ..quality.cases import LeftOut
-from ..quality.curves import Mean, Setting, curve, recall_at, settings_of
-from ..quality.differences import CONDENSED, CONFIDENCE, FEWEST, SIZE, Compared, Verdict, compare
+from ..quality.differences import (
+    CONDENSED,
+    CONFIDENCE,
+    FEWEST,
+    SIZE,
+    Compared,
+    Mean,
+    Setting,
+    Verdict,
+    compare,
+    curve,
+    recall_at,
+    settings_of,
+)
 from ..quality.evaluation import Cut, Evaluated
 from ..quality.recall import RECALLS
 from ..quality.witnesses import Shares
-from .as_json import SHAPE
-from .costs.money import dollars
+from .costs import dollars
 from .counted import OF_SEVERAL
 from .run.facts import Summarized
 from .run.sections import known_cost, one_summarized
-from .sections import BLANK, Part, Sentence, Table
+from .sections import BLANK, SHAPE, Part, Sentence, Table
 
 
 class ModelWay(msgspec.Struct, frozen=True):

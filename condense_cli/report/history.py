@@ -37,10 +37,8 @@ from ..money.bill import (
     spent,
 )
 from ..toolcalls.tools import path_argument
-from .as_json import SHAPE
-from .costs.money import dollars
-from .costs.usage import overhead_of
-from .sections import BLANK, Part, Sentence, Table, as_warnings
+from .costs import dollars, overhead_of
+from .sections import BLANK, SHAPE, Part, Sentence, Table, as_warnings
 from .text import percent_text
 
 BESIDE: Final = "system prompt and tools"

@@ -21,12 +21,10 @@ from ..formats.compacted import CompactionKind
 from ..money.economics import Economics, PrefixRewrite, Rates, weigh
 from ..quality.recall import Recall
 from ..quality.recorded import CLIENT, Judged, Left, NotJudged
-from .as_json import SHAPE
-from .costs.money import PriceSource, as_money, dollars, in_report, pays_after
+from .costs import Cost, PriceSource, as_money, dollars, in_report, pays_after
 from .counted import OF_SEVERAL
 from .evaluation import NONE, NotRead, closing, percent
-from .run.facts import Cost
-from .sections import BLANK, Part, Sentence, Table
+from .sections import BLANK, SHAPE, Part, Sentence, Table
 
 CLIENT_NAME: Final = "client"
 _NOTHING: Final = Decimal(0)

@@ -1,9 +1,13 @@
-"""The parts of a report, declared once: lines and tables. `terminal.py` and `page/` render them."""
+"""The parts of a report, declared once, lines and tables that `terminal.py` and `page/` render; and reports as JSON."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 
@@ -85,3 +89,32 @@ Part = Sentence | Table
 
 def as_warnings(warnings: Sequence[str]) -> list[Sentence]:
     return [Sentence(f"Warning: {warning}", "yellow") for warning in warnings]
+
+
+SHAPE: Final = 2
+"""Version of the JSON report; it rises when a key goes or changes its meaning."""
+
+
+_encode: Final = msgspec.json.Encoder(decimal_format="number").encode
+"""Money is a number, as exact as it is known."""
+
+
+def to_json_line(value: Any) -> str:
+    """JSON text in one line, without a line break."""
+    try:
+        return _encode(value).decode()
+    except UnicodeEncodeError:
+        return _escaped(value)
+
+
+def _escaped(value: Any, indent: int | None = None) -> str:
+    """JSON text of a name or a text with a lone surrogate: JSON can spell it."""
+    return json.dumps(msgspec.to_builtins(value, builtin_types=(Decimal,)), indent=indent, default=float)
+
+
+def to_json(value: Any) -> str:
+    """Indented JSON text with a final line break."""
+    try:
+        return msgspec.json.format(_encode(value), indent=2).decode() + "\n"
+    except UnicodeEncodeError:
+        return _escaped(value, indent=2) + "\n"

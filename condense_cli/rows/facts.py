@@ -18,10 +18,10 @@ from ..core.transcript import Transcript
 from ..core.version import __version__
 from ..core.wording import plural
 from ..money import prices
-from ..report.as_json import SHAPE
-from ..report.costs.money import digits, dollars
+from ..report.costs import digits, dollars
 from ..report.run.facts import IN_JSON, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
+from ..report.sections import SHAPE
 from ..report.text import change_text, percent
 from ..storage.files import suffix_of
 

@@ -33,12 +33,10 @@ from ..passes.explained import explained
 from ..passes.selection import Address
 from ..providers.registry import DEFAULT, AnyProvider, Registry
 from ..providers.window import window_of
-from ..report.costs.money import PriceSource, cost_figures, cost_of
-from ..report.costs.usage import in_use, overhead_of
+from ..report.costs import Cost, PriceSource, cost_figures, cost_of, in_use, overhead_of
 from ..report.inspection import facts as inspection
 from ..report.inspection.facts import Inspection
 from ..report.page.conversation import ConversationPage, conversation_of
-from ..report.run.facts import Cost
 from ..report.run.shortcomings import warnings_of
 from ..report.text import percent
 from ..storage.backups import undo

@@ -29,8 +29,8 @@ from condense_cli.plugins import Installed
 from condense_cli.providers.registry import Registry
 from condense_cli.providers.window import WindowFlags
 from condense_cli.providers.window import window_of as window_of_model
-from condense_cli.report.as_json import to_json
-from condense_cli.report.costs import money as costs
+from condense_cli.report import costs
+from condense_cli.report.sections import to_json
 
 NAMES = ["speed", "lossless"]
 

@@ -32,7 +32,7 @@ from condense_cli.core.tokens import CALL_TOKENS, MESSAGE_TOKENS, Counter, Encod
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
 from condense_cli.formats import parse
-from condense_cli.report.costs.usage import RECORDED, in_use
+from condense_cli.report.costs import RECORDED, in_use
 from condense_cli.report.inspection.facts import (
     CONTENT,
     CONTENT_TYPES,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from machine import Machine, dialogue, rollout, said_to_codex, task, written
 
 from condense_cli.clients import claude_code, codex, editors
-from condense_cli.clients.peeking import command_in, request_in, title_of
+from condense_cli.clients.client import command_in, request_in, title_of
 
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 

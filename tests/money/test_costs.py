@@ -12,8 +12,7 @@ from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
 from condense_cli.money.economics import PrefixRewrite
 from condense_cli.money.prices import Price
 from condense_cli.passes.condensation import Condensation
-from condense_cli.report.costs.money import PriceSource, cost_of, dollars, pays_after, rewrite_of
-from condense_cli.report.run.facts import Cost
+from condense_cli.report.costs import Cost, PriceSource, cost_of, dollars, pays_after, rewrite_of
 
 COUNT = Counter()
 

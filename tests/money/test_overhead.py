@@ -19,7 +19,7 @@ from condense_cli import api
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.report.costs.usage import overhead_of
+from condense_cli.report.costs import overhead_of
 
 Json = dict[str, Any]
 MODEL = "claude-sonnet-4-5"

@@ -24,7 +24,7 @@ from condense_cli.core.values import Usage
 from condense_cli.formats.requests import recorded_requests
 from condense_cli.money.bill import Billed
 from condense_cli.money.prices import signs_of
-from condense_cli.report.costs.usage import InUse, beside_messages, in_use, overhead_of
+from condense_cli.report.costs import InUse, beside_messages, in_use, overhead_of
 
 Json = dict[str, Any]
 LARGE = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(2_000))

@@ -382,10 +382,10 @@ def test_what_cannot_be(arguments: list[str], words: str, monkeypatch: pytest.Mo
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    needing = ("condense_cli.proxy.server", "condense_cli.cli.work.proxy", "uvicorn")
+    needing = ("condense_cli.proxy.app", "condense_cli.cli.work.proxy", "uvicorn")
     for name in [name for name in sys.modules if name.startswith(needing)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delattr("condense_cli.proxy.server", raising=False)
+    monkeypatch.delattr("condense_cli.proxy.app", raising=False)
     ran = condense("proxy")
     assert (ran.status, "-m pip install 'httpx>=" in ran.stderr) == (2, True)

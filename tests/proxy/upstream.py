@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from condense_cli.live.state import Memory, State
 from condense_cli.proxy import app
-from condense_cli.proxy.app import Proxy, ProxySettings
+from condense_cli.proxy.app import Proxy, ProxySettings, address_of, listening, names_of, served
 from condense_cli.proxy.record import Record
-from condense_cli.proxy.server import address_of, listening, names_of, served
 
 TOKEN = "the token of this run"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from condense_cli.quality.curves import Mean, Setting, curve, recall_at, settings_of
+from condense_cli.quality.differences import Mean, Setting, curve, recall_at, settings_of
 from condense_cli.quality.evaluation import Cut, Point
 from condense_cli.quality.recall import Recall, Score
 

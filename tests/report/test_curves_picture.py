@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from condense_cli.quality.evaluation import Cut, Evaluated, Point
 from condense_cli.quality.recall import Recall, Score
 from condense_cli.report import evaluation
-from condense_cli.report.page.curves_svg import draw
+from condense_cli.report.page.evaluation import draw
 
 NAME = "{http://www.w3.org/2000/svg}"
 NOTHING = Score(0, 0)

@@ -20,6 +20,7 @@ from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.wording import visible
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
+from condense_cli.report.costs import Cost
 from condense_cli.report.page.run import run_page
 from condense_cli.report.run import facts
 from condense_cli.report.text import operation_label
@@ -36,7 +37,7 @@ HOSTILE: Final = (
 )
 
 
-def page_of(result: Condensation, source: str = "session.jsonl", cost: facts.Cost | None = None) -> str:
+def page_of(result: Condensation, source: str = "session.jsonl", cost: Cost | None = None) -> str:
     count = Counter.of(result.before)
     report = facts.build(
         result,
@@ -177,7 +178,7 @@ def test_the_script_never_makes_markup_of_text() -> None:
 
 
 def test_money_is_told_where_it_is_known() -> None:
-    cost = facts.Cost(
+    cost = Cost(
         next_turn_before=Decimal("0.5"),
         next_turn_after=Decimal("0.25"),
         one_off=Decimal(1),

@@ -93,7 +93,7 @@ class EstimateOptions(CountOptions, group=COMMON, work="estimate.estimate"):
     lenient: Annotated[Lenient, READING] = False
 
 
-class CheckOptions(CountOptions, ReadOptions, group=COMMON, work="configurations.check"):
+class CheckOptions(CountOptions, ReadOptions, group=COMMON, work="check.check"):
     """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
 
     It should when its tokens reach the threshold (a percentage of the model's context window, or --above N), or leave

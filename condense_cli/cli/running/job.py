@@ -37,7 +37,7 @@ from ...providers.manager import Sizing
 from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
 from ...providers.window import Window, WindowFlags, window_of
-from ...report.costs.usage import beside_messages, remarks_on_usage
+from ...report.costs import beside_messages, dollars, remarks_on_usage
 from ...report.run.facts import Summarized
 from ..commands.shrink import RunOptions
 from ..console import console
@@ -54,8 +54,6 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from ...report.costs.money import dollars  # Only runs that call models show them.
-
     status = console(stderr=True).status("")
     is_shown = False
 

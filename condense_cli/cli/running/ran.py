@@ -19,11 +19,12 @@ from ...delivering import TO_A_PIPE, Delivery, Destination, Where, check_place
 from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...passes.receipts import EMPTY, EXTRACT, NO_TARGET
-from ...report.as_json import to_json
-from ...report.costs.usage import overhead_of
+from ...report import costs
+from ...report.costs import Cost, cost_figures, overhead_of
 from ...report.run import facts
-from ...report.run.sections import growth, slim_line
+from ...report.run.sections import growth, sentences, slim_line
 from ...report.run.shortcomings import warnings_of
+from ...report.sections import to_json
 from ...report.text import percent
 from ...storage.files import check_output, is_same_file, stamp, suffix_of, write_bytes
 from ..commands.shrink import RunOptions, Showing
@@ -154,7 +155,7 @@ class Ran(Struct, frozen=True, dict=True):
             yield str(self.result.error)
 
     @cached_property
-    def cost(self) -> facts.Cost | None:
+    def cost(self) -> Cost | None:
         """The cost of the run, or None if nobody asked and a script would wait for it.
 
         Loading the prices takes longer than a small run.
@@ -164,12 +165,10 @@ class Ran(Struct, frozen=True, dict=True):
         is_seen = self.to.reports_to_terminal and is_smaller and result.before.model is not None
         if not (self._is_read or self.is_cost_asked or (is_seen and not showing.quiet)):
             return None
-        from ...report.costs import money  # Takes longer to import than a line of the report to print.
-
         overhead, _ = overhead_of(result.before, self.count, result.factor, self.treatment.work.overhead_tokens)
         before = result.before
-        prices = money.PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
-        return money.cost_of(result, self.count, overhead, prices, self.told.cost)
+        prices = costs.PriceSource.of(before.model, datetime.now(UTC), lives_hour=before.lives_hour)
+        return costs.cost_of(result, self.count, overhead, prices, self.told.cost)
 
     @property
     def _is_read(self) -> bool:
@@ -269,9 +268,6 @@ def _brief(ran: Ran) -> Iterator[str]:
 
 
 def _about_money(ran: Ran) -> Iterator[str]:
-    from ...report.costs.money import cost_figures
-    from ...report.run.sections import sentences
-
     result = ran.result
     yield from sentences(ran.told.used)
     if ran.cost is not None and ran.cost.prices is not None:

@@ -18,7 +18,7 @@ from ...config.own import load_user_configuration
 from ...core.tokens import Counter
 from ...core.transcript import Message
 from ...errors import CondenseError
-from ...report.costs.money import digits
+from ...report.costs import digits
 from ...report.run.facts import Summarized
 from ...rows.many_files import Input
 from ...rows.reading import rows_in

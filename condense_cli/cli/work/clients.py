@@ -23,8 +23,8 @@ from ...clients.table import CLIENTS, session_places
 from ...config.own import load_user_configuration
 from ...core.wording import plural, visible
 from ...errors import UsageError
-from ...report.as_json import to_json
 from ...report.lists.sessions import SessionList, sections
+from ...report.sections import to_json
 from ...storage.extras import how_to_install, missing
 from ..commands.look import SessionsOptions
 from ..commands.session import HookedClient, InstallOptions, McpOptions

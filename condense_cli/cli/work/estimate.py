@@ -14,8 +14,8 @@ from ...config.overrides import Settings
 from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...providers.registry import Registry
-from ...report.as_json import to_json
 from ...report.estimate import sections
+from ...report.sections import to_json
 from ...rows.reading import rows_in
 from ..commands.decide import EstimateOptions
 from ..console import print_parts, say, write_text
@@ -46,7 +46,7 @@ def estimate(options: EstimateOptions) -> None:
     how, calls = count_asked(options, settings)
     kind = rows_in(file, options.format)
     if kind is not None:
-        from ..running.rows_reports import estimate_rows  # With processes to read rows.
+        from ..running.rows import estimate_rows  # With processes to read rows.
 
         of_one = {
             "--target-tokens": options.target_tokens,

@@ -25,10 +25,9 @@ from ...errors import ExitStatus, UnreadableError, UsageError
 from ...llm.budget import Budget
 from ...quality.evaluation import Evaluated
 from ...report import evaluation, recorded
-from ...report.as_json import to_json
 from ...report.evaluation import ModelWay, model_way
-from ...report.page.curves_svg import draw
-from ...report.page.evaluation import evaluation_page, recorded_page
+from ...report.page.evaluation import draw, evaluation_page, recorded_page
+from ...report.sections import to_json
 from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.extras import missing
 from ...storage.files import check_folder, check_output, read_bytes, write_bytes

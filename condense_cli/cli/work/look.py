@@ -12,6 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ... import api
+from ...clients.new_session import origins_of
 from ...config.models import Configuration
 from ...config.own import load_user_configuration
 from ...core import json_text
@@ -28,15 +29,15 @@ from ...passes.explained import explained
 from ...providers.window import window_of
 from ...quality.losses import MOST, losses
 from ...report import history
-from ...report.as_json import to_json
 from ...report.difference import between, of_run
 from ...report.difference import build as diff_facts
 from ...report.inspection import facts, lookup, sections
 from ...report.inspection.lookup import Hit, HitKind, find, is_query
-from ...report.lists.recap import build as recap_facts
+from ...report.lists.sessions import build as recap_facts
 from ...report.run import terminal
 from ...report.run.facts import LostReport
 from ...report.run.sections import lost_things
+from ...report.sections import to_json
 from ...report.text import call_label, kind_label
 from ...rows.many_files import files_in
 from ...rows.reading import rows_in
@@ -88,8 +89,6 @@ def _found(
         raise
     except CondenseError as nothing:
         error = nothing
-    from ...clients.new_session import origins_of  # With all clients.
-
     for original in origins_of(file):
         older = read_transcript(str(original), format_name, lenient)
         with suppress(CondenseError):
@@ -225,7 +224,7 @@ def inspect(options: InspectOptions) -> None:
     model, counter, top = options.model, counter_of(options.counter, settings), options.top or _TOP
     kind = rows_in(file, options.format)
     if kind is not None:
-        from ..running.rows_reports import inspect_rows  # With processes to read rows.
+        from ..running.rows import inspect_rows  # With processes to read rows.
 
         check_rows(file, {"--overhead-tokens": options.overhead_tokens})
         check_one(how, "this is a set of rows")

@@ -16,9 +16,8 @@ from ...formats import format_named
 from ...plugins import Installed
 from ...repair import mending
 from ...repair.mending import Repair
-from ...report.as_json import to_json
-from ...report.lists.repair import as_facts
-from ...report.lists.validation import ListedFault, Validation, check
+from ...report.lists.validation import ListedFault, Validation, as_facts, check
+from ...report.sections import to_json
 from ...rows.reading import rows_in
 from ...storage import files
 from ..commands.mend import RepairOptions, ValidateOptions
@@ -31,7 +30,7 @@ def validate(options: ValidateOptions) -> None:
     file = input_file(options.file, options.session)
     kind = rows_in(file, options.format)
     if kind is not None:
-        from ..running.rows_reports import validate_rows  # With processes to read rows.
+        from ..running.rows import validate_rows  # With processes to read rows.
 
         raise SystemExit(int(validate_rows(file, kind, json=options.json, lenient=options.lenient)))
     found = check(read_transcript(file, options.format, options.lenient), source=name_of(file))

@@ -20,10 +20,9 @@ from ...llm.cache import Cache, cache_path
 from ...llm.calls import Caller, CallOutcome, fulfil
 from ...llm.client import Failure, ModelRequest
 from ...plugins import Installed
-from ...report.as_json import to_json
-from ...report.costs.money import dollars
-from ...report.lists.profiles import ProfileFacts, as_lines, call_facts, profile_facts
-from ...report.sections import Table
+from ...report.costs import dollars
+from ...report.lists.providers import ProfileFacts, as_lines, call_facts, profile_facts
+from ...report.sections import Table, to_json
 from ..commands.settings import ClearCache, ListProfiles, ShowCache, ShowProfile, TryProfile
 from ..console import print_lines, print_parts, say, write_text
 

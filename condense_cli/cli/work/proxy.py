@@ -29,7 +29,7 @@ from ..console import say
 from ..foreground import run_in_foreground
 
 try:
-    from ...proxy import server
+    from ...proxy import app
     from ...proxy.app import Proxy, ProxySettings
 except ModuleNotFoundError as error:
     raise missing(f"The proxy needs the package {error.name}", "proxy") from None
@@ -46,16 +46,16 @@ def proxy(options: ProxyOptions) -> None:
         upstream = check_upstream(upstream)
     compact, compact_tokens = _compacting(options, os.environ)
     Live(preset=options.preset, policy=options.policy)  # Errors are told before anything is started.
-    if host not in server.LOOPBACK:
+    if host not in app.LOOPBACK:
         say(f"Warning: whoever reaches {host} can send requests through this proxy; keys are the sender's own.")
     default = 0 if client else PORT
-    listener = server.listening(host, default if options.port is None else options.port)
+    listener = app.listening(host, default if options.port is None else options.port)
     with closing(listener):
-        address = server.address_of(listener, host)
+        address = app.address_of(listener, host)
         settings = ProxySettings(
             token=secrets.token_urlsafe(16),
-            hosts=server.names_of(address),
-            is_local=host in server.LOOPBACK,
+            hosts=app.names_of(address),
+            is_local=host in app.LOOPBACK,
             upstream=upstream,
             preset=options.preset,
             policy=options.policy,
@@ -100,7 +100,7 @@ def _alone(settings: ProxySettings, memory: State, listener: Any, address: str) 
     say(_who_compacts(settings))
     proxy = Proxy(settings, memory, record)
     with suppress(KeyboardInterrupt):  # It is how one ends it.
-        server.serve(proxy, listener)
+        app.serve(proxy, listener)
     say(f"condense: {summary(record, proxy.conversations.number, watches=settings.watches)}.")
 
 
@@ -126,7 +126,7 @@ def _with_client(
         doubt = Doubt(Path(client[0]).name, proxy.is_reached)
         if not (found.notes or found.is_led):
             doubt.begin()
-        with server.served(proxy, listener):
+        with app.served(proxy, listener):
             status = run_in_foreground(found.command, environment=found.environment)
         doubt.end()
     say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")

@@ -16,9 +16,9 @@ from ...errors import ExitStatus, UsageError
 from ...passes.condensation import Condensation
 from ...passes.flags import name_flags
 from ...providers.registry import Registry
-from ...report.as_json import to_json_line
 from ...report.run.facts import Report, WrittenSession
 from ...report.run.shortcomings import why_status
+from ...report.sections import to_json_line
 from ...rows.reading import rows_in
 from ..commands.shrink import RunOptions, Showing
 from ..console import say, tell, write_out

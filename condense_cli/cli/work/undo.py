@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from ... import api, formats
 from ...api import Restoration
+from ...clients.new_session import origin_of
 from ...core.wording import plural, visible
 from ...delivering import replaced_at
 from ...errors import ExitStatus, UsageError
-from ...report.as_json import SHAPE, to_json
+from ...report.sections import SHAPE, to_json
 from ...rows.reading import rows_in
 from ...storage import backups
 from ...storage.backups import Backup, Undone
@@ -54,8 +55,6 @@ def undo(options: UndoOptions) -> None:
 
 
 def _original(file: str) -> Path | None:
-    from ...clients.new_session import origin_of  # With all clients.
-
     return origin_of(file)
 
 
@@ -111,17 +110,17 @@ def restore(options: RestoreOptions) -> None:
     replaced = replaced_at(output)
     kind = rows_in(file, options.format)
     if kind is not None:
-        from ..running import rows, rows_reports  # With processes to read rows.
+        from ..running import rows  # With processes to read rows.
 
-        found = rows_reports.restore_rows(file, kind, "-" if writes_stdout else output)
+        found = rows.restore_rows(file, kind, "-" if writes_stdout else output)
         if json:
-            write_text(to_json(rows_reports.restored_as_json(found, name_of(file))))
+            write_text(to_json(rows.restored_as_json(found, name_of(file))))
         elif not quiet:
-            _show_restored(found, writes_stdout, output, replaced, rows_reports.said_of_restored(found, name_of(file)))
+            _show_restored(found, writes_stdout, output, replaced, rows.said_of_restored(found, name_of(file)))
         if json or quiet:
             for line in (*rows.bad_rows(found.problems, found.bad, name_of(file)), *_left(found)):
                 say(line)
-        raise SystemExit(int(rows_reports.status_of_restored(found, lenient=options.lenient)))
+        raise SystemExit(int(rows.status_of_restored(found, lenient=options.lenient)))
     transcript = read_transcript(file, options.format, options.lenient)
     if writes_stdout or output is not None:
         formats.check_writable(transcript)

@@ -22,7 +22,7 @@ from ...ledger.text import said_by_summaries
 from ...lossless.decode import decode
 from ...toolcalls import tools
 from ...toolcalls.tools import arguments_of, string_values
-from ..as_json import SHAPE
+from ..sections import SHAPE
 from ..text import block_label, readable
 
 

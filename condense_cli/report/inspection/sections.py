@@ -12,8 +12,7 @@ from ..counted import carried, counted, source_text
 from ..run.sections import kinds_text
 from ..sections import BLANK, Part, Sentence, Table, as_warnings
 from ..text import BlockShare, percent, percent_text
-from .compactions import compactions_table
-from .facts import DIFFERENCE, MARKUP, Inspection, Parts, Repeats
+from .facts import DIFFERENCE, MARKUP, Inspection, Parts, Repeats, compactions_table
 
 _FIRST = 5
 """Tools, and files, of the answer."""

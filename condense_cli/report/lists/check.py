@@ -12,7 +12,7 @@ from ...core.tokens import BUILT_IN, CounterName, Encoding
 from ...money.economics import TURNS, Rates, most_left
 from ...money.prices import Price
 from ...providers.window import USABLE_PERCENT, CheckDecision, Window
-from ..costs.usage import ESTIMATED, RECORDED
+from ..costs import ESTIMATED, RECORDED
 from ..run.facts import Counting
 from ..run.shortcomings import of_another
 

@@ -1,4 +1,4 @@
-"""The facts and the report of `condense sessions`. Documented in docs/json-report.md."""
+"""The facts and reports of `condense sessions` and `recap`. Documented in docs/json-report.md."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
+from ...core.transcript import Transcript
 from ...core.wording import shortened, visible
+from ...ledger.entries import CommandEntry, FileEntry, Todo
+from ...ledger.recap import SizedRecap
+from ..run.facts import Counting
 from ..sections import BLANK, Part, Sentence, Table
 
 
@@ -160,3 +165,59 @@ def age(updated: str, now: datetime) -> str:
             return f"{passed:.0f}{unit}" if unit != "s" else "now"
         passed = int(passed / size)
     return f"{passed:.0f}y"
+
+
+SHAPE: Final = 1
+
+
+class RecapTokens(Struct, frozen=True):
+    recap: int
+    budget: int
+    bare: int
+    counting: Counting
+
+
+class Words(Struct, frozen=True):
+    text: str
+    times: int
+
+
+class RecapReport(Struct, frozen=True):
+    """`words` are the user's, and instructions; everything else is data. `text` is all of it, as a model reads it."""
+
+    version: int
+    input: str
+    format: str
+    model: str | None
+    lost: bool
+    messages: int
+    tokens: RecapTokens
+    words: list[Words]
+    files_changed: list[FileEntry]
+    files_read: list[FileEntry]
+    commands: list[CommandEntry]
+    unsolved: list[CommandEntry]
+    todos: list[Todo]
+    lines: str
+    text: str
+
+
+def build(told: SizedRecap, transcript: Transcript, *, source: str) -> RecapReport:
+    found = told.recap
+    return RecapReport(
+        SHAPE,
+        source,
+        transcript.format,
+        transcript.model,
+        found.is_lost,
+        found.messages,
+        RecapTokens(told.tokens, told.budget, found.tokens, Counting.of(told.factor)),
+        [Words(request.text, request.times) for request in found.words],
+        [*found.ledger.changed],
+        [*found.ledger.read],
+        [*found.ledger.commands],
+        [*found.unsolved],
+        [*found.ledger.todos],
+        found.lines,
+        found.text,
+    )

@@ -1,4 +1,7 @@
-"""Everything that is wrong with a transcript, with its place in the file. Documented in docs/json-report.md."""
+"""The facts of `condense validate` and `repair`: what is wrong, with its place in the file, and what was mended.
+
+Documented in docs/json-report.md.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ import msgspec
 
 from ... import formats
 from ...core.transcript import Message, Source, Transcript
+from ...repair.draft import Change
+from ...repair.mending import Repair
 from ...rules import validity
-from ..as_json import SHAPE
+from ..sections import SHAPE
 
 
 class ListedFault(msgspec.Struct, frozen=True):
@@ -125,3 +130,20 @@ def line_numbers(source: Source, records: Iterable[int]) -> dict[int, int]:
         position = start
         lines[record] = line
     return lines
+
+
+class Repaired(msgspec.Struct, frozen=True):
+    """`changes` is empty for a file that was right. `output` and `backup` are paths, null where nothing was written."""
+
+    version: int
+    input: str
+    format: str
+    messages: int
+    changes: list[Change]
+    output: str | None
+    backup: str | None
+
+
+def as_facts(found: Repair, *, source: str, output: str | None, backup: str | None) -> Repaired:
+    transcript = found.transcript
+    return Repaired(SHAPE, source, transcript.format, len(transcript.messages), list(found.changes), output, backup)

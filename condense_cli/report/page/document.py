@@ -18,8 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.wording import visible
-from ..as_json import to_json_line
-from ..sections import Table
+from ..sections import Table, to_json_line
 
 
 class PageTable(Struct, frozen=True):

@@ -15,10 +15,10 @@ from ...core.values import Role
 from ...core.wording import brief, visible
 from ...extractive.answers import is_typed
 from ...passes.condensation import Condensation
-from ..costs.money import dollars, pays_after, unknown_price
+from ..costs import Cost, dollars, pays_after, unknown_price
 from ..counted import how_counted
 from ..run import sections
-from ..run.facts import Cost, Report
+from ..run.facts import Report
 from ..run.sections import sentences
 from ..sections import Table
 from ..text import percent_text

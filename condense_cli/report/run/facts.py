@@ -18,9 +18,9 @@ from ...extractive.reason import LineReason
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, SUMMARIZE, Receipt
-from ..as_json import SHAPE
-from ..costs.usage import overhead_of
+from ..costs import Cost, overhead_of
 from ..inspection.savings import References, references_after
+from ..sections import SHAPE
 from ..text import operation_label, percent, receipt_text
 from .shortcomings import warnings_of
 
@@ -178,9 +178,6 @@ def explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterat
 
 IN_JSON: Final = {
     "lossless_saved": "saved_by_references",
-    "one_off": "one_time",
-    "breakeven_turns": "pays_after_turns",
-    "assumed": "assumptions",
 }
 """Names in reports that differ from those here."""
 
@@ -254,24 +251,6 @@ class RunTokens(msgspec.Struct, frozen=True, rename=IN_JSON):
     bare: Bare
     counting: Counting
     counter: CounterName = BUILT_IN
-
-
-class Cost(msgspec.Struct, frozen=True, rename=IN_JSON):
-    """Money in `currency`; null if a price is unknown or was not asked for.
-
-    `spent` is the known cost of the calls for summaries (or would be, in a dry run). A turn is one request to the
-    model. `one_off` comes on top of the first, with `spent` in it; `pays` is false for never.
-    """
-
-    currency: str = "USD"
-    spent: Decimal = Decimal(0)
-    one_off: Decimal | None = None
-    next_turn_before: Decimal | None = None
-    next_turn_after: Decimal | None = None
-    breakeven_turns: float | None = None
-    pays: bool | None = None
-    prices: str | None = None
-    assumed: list[str] = []
 
 
 class Summarized(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from ...config.models import Configuration
 from ...core.version import __version__
 from ...core.wording import plural
 from ...passes.condensation import Condensation
-from ..costs.money import digits
+from ..costs import digits
 from .facts import Report
 from .sections import known_cost
 

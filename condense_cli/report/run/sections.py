@@ -13,7 +13,7 @@ from ...formats import format_named
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, PRELUDE, SWITCHED_OFF, THINKING
 from ...passes.summaries import OFFLINE
-from ..costs.money import cost_figures, digits, dollars, unknown_price
+from ..costs import cost_figures, digits, dollars, unknown_price
 from ..counted import briefly_counted, how_counted
 from ..sections import BLANK, Part, Sentence, Table
 from ..text import operation_label

@@ -16,7 +16,7 @@ from ...lossless.decode import count_gaps, decode
 from ...passes.condensation import Condensation
 from ...passes.receipts import NO_TARGET, REPLACING, SWITCHED_OFF, Kept
 from ...rules.validity import texts_are_unicode
-from ..costs.usage import RECORDED, in_use
+from ..costs import RECORDED, in_use
 
 
 def warnings_of(condensation: Condensation, *encodings: Encoding) -> list[str]:

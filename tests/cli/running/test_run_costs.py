@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from helpers import OPUS, condense
 
-from condense_cli.report.costs.money import dollars
+from condense_cli.report.costs import dollars
 
 
 def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from condense_cli.core.transcript import Block
 from condense_cli.formats import format_named
 from condense_cli.formats.claude_code import records as kinds
 from condense_cli.ledger.collect import collect
-from condense_cli.report.costs.usage import in_use, overhead_of
+from condense_cli.report.costs import in_use, overhead_of
 
 PROMPT = ["You are brief. " * 2000, "You are kind. " * 2000]
 """Longer by far than what is said in the sessions here."""

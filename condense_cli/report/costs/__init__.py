@@ -1,1 +1,0 @@
-"""The cost of a run, and the use of the context."""
