@@ -171,7 +171,7 @@ def test_a_client_that_hangs_is_not_waited_for(own_home: Path, tmp_path: Path, m
 
 
 def test_without_the_package_the_server_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("condense_cli.cli.work.clients.find_spec", lambda name: None)
+    monkeypatch.setattr("condense_cli.cli.work.install.find_spec", lambda name: None)
     ran = condense("install", "claude-code", "--dry-run")
     assert "mcpServers" not in ran.text
     assert "-m pip install 'mcp>=" in ran.text

@@ -30,7 +30,7 @@ from ..options import (
 _FROM_END: Final = re.compile(r"-\d[\d:.]*", re.ASCII)
 
 
-class SessionsOptions(Command, work="clients.sessions"):
+class SessionsOptions(Command, work="sessions.sessions"):
     """List the agent sessions on this machine.
 
     Covers Claude Code, Codex, Roo Code, Cline, opencode, pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI and Goose.
@@ -60,7 +60,7 @@ class SessionsOptions(Command, work="clients.sessions"):
     json: Annotated[bool, Flag("Print the list as JSON.")] = False
 
 
-class InspectOptions(CountOptions, ReadOptions, group=COMMON, work="look.inspect"):
+class InspectOptions(CountOptions, ReadOptions, group=COMMON, work="inspect.inspect"):
     """Show what fills a transcript, in tokens.
 
     By content type, tool, file and message, with the largest blocks and what repeats. Blocks are named by message and
@@ -104,7 +104,7 @@ class InspectOptions(CountOptions, ReadOptions, group=COMMON, work="look.inspect
     overhead_tokens: Annotated[OverheadTokens, COUNTING] = None
 
 
-class ShowOptions(Command, work="look.show"):
+class ShowOptions(Command, work="show.show"):
     """Print a message, a block, or what a marker replaced.
 
     For the hash in a marker, FILE is the original: this prints what was cut, along with what was kept of it, or all
@@ -147,7 +147,7 @@ class ShowOptions(Command, work="look.show"):
         return [*others, "--", *positions, *arguments[end + 1 :]]
 
 
-class DiffOptions(CountOptions, group=COMMON, work="look.diff"):
+class DiffOptions(CountOptions, group=COMMON, work="diff.diff"):
     """Show what differs between two transcripts, message by message.
 
     Unchanged lines are grey, removed lines start with -, new lines with +.

@@ -87,7 +87,7 @@ class ProxyOptions(Command, group=COMMON, work="proxy.proxy"):
     ] = None
 
 
-class RecapOptions(Command, work="look.recap"):
+class RecapOptions(Command, work="recap.recap"):
     """Print what is needed to continue a conversation.
 
     Contains, within a token budget: the user's requests and rules word for word, the files and what became of them, the
@@ -124,7 +124,7 @@ class HookedClient(StrEnum):
     PI = "pi"
 
 
-class InstallOptions(Command, work="clients.install"):
+class InstallOptions(Command, work="install.install"):
     """Let Claude Code, Codex, opencode or pi use condense as you work.
 
     Claude Code, Codex: adds hooks that back up the session before a compaction, give the model a recap of what was lost
@@ -152,7 +152,7 @@ class InstallOptions(Command, work="clients.install"):
     yes: Annotated[bool, Flag("Write without asking.", short="-y")] = False
 
 
-class McpOptions(Command, work="clients.mcp"):
+class McpOptions(Command, work="mcp.mcp"):
     """Let a model look up what markers replaced (MCP server).
 
     Speaks MCP over standard input and output; needs the extra mcp. Its tools only read: show (what a marker replaced),

@@ -27,7 +27,7 @@ def _provider_names() -> list[str]:
     return [*PROVIDER_IDS, *Installed().providers()]
 
 
-class ListPresets(Command, work="configurations.list_presets"):
+class ListPresets(Command, work="presets.list_presets"):
     """List the presets.
 
     Examples:
@@ -40,7 +40,7 @@ class ListPresets(Command, work="configurations.list_presets"):
     json: Annotated[bool, Flag("Print the list as JSON.")] = False
 
 
-class ShowPreset(Command, work="configurations.show_preset"):
+class ShowPreset(Command, work="presets.show_preset"):
     """Print the file of a preset as it is.
 
     Examples:
@@ -55,7 +55,7 @@ class ShowPreset(Command, work="configurations.show_preset"):
     json: Annotated[bool, Flag("Print the configuration as JSON.")] = False
 
 
-class NewPreset(Command, work="configurations.new_preset"):
+class NewPreset(Command, work="presets.new_preset"):
     """Write a configuration to start from.
 
     It works as is; comments explain the rest. A name that ends in .json gets JSON, which has none.
@@ -149,7 +149,7 @@ class ShowSchema(Command, work="configurations.show_schema"):
     own: Annotated[bool, Flag("The schema of your own settings file, with profiles, instead.")] = False
 
 
-class ListProviders(Command, work="configurations.list_providers"):
+class ListProviders(Command, work="providers.list_providers"):
     """Compare the providers.
 
     The built-in ones and those of installed packages; the figures are measured, and a note says on what.
@@ -164,7 +164,7 @@ class ListProviders(Command, work="configurations.list_providers"):
     json: Json = False
 
 
-class ShowProvider(Command, work="configurations.show_provider"):
+class ShowProvider(Command, work="providers.show_provider"):
     """Show a provider with its settings.
 
     What it does, what it can do, every setting with its default and what it takes, and an example.
@@ -226,7 +226,7 @@ class TryProfile(Command, work="profiles.try_profile"):
     json: Json = False
 
 
-class ShowCache(Command, work="profiles.show_cache"):
+class ShowCache(Command, work="cache.show_cache"):
     """Show where the cache is and what it holds.
 
     Examples:
@@ -239,7 +239,7 @@ class ShowCache(Command, work="profiles.show_cache"):
     json: Json = False
 
 
-class ClearCache(Command, work="profiles.clear_cache"):
+class ClearCache(Command, work="cache.clear_cache"):
     """Forget every answer. The next run that wants one pays for it again.
 
     Examples:

@@ -187,7 +187,7 @@ class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMO
         return self.out_dir is not None or len(self.files) > 1 or any(Path(file).is_dir() for file in self.files)
 
 
-class RestoreOptions(Command, work="undo.restore"):
+class RestoreOptions(Command, work="restore.restore"):
     """Put back the text that references replaced.
 
     Every reference points to text in the same file, so the file alone is enough. Text that was cut is not in it:

@@ -1,4 +1,4 @@
-"""`condense profiles` and `cache`: profiles of models, a test call, and cached answers."""
+"""`condense profiles`: list and show profiles of models, with their prices and windows, and try one with a call."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from ...config.own import UserConfiguration, load_user_configuration, unknown_pr
 from ...config.preset_folders import user_configuration_path
 from ...config.profiles import Access
 from ...core.tokens import Counter
-from ...core.wording import plural, visible
-from ...errors import ExitStatus, OutputError
+from ...core.wording import visible
+from ...errors import ExitStatus
 from ...llm.access import open_access
-from ...llm.cache import Cache, cache_path
 from ...llm.calls import Caller, CallOutcome, fulfil
 from ...llm.client import Failure, ModelRequest
 from ...plugins import Installed
 from ...report.costs import dollars
 from ...report.lists.providers import ProfileFacts, as_lines, call_facts, profile_facts
 from ...report.sections import Table, to_json
-from ..commands.settings import ClearCache, ListProfiles, ShowCache, ShowProfile, TryProfile
+from ..commands.settings import ListProfiles, ShowProfile, TryProfile
 from ..console import print_lines, print_parts, say, write_text
 
 _COLUMNS: Final = ("profile", "model", "at", "key", "$ in", "$ out", "window")
@@ -124,32 +123,3 @@ def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
             raise KeyboardInterrupt
         outcome = done.outcomes[0]
     return outcome, time.perf_counter() - begun
-
-
-def show_cache(options: ShowCache) -> None:
-    """Show the place and size of the cache. Raises OutputError."""
-    cache = Cache(cache_path())
-    found = cache.info()
-    _close(cache)
-    if options.json:
-        facts = {"version": 1, "path": str(found.path), "answers": found.answers, "refused": found.refused}
-        write_text(to_json({**facts, "bytes": found.bytes}))
-        return
-    typer.echo(visible(f"{found.path}: {plural(found.answers, 'answer')}, {found.bytes:,} bytes"))
-    if found.refused:
-        refused = plural(found.refused, "of them is a refusal", "of them are refusals")
-        typer.echo(f"{refused}: empty, too long, or the model would not answer.")
-
-
-def clear_cache(options: ClearCache) -> None:
-    """Delete all answers. Raises OutputError."""
-    cache = Cache(cache_path())
-    count = cache.clear()
-    _close(cache)
-    typer.echo(f"Cleared: {plural(count, 'answer')}")
-
-
-def _close(cache: Cache) -> None:
-    cache.close()
-    for note in cache.notes:
-        raise OutputError(note)
