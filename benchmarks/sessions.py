@@ -63,7 +63,6 @@ def main() -> None:
             ("the newest 20, warm", median(home, rounds, cold=False)),
             ("all, cold (once)", median(home, 1, "--limit", "0", cold=True)),
             ("all, warm", median(home, rounds, "--limit", "0", cold=False)),
-            ("the largest 20, warm", median(home, rounds, "--sort", "largest", cold=False)),
         )
         for name, taken in rows:
             print(f"{name:<24}{taken.real:>8.2f} s{taken.processor:>8.2f} s of processor")

@@ -47,14 +47,15 @@ class Command(Options):
     """The options of a command; the docstring is its help page.
 
     `work` names the function that takes them, as a module of `cli.work` and a name in it. It is imported when the
-    command runs: nothing heavy is loaded for a help page.
+    command runs: nothing heavy is loaded for a help page. `gone` says what replaces options of the version before.
     """
 
     work: ClassVar[str]
+    gone: ClassVar[Mapping[str, str]]
 
-    def __init_subclass__(cls, *, group: str = "", work: str = "") -> None:
+    def __init_subclass__(cls, *, group: str = "", work: str = "", gone: Mapping[str, str] | None = None) -> None:
         super().__init_subclass__(group=group)
-        cls.work = work
+        cls.work, cls.gone = work, gone or {}
 
     @classmethod
     def prepared(cls, arguments: list[str]) -> list[str]:
@@ -181,6 +182,9 @@ class _Page(TyperCommand):
         self.params.append(help_all(f"Show all {len(self.listed)} options.", is_hidden=not self.is_long))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = next((name for arg in args if (name := arg.partition("=")[0]) in self.kind.gone), None)
+        if named is not None and not ctx.resilient_parsing:
+            ctx.fail(f"{named} is gone. {self.kind.gone[named]}")
         try:
             return super().parse_args(ctx, self.kind.prepared(args))
         except Exception as error:

@@ -36,11 +36,6 @@ CONDENSED = "(condensed)"
 """Ends the title of a session that was written by condense."""
 
 
-class Order(StrEnum):
-    NEWEST = "newest"
-    LARGEST = "largest"
-
-
 def own_folder(client: Client, home: Path, environment: Mapping[str, str]) -> Path:
     """Return the folder in which a client keeps the user's settings."""
     match client:

@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -37,7 +37,6 @@ from ..report.sections import SHAPE
 from ..report.text import percent
 from ..storage.cache_files import CacheFile, is_broken
 from ..storage.files import read_bytes
-from .choices import Order
 from .claude_code import claude_folder
 from .client import HEAD, Indexes, Layout, SessionFile, SessionPlace
 from .finding import Finding, find
@@ -236,13 +235,12 @@ def list_sessions(
     cache_folder: Path,
     *,
     limit: int | None = LIMIT,
-    order: Order = Order.NEWEST,
     with_empty: bool = False,
     on_read: Callable[[SessionFile], None] = lambda file: None,
 ) -> list[ListedSession]:
     """Return the first `limit` sessions (None: all) of files given newest first.
 
-    Empty sessions are left out unless `with_empty`. Order.LARGEST reads all of them. `on_read` is called for each
+    Empty sessions are left out unless `with_empty`. `on_read` is called for each
     file that has to be read because the cache does not know it.
     """
     indexes = Indexes()
@@ -254,14 +252,7 @@ def list_sessions(
     # The order matters: closing the generator writes to the cache, which is closed after it.
     with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
         found = (with_names(file, facts) for file, facts in read if with_empty or not facts.is_empty)
-        match order:
-            case Order.NEWEST:
-                return sorted(islice(found, limit), key=lambda session: -session.updated)
-            case Order.LARGEST:
-                largest = sorted(found, key=lambda session: (-(session.facts.tokens or -1), -session.updated))
-                return largest[:limit]
-            case other:
-                assert_never(other)
+        return sorted(islice(found, limit), key=lambda session: -session.updated)
 
 
 def _with_facts(

@@ -191,6 +191,15 @@ def test_an_impossible_command_line_is_refused(arguments: tuple[str, ...], file:
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [("diff", "--lines=3"), ("sessions", "--sort=largest"), ("recap", "--counter=built-in")]
+)
+def test_an_option_that_is_gone_names_what_replaces_it(command: str, option: str) -> None:
+    done = condense(command, option)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert f"{option.partition('=')[0]} is gone. " in done.stderr
+
+
 def test_options_of_the_program_may_stand_anywhere_before_two_hyphens(file: Path, tmp_path: Path) -> None:
     """What stands after them is a file, whatever it is called."""
     (tmp_path / "--debug").write_bytes(file.read_bytes())

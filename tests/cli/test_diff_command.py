@@ -120,11 +120,10 @@ def test_diff_needs_exactly_two_things_to_compare(file: Path, small: Path) -> No
         assert "--preset" in done.message
 
 
-def test_diff_shows_as_many_lines_as_asked_for(file: Path) -> None:
-    """`--lines N` limits each run of lines, `--all-lines` does not."""
-    few = condense("diff", file, "-p", "speed", "--lines", "5").text
-    assert "1: line 8 of the listing" in few
-    assert "1: line 9 of the listing" not in few
+def test_diff_shows_few_lines_unless_all_are_asked_for(file: Path) -> None:
+    few = condense("diff", file, "-p", "speed").text
+    assert "1: line 6 of the listing" in few
+    assert "1: line 7 of the listing" not in few
     assert "1: line 40 of the listing" in condense("diff", file, "-p", "speed", "--all-lines").text
 
 

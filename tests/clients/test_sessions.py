@@ -190,16 +190,6 @@ def test_of_those_shown_the_last_message_decides(machine: Machine) -> None:
     assert machine.ids() == ["b", "c", "a"]
 
 
-def test_the_largest_are_those_with_most_tokens(machine: Machine) -> None:
-    """Not the largest files; what cannot be counted comes last."""
-    padded = {"type": "file-history-snapshot", "messageId": "m", "snapshot": {"text": "x" * 50_000}}
-    machine.claude_code("file", *dialogue(), padded)
-    machine.claude_code("talk", *dialogue("word " * 500))
-    written(machine.claude / "-srv-app" / "broken.jsonl", b'no json "type":"user"')
-    assert machine.ids("--sort", "largest") == ["talk", "file", "broken"]
-    assert machine.ids("--sort", "largest", "--limit", "1") == ["talk"]
-
-
 def test_sessions_without_messages_are_left_out(machine: Machine) -> None:
     """Claude Code writes files that hold nothing but summaries and snapshots."""
     machine.claude_code("titles", {"type": "summary", "summary": "s", "leafUuid": "u"})

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Final
 
-from ...clients.choices import Client, Order
+from ...clients.choices import Client
 from ...config.options import COMMON, OUTPUT, Flag
 from ..building import Command
 from ..options import (
@@ -30,7 +30,11 @@ from ..options import (
 _FROM_END: Final = re.compile(r"-\d[\d:.]*", re.ASCII)
 
 
-class SessionsOptions(Command, work="sessions.sessions"):
+class SessionsOptions(
+    Command,
+    work="sessions.sessions",
+    gone={"--sort": "Sort the list: condense sessions --limit 0 --json | jq '.sessions | sort_by(-.tokens)'"},
+):
     """List the agent sessions on this machine.
 
     Covers Claude Code, Codex, Roo Code, Cline, opencode, pi, Gemini CLI, Kimi Code, Qwen Code, Copilot CLI and Goose.
@@ -42,7 +46,7 @@ class SessionsOptions(Command, work="sessions.sessions"):
     \b
     condense sessions                              the newest 20
     condense sessions --here                       this project's
-    condense sessions --sort largest --limit 5
+    condense sessions --limit 0 --json | jq -c '.sessions | sort_by(-.tokens)[:5][] | [.tokens, .path]'
     condense sessions --client codex --all         with archived ones
     condense sessions --json | jq -r '.sessions[0].path'
     condense run --session latest --preset cost
@@ -53,9 +57,6 @@ class SessionsOptions(Command, work="sessions.sessions"):
     here: Annotated[bool, Flag("Only sessions of the current project.")] = False
     client: Annotated[Client | None, Flag(f"Only sessions of one client: {', '.join(Client)}.", metavar="NAME")] = None
     limit: Annotated[int, Flag("How many to list; 0 lists all.", metavar="N", least=0)] = 20
-    sort: Annotated[Order, Flag("newest or largest first; for largest, every session is read.", metavar="ORDER")] = (
-        Order.NEWEST
-    )
     shows_all: Annotated[bool, Flag("Include sub-agents, archived and empty sessions.", name="--all")] = False
     json: Annotated[bool, Flag("Print the list as JSON.")] = False
 
@@ -147,7 +148,9 @@ class ShowOptions(Command, work="show.show"):
         return [*others, "--", *positions, *arguments[end + 1 :]]
 
 
-class DiffOptions(CountOptions, group=COMMON, work="diff.diff"):
+class DiffOptions(
+    CountOptions, group=COMMON, work="diff.diff", gone={"--lines": "Use --all-lines for every line, or --json."}
+):
     """Show what differs between two transcripts, message by message.
 
     Unchanged lines are grey, removed lines start with -, new lines with +.
@@ -174,7 +177,6 @@ class DiffOptions(CountOptions, group=COMMON, work="diff.diff"):
     assignments: Assignments = ()
     must_keep: MustKeepMeasured = ()
     stat: Annotated[bool, Flag("Only the summary.", group=OUTPUT)] = False
-    lines: Annotated[int, Flag("Changed lines to show at each place.", metavar="N", least=0, group=OUTPUT)] = 3
     all_lines: Annotated[
         bool, Flag("Show every line, and everything that is no longer said.", short="-v", group=OUTPUT)
     ] = False

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from ...config.options import COMMON, Flag, tokens
 from ..building import Command
-from ..options import ContextWindow, CounterOption, File, FormatOption, Lenient, Preset, Session, preset
+from ..options import ContextWindow, File, FormatOption, Lenient, Preset, Session, preset
 
 PORT: Final = 8788
 DECIDING: Final = "When and how"
@@ -87,7 +87,7 @@ class ProxyOptions(Command, group=COMMON, work="proxy.proxy"):
     ] = None
 
 
-class RecapOptions(Command, work="recap.recap"):
+class RecapOptions(Command, work="recap.recap", gone={"--counter": "The limit is in the model's tokens."}):
     """Print what is needed to continue a conversation.
 
     Contains, within a token budget: the user's requests and rules word for word, the files and what became of them, the
@@ -112,7 +112,6 @@ class RecapOptions(Command, work="recap.recap"):
     )
     lost: Annotated[bool, Flag("Only what the client's last compaction lost and nobody has repeated since.")] = False
     json: Annotated[bool, Flag("Print it as JSON, in parts.")] = False
-    counter: CounterOption = None
     format: FormatOption = None
     lenient: Lenient = False
 

@@ -25,6 +25,8 @@ from .reading import input_file, read_transcript
 from .settings import counter_of, presets_here, settings_if_any
 
 _ALL: Final = 10_000
+_LINES: Final = 3
+"""Removed lines shown at each place."""
 """Lost things that are listed where everything is asked for."""
 
 
@@ -65,7 +67,7 @@ def diff(options: DiffOptions) -> None:
     if not options.stat and difference.blocks:
         print_parts(lost_things(lost))
         screen.print()
-        lines = None if options.all_lines else options.lines
+        lines = None if options.all_lines else _LINES
         for part in terminal.render_blocks(list(difference.blocks), lines, screen.width):
             screen.print(part)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from ...core.tokens import BUILT_IN
 from ...core.wording import visible
 from ...ledger.recap import TOKENS
 from ...ledger.recap import recap as recap_of
@@ -23,7 +22,6 @@ def recap(options: RecapOptions) -> None:
         transcript,
         TOKENS if options.tokens is None else options.tokens,
         lost=options.lost,
-        counter=options.counter or BUILT_IN,
     )
     if options.json:
         write_text(to_json(build(found, transcript, source=name_of(file))))

@@ -37,7 +37,6 @@ def sessions(options: SessionsOptions) -> None:
             files,
             cache_folder(),
             limit=options.limit or None,
-            order=options.sort,
             with_empty=everything,
             on_read=on_read,
         )
