@@ -116,7 +116,7 @@ def test_a_summary_of_a_summary_leads_to_both(tmp_path: Path) -> None:
     original.write_bytes(first.read_bytes() + as_lines(more))
     passes = tmp_path / "passes.yaml"
     passes.write_text(SHORT_SUMMARY)
-    second, two = condensed(original, "--config", passes, "--keep-recent", "1")
+    second, two = condensed(original, "--config", passes, "--keep", "last:1")
     assert f"#{one}]" in condense("show", second, two).text
     assert CUT[2] in condense("show", second, two).text
     assert len(headings(condense("show", second, one).text)) > 100

@@ -51,7 +51,7 @@ def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
-    "flags", [("--keep-recent", "9"), ("--target-tokens", "900"), ("-m", "gpt-4"), ("--slim",), ("--lossless-only",)]
+    "flags", [("--keep", "last:9"), ("--target-tokens", "900"), ("-m", "gpt-4"), ("--slim",), ("--lossless-only",)]
 )
 def test_another_configuration_does_everything_again(tree: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
     run("in", "--out-dir", "out", cwd=tmp_path)

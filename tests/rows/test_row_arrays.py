@@ -12,7 +12,7 @@ from helpers import condense
 
 from condense_cli.errors import ExitStatus
 
-CONFIGURED = ("--preset", "speed", "--keep-recent", "1")
+CONFIGURED = ("--preset", "speed", "--keep", "last:1")
 
 
 def write(path: Path, value: Any, **style: Any) -> Path:

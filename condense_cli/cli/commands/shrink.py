@@ -9,6 +9,7 @@ from ...config.options import COMMON, OUTPUT, REMOVING, Flag, Overrides
 from ..building import Command
 from ..options import (
     COUNTING,
+    GONE,
     TARGETS,
     Above,
     Configuring,
@@ -94,7 +95,7 @@ class Writing(Command, group=READING_AND_WRITING):
     engine: Annotated[Literal["local", "ray"], Flag("What runs --out-dir: local processes or Ray.")] = "local"
 
 
-class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMON, work="run.run"):
+class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMON, work="run.run", gone=GONE):
     """Condense a transcript.
 
     On a terminal this shows what would be cut, why, and what that saves in tokens and money. In a pipe, the condensed

@@ -65,7 +65,7 @@ def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
 
 def test_figures_say_only_what_applies(file: Path) -> None:
     """A run that changes nothing has no one-time cost to name; one that does names it and when it pays."""
-    nothing = ("--only-tools", "nothing", "--range", "0:0")
+    nothing = ("--keep", "not:tool:nothing", "--keep", "not:0:0")
     run = ("run", file, *OPUS, "--cost", "-p", "speed")
     changed, unchanged = (condense(*run, *flags).stderr for flags in ((), nothing))
     assert "; one-time $" in changed
