@@ -1,19 +1,33 @@
-"""The help pages in groups, and what is said to somebody who names a command that does not exist."""
+"""Help pages, their examples and completion, and what is said to somebody who names what does not exist."""
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from helpers import condense
+from helpers import condense, condense_process, environment
+from real import PROJECT, SESSION
+from test_cli import HELP_PAGES
 
+from condense_cli import api
+from condense_cli.cli import options
 from condense_cli.cli.building import instead_of
 from condense_cli.cli.commands.shrink import RunOptions
-from condense_cli.cli.table import COMMANDS, FIRST, GROUPS
+from condense_cli.cli.options import FORMAT_NAMES
+from condense_cli.cli.table import COMMANDS, FIRST, GROUPS, load
 from condense_cli.clients.choices import Client
 from condense_cli.config.options import COMMON, OUTPUT, options_of
+from condense_cli.config.preset_folders import preset_names
 from condense_cli.errors import ExitStatus
+from condense_cli.formats import FORMATS
+from condense_cli.formats.convert import TARGETS
 
 
 def test_every_option_of_run_is_in_a_group() -> None:
@@ -158,3 +172,140 @@ def test_the_bare_command_takes_three_lines_of_a_narrow_terminal() -> None:
     done = condense()
     assert (done.status, len(done.text.splitlines())) == (ExitStatus.USAGE, 3)
     assert max(map(len, done.text.splitlines())) < 80
+
+
+_EXAMPLE = re.compile(r"^ +condense (.+?) \| jq (?:-r )?('[^']+'|\S+)$", re.MULTILINE)
+_FASTER = {"test local": "test offline", "evaluate sessions/": "evaluate sessions/ -p speed --against none"}
+
+
+@pytest.fixture(scope="module")
+def small() -> bytes:
+    return api.dump(api.condense(api.load(SESSION), preset="speed"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, small: bytes, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that the examples name."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    for name in ("session.jsonl", "before.jsonl", "sessions/one.jsonl", "claude/projects/-p/one.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SESSION, tmp_path / name)
+    for name in ("small.jsonl", "after.jsonl"):
+        (tmp_path / name).write_bytes(small)
+    shutil.copy(PROJECT / "presets" / "speed.yaml", tmp_path / "mine.yaml")
+    return tmp_path
+
+
+def follow(found: Any, path: str) -> None:
+    """Walk along a path of `jq`, such as `.a[0].b` or `.a[].b`. Raises KeyError where it leads nowhere."""
+    values = [found]
+    for key, index in re.findall(r"\.(\w+)|\[(\d*)\]", path.partition(" ")[0]):
+        if key:
+            values = [value[key] for value in values]
+        else:
+            values = [one for value in values for one in (value if index == "" else [value[int(index)]])]
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("page", HELP_PAGES, ids=lambda page: "-".join(page) or "condense")
+def test_there_is_what_the_examples_ask_for(page: tuple[str, ...], folder: Path) -> None:
+    for command, path in _EXAMPLE.findall(condense(*page, "--help-all").text):
+        if page == ("undo",):
+            assert condense("run", "session.jsonl", "--in-place", "-q", cwd=folder).status == 0
+        for slow, faster in _FASTER.items():
+            command = command.replace(slow, faster)
+        done = condense(*shlex.split(command), cwd=folder)
+        assert done.status == 0, done.stderr
+        for printed in done.text.splitlines() if "--raw" in command else [done.text]:
+            follow(json.loads(printed), path.strip("'"))
+
+
+# As PYTHONOPTIMIZE=2 has it.
+@pytest.mark.parametrize("arguments", [("run", "--help"), ("presets", "list")])
+def test_commands_need_no_docstrings(arguments: tuple[str, ...]) -> None:
+    done = condense_process(*arguments, env={"PYTHONOPTIMIZE": "2"})
+    assert (done.status, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_short_help_is_that_of_the_command(name: str) -> None:
+    assert load(name).get_short_help_str(limit=200) == COMMANDS[name]
+
+
+@pytest.mark.parametrize(("group", "name"), [("presets", "max"), ("providers", "smart"), ("profiles", "gpt-4o-mini")])
+def test_a_name_where_a_command_should_stand_leads_to_show(group: str, name: str) -> None:
+    done = condense(group, name)
+    assert done.status == ExitStatus.USAGE
+    assert f"No such command '{name}'. Did you mean 'condense {group} show {name}'?" in done.message
+    assert condense(group, "show", name).status == ExitStatus.DONE
+    assert "Did you mean 'show'?" in condense(group, "shwo").message
+
+
+# --- Groups -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("group", "command"), [("presets", "list"), ("providers", "list"), ("profiles", "list"), ("cache", "info")]
+)
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_a_group_alone_is_its_first_command(group: str, command: str, flags: tuple[str, ...]) -> None:
+    alone = condense(group, *flags)
+    assert alone.status == ExitStatus.DONE
+    assert alone == condense(group, command, *flags)
+
+
+COMPLETE = """
+import sys
+sys.argv[0] = "condense"
+from condense_cli.cli import main
+try:
+    main()
+finally:
+    sys.stdout.flush()
+    sys.stderr.write("MODULES " + " ".join(sys.modules))
+"""
+
+
+def completions(typed: str) -> tuple[list[str], set[str]]:
+    """What a shell is offered for a command line, and the modules that were imported for it."""
+    variables = {
+        "_CONDENSE_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split(" ")) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", COMPLETE], env=environment(variables), capture_output=True, text=True, check=False
+    )
+    return done.stdout.split(), set(done.stderr.rpartition("MODULES ")[2].split())
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("condense run --preset ", preset_names()),
+        ("condense run x.jsonl -p q", ["quality"]),
+        ("condense diff --preset s", ["speed"]),
+        ("condense run --format ", [*FORMAT_NAMES, "rows"]),
+        ("condense estimate x.jsonl -p sp", ["speed"]),
+        ("condense evaluate x.jsonl --provider s", ["smart"]),
+        ("condense evaluate x.jsonl --against n", ["none"]),
+        ("condense run x.jsonl --to an", ["anthropic"]),
+        ("condense show x.jsonl -f ge", ["gemini", "gemini-contents", "gemini-log"]),
+        (
+            "condense diff -f open",
+            ["openai-chat", "openai-responses", "opencode", "opencode-events", "openhands", "openhands-sdk"],
+        ),
+    ],
+)
+def test_names_are_completed(typed: str, found: list[str]) -> None:
+    printed, modules = completions(typed)
+    assert printed == found
+    assert not modules & {"rich", "splintr", "yaml", "msgspec", "asyncio", "rapidfuzz"}
+
+
+def test_completed_formats_are_the_formats() -> None:
+    assert sorted(form.name for form in FORMATS) == list(FORMAT_NAMES)
+    assert options.TARGETS == TARGETS

@@ -1,4 +1,4 @@
-"""Standard input, standard output and standard error of `condense run`: the transcript here, messages there."""
+"""Standard streams: the transcript here, messages there, the answer first; no command is blown up by references."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import DATA, MARKER, SMALLER, condense, condense_on_terminal, condense_process
+import real
+from bombs import BOMBS, counted
+from helpers import DATA, MARKER, SMALLER, as_lines, condense, condense_on_terminal, condense_process
+from msgspec.structs import replace
 
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.preset_folders import preset_names
 from condense_cli.errors import ExitStatus
 
 
@@ -79,3 +84,68 @@ def test_quiet_says_nothing(quiet: str, file: Path, tmp_path: Path) -> None:
     assert (to_file.stdout, to_file.stderr) == (b"", "")
     assert (tmp_path / "small.jsonl").read_bytes() == SMALLER
     assert condense_on_terminal("run", file, quiet).stdout == b""
+
+
+COMMANDS = {
+    "run": ["run", "FILE", "--preset", "cost", "--dry-run"],
+    "run at a target": ["run", "FILE", "--preset", "balanced", "--target-percent", "50", "-o", "OUT"],
+    "restore": ["restore", "FILE", "-o", "OUT"],
+    "estimate": ["estimate", "FILE"],
+    "inspect": ["inspect", "FILE"],
+    "show": ["show", "FILE", "2"],
+    "diff": ["diff", "FILE", "FILE"],
+    "validate": ["validate", "FILE"],
+    "check": ["check", "FILE", "--above", "1000"],
+    "evaluate": ["evaluate", "FILE"],
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_bounded(command: str, bomb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = counted(monkeypatch)
+    path = tmp_path / "bomb.jsonl"
+    path.write_bytes(as_lines(BOMBS[bomb]))
+    paths = {"FILE": str(path), "OUT": str(tmp_path / "out.jsonl")}
+    outcome = condense(*(paths.get(word, word) for word in COMMANDS[command]))
+    assert outcome.status in (0, 3, 4), outcome.stderr
+    assert max(looked_at, default=0) <= path.stat().st_size, "no reference gives more than the file has"
+    out = tmp_path / "out.jsonl"
+    assert not out.exists() or out.stat().st_size <= 3 * path.stat().st_size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 120])
+def test_inspect_answers_in_a_screen(columns: int) -> None:
+    answer = condense_on_terminal("inspect", real.SESSION, columns=columns).plain
+    lines = answer.splitlines()
+    assert lines[0] == "38,534 tokens in 160 messages"
+    assert len(lines) <= 32
+    assert max(map(len, lines)) <= columns
+    assert "repeat earlier text; references would save up to" in " ".join(answer.split())
+    assert "--all shows" in answer
+    whole = condense_on_terminal("inspect", real.SESSION, "--all", columns=columns).plain
+    assert len(whole.splitlines()) > 60
+    assert condense_on_terminal("inspect", real.SESSION, "--top", "3", columns=columns).plain.count("\n") > 40
+    assert "--all" not in condense("inspect", real.SESSION).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", preset_names())
+def test_config_show_has_what_somebody_set(preset: str) -> None:
+    answer = condense_on_terminal("config", "show", "-p", preset).plain
+    assert "# default" not in answer
+    assert answer.startswith(f"# From preset {preset}, unless")
+    assert answer.count(f"# preset {preset}") == 0
+    everything = condense_on_terminal("config", "show", "-p", preset, "--all").plain
+    assert everything == condense("config", "show", "-p", preset).text
+    assert len(answer) < len(everything)
+    assert replace(parse_configuration(answer), provider="smart") == parse_configuration(everything)
+
+
+def test_config_show_names_flags(tmp_path: Path) -> None:
+    answer = condense_on_terminal("config", "show", "--keep", "tool:Read", "--target-tokens", "60k").plain
+    assert '"tool:Read"' in answer or "tool:Read" in answer
+    assert "# --keep" in answer
+    assert "target_tokens: 60000" in answer

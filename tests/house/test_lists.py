@@ -1,12 +1,14 @@
-"""What belongs to a new format, command, preset or report besides its file: who forgets it is told where it goes."""
+"""What belongs to a new format, command, preset or report besides its file; tables by kind have every kind."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 import pytest
@@ -14,9 +16,23 @@ from real import PROJECT
 from yesterday import sources
 
 from condense_cli.cli.table import COMMANDS
+from condense_cli.clients.choices import Client
+from condense_cli.clients.table import CLIENTS
 from condense_cli.config import models
+from condense_cli.config.models import Kind as Lossy
 from condense_cli.config.own import keys, variable_of
+from condense_cli.config.profiles import _URLS, _VARIABLES, Api
+from condense_cli.core.values import CONTENT_TYPE_OF_KIND, BlockKind, Family
 from condense_cli.formats import FORMATS, parse
+from condense_cli.ledger.entries import State
+from condense_cli.ledger.text import _STATES
+from condense_cli.llm.client import _TEXTS, Cause
+from condense_cli.llm.prompts import _BLOCKS, Subject
+from condense_cli.providers.smart import _CONTENT
+from condense_cli.report.difference import What
+from condense_cli.report.inspection.facts import _KIND_NAMES
+from condense_cli.report.run.terminal import _WHAT_STYLE
+from condense_cli.rules.validity import RULES
 
 # An archive of Inspect holds what its other format holds.
 FORMAT_NAMES = [form.name for form in FORMATS if form.name != "inspect-eval"]
@@ -88,3 +104,25 @@ def test_every_key_of_the_configuration_is_documented() -> None:
     documented = {key for kind in kinds_of(models) for key in kind.__struct_encode_fields__}
     assert sorted(key for key in documented if key not in page) == []
     assert sorted(name for name in map(variable_of, keys()) if f"`{name}`" not in page) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "kinds", "but"),
+    [
+        (CONTENT_TYPE_OF_KIND, BlockKind, {BlockKind.THINKING, BlockKind.OPAQUE}),
+        (_KIND_NAMES, BlockKind, {BlockKind.TEXT}),
+        (RULES, Family, ()),
+        (_TEXTS, Cause, ()),
+        (_BLOCKS, Subject, {Subject.CONVERSATION}),
+        (_WHAT_STYLE, What, ()),
+        (CLIENTS, Client, ()),
+        (_URLS, get_args(Api), ()),
+        (_VARIABLES, get_args(Api), ()),
+        (_CONTENT, get_args(Lossy), ()),
+        (_STATES, get_args(State), {""}),
+    ],
+)
+def test_every_kind_has_a_row(
+    table: dict[object, object], kinds: Collection[Enum | str], but: Collection[object]
+) -> None:
+    assert table.keys() == {*kinds} - {*but}

@@ -1,11 +1,15 @@
-"""The text of a summary: headings over the lines that were picked."""
+"""The text of a summary: headings, replies with their question, effects of command lines on files."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import pytest
 from build import anthropic, assistant, call, result, user
+from hypothesis import given
+from hypothesis import strategies as st
+from ledgers import HOSTILE
 
 from condense_cli import api
 from condense_cli.core.markers import SummaryMark
@@ -15,8 +19,9 @@ from condense_cli.extractive.shorten import stretches_of, summarize
 from condense_cli.extractive.summary import Sections, addresses
 from condense_cli.extractive.survey import Survey
 from condense_cli.formats.engine.client_text import NO_REQUEST
-from condense_cli.ledger.collect import collect
-from condense_cli.ledger.text import said_by_summary
+from condense_cli.ledger.collect import Effect, collect, file_effects
+from condense_cli.ledger.entries import Ledger, UserRequest
+from condense_cli.ledger.text import SummarizedStretch, SummaryLimits, parse, render, said_by_summary
 
 COUNT = Counter()
 
@@ -127,3 +132,86 @@ def test_ids_that_come_again_belong_to_the_newest_call() -> None:
 def test_an_earlier_summary_is_not_taken_for_words_of_the_assistant() -> None:
     (message,) = anthropic(user(f"{SummaryMark(3, 2, '5f2c91d8', NO_REQUEST)}\n## Read a.py\nx = 1")).messages
     assert _whole([said_by_summary(message)]) == "## earlier summary\n## Read a.py\nx = 1"
+
+
+ASKED = "I found two ways. Shall I delete the old form, or keep it beside the new one?"
+
+
+def requests(*messages: dict[str, object]) -> tuple[UserRequest, ...]:
+    return collect(anthropic(*messages).messages).requests
+
+
+@pytest.mark.parametrize("reply", ["A", "yes do that", "delete"])
+def test_a_short_reply_has_its_question(reply: str) -> None:
+    _, found = requests(user("Mend the login form, please."), assistant(ASKED), user(reply))
+    assert found == UserRequest(reply, answers=ASKED)
+
+
+def test_a_reply_is_told_for_each_question() -> None:
+    other = "May I push?"
+    found = requests(user("Mend it."), assistant(ASKED), user("yes"), assistant(other), user("yes"))
+    assert [(each.text, each.answers) for each in found[1:]] == [("yes", ASKED), ("yes", other)]
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [("Done. The form is mended.", "thanks"), (ASKED, "Never delete anything without a word first. " * 2)],
+)
+def test_what_says_all_by_itself_has_none(said: str, reply: str) -> None:
+    _, found = requests(user("Mend the login form, please."), assistant(said), user(reply))
+    assert not found.answers
+
+
+def test_a_ledger_with_questions_is_read_back() -> None:
+    ledger = Ledger(
+        requests=(UserRequest("yes", 2, ASKED), UserRequest("two\nlines", answers="a?\nb?"), UserRequest("c"))
+    )
+    assert parse(render(ledger)) == ledger
+    assert f"- [2x] yes\n? {ASKED}\n" in render(ledger)
+
+
+def test_questions_go_before_words_do() -> None:
+    count = Counter()
+    talk = [each for n in range(20) for each in (assistant(f"{ASKED} That is number {n}?"), user(f"yes {n}"))]
+    stretch = SummarizedStretch.of(anthropic(user("Mend it."), *talk).messages, count)
+    assert "?" in stretch.listed(SummaryLimits(), count)
+    small = stretch.listed(SummaryLimits(room=400), count)
+    assert "?" not in small
+    assert all(f"- yes {n}" in small for n in range(20))
+
+
+@pytest.mark.parametrize(
+    ("command", "effects"),
+    [
+        ("cd /w && cat a.py b.py | head -5", [Effect("read", "/w/a.py"), Effect("read", "/w/b.py")]),
+        ("sed -n '1,5p' a.py", [Effect("read", "a.py")]),
+        ("sed -i 's/a/b/' a.py", [Effect("edited", "a.py")]),
+        ("sed -ie s/a/b/ a.py", [Effect("edited", "a.py")]),
+        ("sed -n -e 5p -f more.sed a.py", [Effect("read", "a.py")]),
+        ("sed -i '' s/a/b/ a.py", [Effect("edited", "a.py")]),
+        ("head -n 20 a.py", [Effect("read", "a.py")]),
+        ("cat -n a.py", [Effect("read", "a.py")]),
+        ("Get-Content a.py -TotalCount 20", [Effect("read", "a.py")]),
+        ("cat > a.py <<'EOF'\nrm b.py\nEOF\nrm c.py", [Effect("written", "a.py"), Effect("deleted", "c.py")]),
+        ("make 2>/dev/null >> log.txt 2>&1", [Effect("written", "log.txt")]),
+        ("git mv a.py src/", [Effect("moved", "a.py", "src/a.py")]),
+        ("git rm -r --cached build", []),
+        ("mv a.py b.py; git rm -f c.py", [Effect("moved", "a.py", "b.py"), Effect("deleted", "c.py")]),
+        ("FOO=1 sudo rm -rf build", [Effect("deleted", "build")]),
+        ("rm $FILE *.pyc", []),
+        ("echo 'it''s", []),
+        ("python -c 'x > 1'", []),
+        ("cat <<EOF\nunfinished", []),
+        ("grep x <<<word\nrm a.py", [Effect("deleted", "a.py")]),
+        ("grep -n x a.py", []),
+    ],
+)
+def test_what_a_command_line_does_to_files(command: str, effects: list[Effect]) -> None:
+    assert list(file_effects(command)) == effects
+
+
+@given(st.one_of(HOSTILE, st.text(alphabet="cat rm>|;&<'\"\\\n -$a.", max_size=60)))
+def test_any_command_line_has_effects_on_named_files_or_none(command: str) -> None:
+    for effect in file_effects(command):
+        assert effect.path
+        assert bool(effect.target) is (effect.kind == "moved")

@@ -1,17 +1,24 @@
-"""`condense evaluate --html FILE`: curves and tables as a page, where it goes, and that no name in it is markup."""
+"""`condense evaluate --html FILE`: curves and tables as a page, and the picture alone."""
 
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from pathlib import Path
 
 import compacted_work
 import pytest
 from helpers import condense, unharmed
 from looked_up import work
+from msgspec.structs import replace
 from pages import data_of
 
 from condense_cli.errors import ExitStatus
+from condense_cli.quality.evaluation import Cut, Evaluated, Point
+from condense_cli.quality.recall import Recall, Score
+from condense_cli.report import evaluation
+from condense_cli.report.page.evaluation import draw
 
 QUICK = ("--min-tokens", "0", "--cuts", "0.5", "-j", "1", "-p", "speed", "--against", "head")
 HOSTILE = "<img src=x onerror=alert(1)>{{data}}.json"
@@ -83,3 +90,72 @@ def test_picture_and_page_are_two_files(file: Path, tmp_path: Path) -> None:
     with unharmed(tmp_path):
         done = condense("evaluate", file.name, *QUICK, "--html", "a.svg", "--plot", "a.svg", cwd=tmp_path)
     assert "same file" in done.message
+
+
+NAME = "{http://www.w3.org/2000/svg}"
+NOTHING = Score(0, 0)
+
+
+def _point(way: str, size: float | None, share: float = 1.0, *, target: bool = True) -> Point:
+    """What a way left; without a size it failed."""
+    budget = size if target else None
+    setting = f"to {size}" if target else "as it is"
+    if size is None:
+        return Point(way, setting, None, 0, 0.0, None, 0.0, "no")
+    return Point(way, setting, budget, 1, size, Recall(Score(100, round(100 * share)), NOTHING, NOTHING), 0.0)
+
+
+def _drawn(points: Sequence[Point], compared: Sequence[str] = ()) -> ElementTree.Element:
+    ways = list(dict.fromkeys(point.way for point in points))
+    budgets = sorted({point.budget for point in points if point.budget is not None})
+    one = Evaluated("a.json", "anthropic", 1, (Cut(0.5, 10, 1_000, 100, 0, 0, tuple(points)),))
+    found = evaluation.build([one], [], ways=ways, compared=compared, budgets=budgets, cuts=[0.5], measures=["facts"])
+    return ElementTree.fromstring(draw(found))
+
+
+def _lines(drawn: ElementTree.Element) -> list[ElementTree.Element]:
+    return drawn.findall(f"{NAME}polyline")
+
+
+def _texts(drawn: ElementTree.Element) -> list[str]:
+    return [text.text or "" for text in drawn.findall(f"{NAME}text")]
+
+
+def _rings(drawn: ElementTree.Element) -> int:
+    return sum(circle.attrib["fill"] == "#ffffff" for circle in drawn.findall(f"{NAME}circle"))
+
+
+def test_a_way_without_targets_is_a_ring_and_no_line() -> None:
+    drawn = _drawn([_point("a", 0.5, 0.8), _point("b", 0.4, 0.7, target=False)])
+    assert (len(_lines(drawn)), _rings(drawn)) == (1, 1)
+    assert {"a", "b", "Single rings: settings without a target."} <= set(_texts(drawn))
+
+
+def test_a_way_that_failed_everywhere_is_not_in_the_legend() -> None:
+    drawn = _drawn([_point("a", 0.5, 0.8), _point("b", None)])
+    assert "a" in _texts(drawn)
+    assert "b" not in _texts(drawn)
+    assert "Failed at every cut: b." in _texts(drawn)[-1]
+
+
+def test_rings_are_explained_only_where_there_are_some() -> None:
+    assert not any(text.startswith("Single rings") for text in _texts(_drawn([_point("a", 0.5, 0.8)])))
+
+
+def test_lines_that_lie_on_each_other_are_both_seen() -> None:
+    """Also where a setting without a target, which is near their ends, is elsewhere."""
+    ring = _point("b", 0.495, 0.1, target=False)
+    ends = [replace(_point(way, 0.5, share), size=0.49) for way, share in (("a", 0.8), ("b", 0.8), ("c", 0.2))]
+    drawn = _drawn([*ends, ring])
+    legend = zip(drawn.findall(f"{NAME}line")[-3:], drawn.findall(f"{NAME}text")[-4:-1], strict=True)
+    ways = {line.attrib["stroke"]: text.text for line, text in legend}
+    order = [ways[line.attrib["stroke"]] for line in _lines(drawn)]
+    widths = {ways[line.attrib["stroke"]]: float(line.attrib["stroke-width"]) for line in _lines(drawn)}
+    assert order.index("b") < order.index("a"), "what is drawn first lies below"
+    assert widths["b"] > widths["a"] == widths["c"]
+
+
+def test_without_sizes_the_first_six_ways_are_drawn() -> None:
+    drawn = _drawn([_point(name, 0.5, 0.8, target=False) for name in "abcdefgh"])
+    assert _rings(drawn) == 6
+    assert _texts(drawn)[-1].endswith("The tables have 2 more ways.")

@@ -1,4 +1,4 @@
-"""--provider and --set: which provider runs, with which settings, and what is said about those that are wrong."""
+"""Which provider runs and with which settings, how far a run goes, and how it ends short of the target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 import real
-from helpers import as_lines, condense, session
+from helpers import CUT, DATA, SMALLER, as_lines, condense, condense_process, session
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
@@ -239,3 +239,50 @@ def test_defaults_of_the_provider_are_shown() -> None:
     found = condense("config", "show", "--json", "--provider", "truncation").json
     assert found["configuration"]["truncation"]["max_tool_result_lines"] == 5
     assert found["origins"]["truncation.max_tool_result_lines"] == "default"
+
+
+def _tokens(file: Path, *arguments: str) -> dict[str, Any]:
+    tokens: dict[str, Any] = condense("run", file, "-p", "speed", "--json", *arguments).json["tokens"]
+    return tokens
+
+
+def test_a_target_is_reached_and_not_overshot_by_more_than_a_block(file: Path) -> None:
+    """The passes stop as soon as the target is reached: giving back the last cut would miss it."""
+    everything = _tokens(file)
+    target = (everything["before"] + everything["after"]) // 2
+    tokens = _tokens(file, "--target-tokens", str(target))
+    largest = everything["saved"] / len(CUT) * 1.2
+    assert target - largest < tokens["after"] <= target == tokens["target"]
+
+
+def test_a_target_in_percent_is_a_share_of_the_tokens_before(file: Path) -> None:
+    """`--target-percent P` means: P percent of the tokens left."""
+    tokens = _tokens(file, "--target-percent", "60")
+    assert tokens["target"] == tokens["before"] * 60 // 100
+    assert tokens["after"] <= tokens["target"]
+
+
+def test_a_target_that_is_met_already_changes_no_byte(file: Path) -> None:
+    """A transcript below the target comes back as it is."""
+    done = condense("run", file, "-p", "speed", "--target-tokens", "1000000", "--strict")
+    assert (done.status, done.stdout) == (ExitStatus.DONE, DATA)
+
+
+@pytest.mark.slow
+def test_strict_turns_a_missed_target_into_a_status(file: Path, tmp_path: Path) -> None:
+    """With --strict a missed target is exit status 4, without it 0; the result is written either way."""
+    strict = condense_process(
+        "run", file, "-p", "speed", "--target-tokens", "1", "--strict", "-o", tmp_path / "small.jsonl"
+    )
+    assert strict.status == ExitStatus.TARGET_MISSED
+    assert "target of 1 token was not reached" in strict.stderr
+    assert 0 < len((tmp_path / "small.jsonl").read_bytes()) < len(SMALLER)
+    assert condense_process("run", file, "-p", "speed", "--target-tokens", "1").status == ExitStatus.DONE
+
+
+def test_a_missed_target_is_said_in_a_pipe_too(file: Path) -> None:
+    """Who writes to a pipe sees standard error alone, and has to learn there why the status is 4."""
+    done = condense("run", file, "-p", "speed", "--target-tokens", "1", "--strict")
+    assert done.status == ExitStatus.TARGET_MISSED
+    assert "target of 1 token was not reached" in done.stderr
+    assert done.stdout.startswith(b'{"role": "user"')

@@ -1,15 +1,34 @@
-"""What `condense run` says for people: short where much is the same, and the way on where something is missed."""
+"""The report of `condense run`, its costs too: short for people, with the way on; whole for programs."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import real
-from helpers import MARKER, as_lines, condense, condense_on_terminal, listing, session, snapshot
+from helpers import (
+    CUT,
+    DATA,
+    MARKER,
+    OPUS,
+    SMALLER,
+    as_lines,
+    condense,
+    condense_on_terminal,
+    listing,
+    session,
+    snapshot,
+)
+from json_shapes import SHAPE, check_shape
 
+import condense_cli
 from condense_cli.errors import ExitStatus
+from condense_cli.report.costs import dollars
 
 SAMPLE = real.SESSION
 
@@ -223,3 +242,138 @@ def test_a_missed_target_names_the_way_out(hint: str, file: Path) -> None:
     said = condense("run", file, *HINTS[hint]).stderr
     assert "was not reached" in said
     assert {other for other in HINTS if other and other in said} == ({hint} if hint else set())
+
+
+def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> None:
+    given = ("--overhead-tokens", "1000000")
+    report = condense("run", file, "-p", "speed", *OPUS, *given, "--json").json
+    assert (report["tokens"]["overhead"], report["tokens"]["overhead_source"]) == (1_000_000, "option")
+    assert report["cost"] == condense("estimate", file, "speed", *OPUS, *given, "--json").json["presets"][0]["cost"]
+    assert report["cost"] != condense("run", file, "-p", "speed", *OPUS, "--json").json["cost"]
+    condense("run", file, "-p", "speed", *OPUS, *given, "-n", "-q", "--report", tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == report["cost"]
+    shown = condense("run", file, "-p", "speed", *OPUS, *given, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
+    assert f"Next turn: {dollars(report['cost']['next_turn_before'])} → " in shown
+    assert "tools add 1,000,000 tokens to every request (--overhead-tokens)" in " ".join(shown.split())
+
+
+def asks_for_report(file: Path, tmp_path: Path) -> Any:
+    condense("run", file, *OPUS, "-p", "cost", "-n", "-q", "--report", tmp_path / "report.json")
+    return json.loads((tmp_path / "report.json").read_bytes())["cost"]
+
+
+def asks_for_json(file: Path, tmp_path: Path) -> Any:
+    return condense("run", file, *OPUS, "-p", "cost", "--json").json["cost"]
+
+
+@pytest.mark.parametrize("asks", [asks_for_report, asks_for_json])
+def test_reports_for_programs_have_costs(file: Path, tmp_path: Path, asks: Callable[[Path, Path], Any]) -> None:
+    cost = asks(file, tmp_path)
+    assert Decimal(cost["next_turn_after"]) < Decimal(cost["next_turn_before"])
+    assert cost["pays_after_turns"] > 0
+    assert cost["pays"] is True
+    assert cost["prices"].startswith("genai-prices ")
+
+
+@pytest.mark.parametrize("option", ["--cost", "--verbose"])
+def test_reports_for_people_have_costs_when_asked(file: Path, option: str) -> None:
+    figures = "Next turn: $"
+    assert figures in condense("run", file, *OPUS, "-n", option).text
+    assert figures not in condense("run", file, *OPUS, "-n").text
+
+
+def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
+    with_costs, without = (
+        condense("run", file, *OPUS, "-p", "cost", "--cost"),
+        condense("run", file, *OPUS, "-p", "cost"),
+    )
+    assert with_costs.stdout == without.stdout
+    first, second, pipe = with_costs.stderr.splitlines()
+    assert [first, pipe] == without.stderr.splitlines()
+    assert second.startswith("condense: Next turn: $")
+
+
+def test_figures_say_only_what_applies(file: Path) -> None:
+    """A run that changes nothing has no one-time cost to name; one that does names it and when it pays."""
+    nothing = ("--keep", "not:tool:nothing", "--keep", "not:0:0")
+    run = ("run", file, *OPUS, "--cost", "-p", "speed")
+    changed, unchanged = (condense(*run, *flags).stderr for flags in ((), nothing))
+    assert "; one-time $" in changed
+    assert "pays for itself after" in changed
+    assert "one-time" not in unchanged
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ([], "The model is unknown, so its price is too. Name it with --model."),
+        (["-m", "nobodys-model", "--cost"], "The price of nobodys-model is not known (genai-prices "),
+    ],
+)
+def test_a_run_says_why_it_tells_no_cost(file: Path, model: list[str], said: str) -> None:
+    shown = " ".join(condense("run", file, "-p", "speed", "-n", *model).text.split())
+    assert said in shown
+    assert "--model" in shown
+
+
+def test_the_json_report_has_the_documented_shape(file: Path) -> None:
+    """Exactly the keys of condense_cli/report/run/facts.py, each of its type."""
+    for model in ((), ("--model", "claude-opus-4-5")):
+        done = condense("run", file, "-p", "speed", "--json", *model)
+        assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+        check_shape(done.json, SHAPE)
+
+
+def test_the_json_report_adds_up(file: Path) -> None:
+    """Sizes are those of the files, savings are differences, and each pass begins where the one before it ended."""
+    report = condense("run", file, "-p", "speed", "--json").json
+    tokens = report["tokens"]
+    assert report["version"] == 2
+    assert report["condense"] == condense_cli.__version__
+    assert (report["format"], report["input"], report["output"]) == ("anthropic", str(file), None)
+    assert report["bytes"] == {"before": len(DATA), "after": len(SMALLER)}
+    assert report["messages"] == {"before": 18, "after": 18}
+    assert tokens["saved"] == tokens["before"] - tokens["after"] > 0
+    assert tokens["saved_percent"] == round(100 * tokens["saved"] / tokens["before"], 1)
+    ends = [tokens["before"], *(entry["tokens_after"] for entry in report["passes"])]
+    assert [entry["tokens_before"] for entry in report["passes"]] == ends[:-1]
+    assert ends[-1] == tokens["after"]
+    assert sum(entry["changes"] for entry in report["passes"]) == len(CUT)
+
+
+def test_json_goes_with_an_output_file(file: Path, tmp_path: Path) -> None:
+    """The report takes standard output, the transcript its file, and the report names the file."""
+    done = condense("run", file, "-p", "speed", "--json", "-o", tmp_path / "small.jsonl")
+    assert done.json["output"] == str(tmp_path / "small.jsonl")
+    assert (tmp_path / "small.jsonl").read_bytes() == SMALLER
+
+
+def test_json_and_the_transcript_cannot_share_standard_output(file: Path, tmp_path: Path) -> None:
+    """`--json -o -` is a usage error and points to --report."""
+    before = snapshot(tmp_path)
+    done = condense("run", file, "--json", "-o", "-")
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "--report" in done.message
+    assert snapshot(tmp_path) == before
+
+
+def test_report_file_holds_what_json_prints(file: Path, tmp_path: Path) -> None:
+    """`--report FILE` writes the JSON report beside whatever else is done."""
+    done = condense("run", file, "-p", "speed", "--report", tmp_path / "report.json")
+    assert done.stdout == SMALLER
+    written = json.loads((tmp_path / "report.json").read_bytes())
+    printed = condense("run", file, "-p", "speed", "--json").json
+    for report in (written, printed):
+        for entry in report["passes"]:
+            entry.pop("seconds")
+    assert written == printed
+
+
+def test_the_model_decides_how_tokens_are_counted(file: Path) -> None:
+    """A known model's counts are exact, another family's are estimates, and the report says which."""
+    known = condense("run", file, "--json", "--model", "gpt-4").json
+    assert (known["model"], known["tokens"]["encoding"], known["tokens"]["exact"]) == ("gpt-4", "cl100k_base", True)
+    foreign = condense("run", file, "--json", "--model", "claude-sonnet-4-5").json
+    assert (foreign["model"], foreign["tokens"]["exact"]) == ("claude-sonnet-4-5", False)
+    assert condense("run", file, "--json").json["model"] is None
+    assert ", estimated" not in condense("run", file, "-m", "gpt-4o").stderr
