@@ -202,7 +202,7 @@ def test_a_conversion_that_the_api_would_refuse_is_not_given(monkeypatch: pytest
     (before, after) = (b'"tool_use_id":"toolu_0"', b'"tool_use_id":"toolu_x"')
     assert before in good.data
     wrong = replace(good, data=good.data.replace(before, after))
-    monkeypatch.setattr(convert, "convert", lambda *_: wrong)
+    monkeypatch.setattr(api, "converted", lambda *_: wrong)
     with pytest.raises(BrokenOutputError, match="would be refused") as caught:
         api.convert(anthropic(*conversation()), "anthropic")
     assert caught.value.hint == proven.REPORT

@@ -111,29 +111,12 @@ def test_what_is_kept_goes_before_what_is_cut() -> None:
     assert changed(NOTHING, cut=["1:11"], keep=["/page/"]) == [2, 3, 9]
 
 
-@pytest.mark.parametrize("recent", [{"keep": ["last:4"]}, {"keep_recent": 4}])
-def test_the_newest_turns_that_are_kept_are_not_cut(recent: dict[str, Any]) -> None:
+def test_the_newest_turns_that_are_kept_are_not_cut() -> None:
+    recent = {"keep": ["last:4"]}
     assert changed(NOTHING, cut=["5:11", "9"], **recent) == [6]
     assert changed(build.configuration(cut=["5:11", "8"]), **recent) == [6]
     said = ran(NOTHING, cut=["9"], **recent).warnings
     assert "--cut 9 cuts nothing: it is among the preserved turns." in said
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ({"pins": [r"pricing\.py"]}, {"keep": [r"/pricing\.py/"]}),
-        ({"except_tools": ["web*"]}, {"keep": ["tool:web*"]}),
-        ({"only_tools": ["web*"]}, {"keep": ["not:tool:web*"]}),
-        ({"range": "2:6"}, {"keep": ["not:2:6"]}),
-        ({"keep_recent": 6}, {"keep": ["last:6"]}),
-    ],
-)
-@pytest.mark.parametrize("preset", ["speed", "balanced", "cost"])
-def test_old_flags_are_other_names(old: dict[str, Any], new: dict[str, Any], preset: str) -> None:
-    one, other = (ran(load_preset(preset), **flags) for flags in (old, new))
-    assert build.changed_messages(one) == build.changed_messages(other)
-    assert api.dump(one) == api.dump(other)
 
 
 def test_a_pin_of_a_configuration_holds_for_the_result_of_a_call() -> None:
